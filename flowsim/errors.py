@@ -1,0 +1,76 @@
+"""The errors of flowsim, each of which says who is to blame and what to do.
+
+``FlowsimError`` is the root. Everything below it carries a message that stands on its own, without a traceback.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class FlowsimError(Exception):
+    """Root of every error that flowsim raises on purpose."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePosition:
+    """A place in a file a user wrote: path as given, line and column counted from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+class BadInput(FlowsimError):
+    """The user's input cannot be used as it is; the command line exits with code 2."""
+
+
+class ScenarioError(BadInput):
+    """A scenario file is wrong; the message starts with ``file:line:column`` where that is known."""
+
+    def __init__(self, message: str, position: SourcePosition | None = None) -> None:
+        super().__init__(f"{position} {message}" if position is not None else message)
+        self.position = position
+
+
+class ValueNotAllowed(FlowsimError):
+    """A record value lies outside the closed value set (see ``flowsim.values``)."""
+
+
+class MissingExtra(BadInput):
+    """An optional part of flowsim is not installed."""
+
+    def __init__(self, extra: str, needed_by: str) -> None:
+        super().__init__(f"{needed_by} needs the extra '{extra}': install it with  pip install 'flowsim[{extra}]'")
+        self.extra = extra
+
+
+class InvariantViolation(FlowsimError):
+    """flowsim broke one of its own invariants: a bug of ours, told with the story that led to it."""
+
+    def __init__(self, message: str, story: tuple[str, ...] = ()) -> None:
+        super().__init__("\n  ".join((message, *story)))
+        self.story = story
+
+
+class JobFailed(FlowsimError):
+    """A task failed and took its job down; names task, operator and record."""
+
+    def __init__(self, task: str, operator: str | None, record: str | None, cause: BaseException) -> None:
+        where = f"task {task}" + (f", operator {operator}" if operator else "") + (f", record {record}" if record else "")
+        super().__init__(f"job failed in {where}: {type(cause).__name__}: {cause}")
+        self.task = task
+        self.operator = operator
+        self.record = record
+        self.cause = cause
+
+
+class Deadlock(FlowsimError):
+    """Nothing can run any more though tasks are unfinished; the message is the wait-for graph."""
+
+
+class WouldBlock(FlowsimError):
+    """A ``*_nowait`` door of the core cannot answer now; the shell waits and asks again."""

@@ -1,0 +1,310 @@
+"""The tables of a recording: what each fact means, column by column (architecture decision D6).
+
+A fact is one row of one table. Fact tables hold only integers, so a fact is a fixed number of bytes; there are no
+nulls, sentinels are documented per column. Description tables (``STATIC_TABLES``) are small, may hold text, and say
+what the ids mean. ``docs/recording.md`` is generated from this file.
+
+Columns shared by the fact tables of tasks:
+
+``seq``      strictly increasing per task over *all* tables: the order in which the task's facts were recorded
+``task``     task id (table ``tasks``)
+``time_ns``  the task's clock: virtual nanoseconds, loop time plus the cost accumulated in the running batch
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+FORMAT_VERSION: Final = 1
+
+
+class Level(IntEnum):
+    """How much a run records; each level contains the one before."""
+
+    OFF = 0
+    ELEMENTS = 1
+    FULL = 2
+
+
+class ElementKind(IntEnum):
+    """Kind of an element or event on a channel (``sent.kind``, ``received.kind``, ``task_watermark.kind``)."""
+
+    RECORD = 0
+    WATERMARK = 1
+    STATUS = 2
+    LATENCY_MARKER = 3
+    END_OF_DATA = 4
+    END_OF_PARTITION = 5
+
+
+class BufferSide(IntEnum):
+    """Who saw the buffer (``buffers.side``)."""
+
+    SENT = 0
+    RECEIVED = 1
+
+
+class BufferKind(IntEnum):
+    """Data buffers cost a credit, events do not (rule 6.11)."""
+
+    DATA = 0
+    EVENT = 1
+
+
+class CreditKind(IntEnum):
+    """The life of a credit (``credits.kind``)."""
+
+    INITIAL_GRANTED = 0
+    INITIAL_GOT = 1
+    ANNOUNCED = 2
+    GOT = 3
+
+
+class MailAction(IntEnum):
+    PUT = 0
+    RUN = 1
+
+
+class ActionPhase(IntEnum):
+    """``actions.phase``: BEGIN and END bracket one action; WAIT and RESUME bracket one await inside or between actions."""
+
+    BEGIN = 0
+    END = 1
+    WAIT = 2
+    RESUME = 3
+
+
+class ActionKind(IntEnum):
+    """What runs between BEGIN and END (``actions.kind`` of phases BEGIN and END)."""
+
+    LIFE_CYCLE = 0
+    DEFAULT_ACTION = 1
+    MAIL = 2
+
+
+class WaitKind(IntEnum):
+    """Why the actor awaits (``actions.kind`` of phases WAIT and RESUME); the four await sites of D2.
+
+    Inside YIELD other actions may nest: an operator waits by running mails. Inside the others none may begin.
+    """
+
+    COST = 0
+    MAIL = 1
+    BUFFER = 2
+    YIELD = 3
+
+
+class TimerAction(IntEnum):
+    REGISTER = 0
+    DELETE = 1
+    FIRE = 2
+
+
+class TimeDomain(IntEnum):
+    EVENT_TIME = 0
+    PROCESSING_TIME = 1
+
+
+class LifeEvent(IntEnum):
+    """``lifecycle.event``; operator is -1 for events of the whole task."""
+
+    RUNNING = 0
+    OPEN = 1
+    END_INPUT = 2
+    FINISH = 3
+    CLOSE = 4
+    FINISHED = 5
+    CANCELED = 6
+    FAILED = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: name, struct code (``q`` int64, ``i`` int32, ``b`` int8, ``s`` text) and meaning."""
+
+    name: str
+    code: str
+    meaning: str
+    values: type[IntEnum] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of the recording."""
+
+    name: str
+    level: Level
+    meaning: str
+    columns: tuple[Column, ...]
+
+    @property
+    def struct_format(self) -> str:
+        """Little-endian, unpadded ``struct`` format of one row."""
+        return "<" + "".join(c.code for c in self.columns)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(c.name for c in self.columns)
+
+
+_SEQ = Column("seq", "q", "strictly increasing per task over all tables")
+_TASK = Column("task", "i", "task id")
+_TIME = Column("time_ns", "q", "the task's clock in virtual nanoseconds")
+_OPERATOR = Column("operator", "i", "index of the operator in its chain, head 0 (table operators)")
+_CHANNEL = Column("channel", "i", "channel id (table channels)")
+_TIMESTAMP = Column(
+    "timestamp",
+    "q",
+    "record: its timestamp in ms, -2^63 = none; watermark: its time; status: 0 ACTIVE, -1 IDLE; latency marker: its "
+    "mark time; END_OF_DATA: 1 drain, 0 no drain; END_OF_PARTITION: 0",
+)
+_FINGERPRINT = Column("fingerprint", "q", "63-bit hash of (timestamp, value) of a record, else 0; see values.fingerprint")
+_KEY_HASH = Column("key_hash", "i", "Java hashCode of the key; 0 where the stream is not keyed")
+_KEY = Column("key", "q", "63-bit fingerprint of the typed key, identifies it in table keys; 0 where not keyed")
+_WATERMARK = Column("watermark", "q", "the operator's current event time in ms, -2^63 = none yet")
+
+SENT = Table(
+    "sent", Level.ELEMENTS, "one element or event that a task put on one channel (a broadcast makes one row a channel)",
+    (_SEQ, _TASK, _TIME, _CHANNEL,
+     Column("position", "q", "the sender's count of elements and events on this channel, from 0"),
+     Column("kind", "b", "kind of element or event", ElementKind), _TIMESTAMP, _FINGERPRINT, _KEY_HASH, _KEY),
+)  # fmt: skip
+RECEIVED = Table(
+    "received", Level.ELEMENTS, "one element decoded from, or one event taken from, one channel by its receiver",
+    (_SEQ, _TASK, _TIME, _CHANNEL,
+     Column("position", "q", "the receiver's own count on this channel, from 0"),
+     Column("kind", "b", "kind of element or event", ElementKind), _TIMESTAMP,
+     Column("fingerprint", "q", "hash of what was decoded, computed by encoding it again"),
+     Column("epoch", "q", "how many watermarks the task's input had emitted before this element")),
+)  # fmt: skip
+TASK_WATERMARK = Table(
+    "task_watermark", Level.ELEMENTS, "a watermark or status that the valve of one task input emitted (rules 8.9-8.12)",
+    (_SEQ, _TASK, _TIME,
+     Column("input", "i", "index of the task input"),
+     Column("kind", "b", "WATERMARK or STATUS", ElementKind),
+     Column("timestamp", "q", "watermark in ms, or 0 ACTIVE / -1 IDLE")),
+)  # fmt: skip
+WINDOW_INTAKE = Table(
+    "window_intake", Level.ELEMENTS, "one record that a window operator took in, before any decision about lateness",
+    (_SEQ, _TASK, _OPERATOR, _TIME, _KEY_HASH, _KEY,
+     Column("timestamp", "q", "timestamp of the record in ms"), _FINGERPRINT, _WATERMARK),
+)  # fmt: skip
+WINDOW_FIRE = Table(
+    "window_fire", Level.ELEMENTS, "the trigger of one window fired and its contents went to the window function",
+    (_SEQ, _TASK, _OPERATOR, _TIME, _KEY_HASH, _KEY,
+     Column("window_start", "q", "inclusive, ms"), Column("window_end", "q", "exclusive, ms"), _WATERMARK,
+     Column("rows", "q", "number of records in the contents"),
+     Column("fingerprint_sum", "q", "sum of fingerprint >> 31 over the contents"),
+     Column("fingerprint_xor", "q", "exclusive or of the fingerprints of the contents")),
+)  # fmt: skip
+LATE_DROP = Table(
+    "late_drop", Level.ELEMENTS, "a record that no window took because it was late (rules 10.9, 10.10)",
+    (_SEQ, _TASK, _OPERATOR, _TIME, _KEY_HASH, _KEY,
+     Column("timestamp", "q", "timestamp of the record in ms"), _FINGERPRINT, _WATERMARK,
+     Column("side_output", "b", "1 when it went to the late side output, 0 when it was only counted")),
+)  # fmt: skip
+OPERATOR_COUNTS = Table(
+    "operator_counts", Level.ELEMENTS, "final counters of one operator of one subtask, written when the task ends",
+    (_SEQ, _TASK, _OPERATOR, _TIME,
+     Column("records_in", "q", "user records processed (a source: records read)"),
+     Column("records_out", "q", "user records emitted to the main output"),
+     Column("records_side", "q", "user records emitted to side outputs"),
+     Column("records_dropped", "q", "records dropped on purpose: filtered out, or late without a side output")),
+)  # fmt: skip
+LIFECYCLE = Table(
+    "lifecycle", Level.ELEMENTS, "a step in the life of a task or operator (section 4)",
+    (_SEQ, _TASK, Column("operator", "i", "index in the chain, -1 for the task itself"), _TIME,
+     Column("event", "b", "what happened", LifeEvent)),
+)  # fmt: skip
+TASK_TIMES = Table(
+    "task_times", Level.ELEMENTS, "where the time of a task went, written when the task ends (rule 3.28)",
+    (_SEQ, _TASK, _TIME,
+     Column("busy_ns", "q", "working"), Column("idle_ns", "q", "waiting for input"),
+     Column("soft_backpressured_ns", "q", "waiting for output between elements"),
+     Column("hard_backpressured_ns", "q", "waiting for a buffer inside an element"),
+     Column("records_in", "q", "user records received over the network"),
+     Column("records_out", "q", "user records handed to the network")),
+)  # fmt: skip
+CHOICES = Table(
+    "choices", Level.ELEMENTS, "one choice of the scheduling policy among ready actors",
+    (Column("step", "q", "number of the choice, from 0"), Column("choice", "i", "index chosen"),
+     Column("ready", "i", "how many actors were ready")),
+)  # fmt: skip
+BUFFERS = Table(
+    "buffers", Level.FULL, "a buffer or event that left the sender or reached the receiver",
+    (_SEQ, _TASK, _TIME, _CHANNEL, Column("side", "b", "who saw it", BufferSide),
+     Column("number", "q", "sequence number on the channel, from 0 (rule 6.14)"),
+     Column("kind", "b", "data or event", BufferKind), Column("bytes", "i", "payload size"),
+     Column("backlog", "i", "the backlog it carries (rule 5.26)"),
+     Column("credits", "i", "sender: credits left after sending, -1 on a local channel; receiver: -1")),
+)  # fmt: skip
+CREDITS = Table(
+    "credits", Level.FULL, "credits granted by a receiver, or got by a sender (section 6.B)",
+    (_SEQ, _TASK, _TIME, _CHANNEL, Column("kind", "b", "which step", CreditKind),
+     Column("credits", "i", "how many"), Column("balance", "i", "sender: its credits afterwards; receiver: -1")),
+)  # fmt: skip
+MAILS = Table(
+    "mails", Level.FULL, "a mail was put into, or taken from, a task's mailbox to be run",
+    (_SEQ, _TASK, _TIME, Column("action", "b", "put or run", MailAction),
+     Column("mail", "q", "number of the mail in this task, from 0"), Column("priority", "i", "mail priority (rule 3.8)"),
+     Column("urgent", "b", "1 when urgent")),
+)  # fmt: skip
+ACTIONS = Table(
+    "actions", Level.FULL, "begin and end of every action of a task, and of every await inside or between actions",
+    (_SEQ, _TASK, _TIME, Column("phase", "b", "begin, end, wait, resume", ActionPhase),
+     Column("kind", "b", "ActionKind for BEGIN and END, WaitKind for WAIT and RESUME"),
+     Column("action", "q", "number of the action (or wait) in this task, from 0; END and RESUME repeat it")),
+)  # fmt: skip
+TIMERS = Table(
+    "timers", Level.FULL, "a keyed timer was registered, deleted or fired (section 9)",
+    (_SEQ, _TASK, _OPERATOR, _TIME, Column("action", "b", "what happened", TimerAction),
+     Column("domain", "b", "event or processing time", TimeDomain), Column("timestamp", "q", "time of the timer in ms"),
+     _KEY_HASH, _KEY, Column("namespace", "q", "window start of a window timer, else 0"), _WATERMARK),
+)  # fmt: skip
+
+FACT_TABLES: Final = (
+    SENT, RECEIVED, TASK_WATERMARK, WINDOW_INTAKE, WINDOW_FIRE, LATE_DROP, OPERATOR_COUNTS, LIFECYCLE, TASK_TIMES,
+    CHOICES, BUFFERS, CREDITS, MAILS, ACTIONS, TIMERS,
+)  # fmt: skip
+
+TASKS = Table(
+    "tasks", Level.ELEMENTS, "the subtasks of the execution graph",
+    (_TASK, Column("vertex", "i", "job vertex (chain) it belongs to"), Column("name", "s", "e.g. 'window -> sink (2/3)'"),
+     Column("subtask", "i", "index in its vertex, from 0"), Column("parallelism", "i", "of the vertex"),
+     Column("max_parallelism", "i", "number of key groups of the vertex"), Column("inputs", "i", "number of task inputs")),
+)  # fmt: skip
+OPERATORS = Table(
+    "operators", Level.ELEMENTS, "the operators of each chain",
+    (Column("vertex", "i", "job vertex"), _OPERATOR, Column("name", "s", "as shown to people"),
+     Column("kind", "s", "e.g. source, map, filter, window, sink"),
+     Column("params", "s", "JSON object of what a judge must know, e.g. a window's assigner, size_ms, offset_ms, lateness_ms"),
+     Column("input_operator", "i", "index in the chain of the operator that feeds it, -1 for the head"),
+     Column("input_tag", "s", "side output it is fed from, '' for the main output")),
+)  # fmt: skip
+EDGES = Table(
+    "edges", Level.ELEMENTS, "the non-chained edges between job vertices",
+    (Column("edge", "i", "edge id"), Column("source_vertex", "i", "producer"), Column("source_operator", "i", "its operator"),
+     Column("target_vertex", "i", "consumer"), Column("input", "i", "task input of the consumer, from 0"),
+     Column("partitioner", "s", "FORWARD, REBALANCE, HASH, BROADCAST, ..."),
+     Column("key_type", "s", "declared key type of a HASH edge, '' = by value"),
+     Column("side_output", "s", "tag of the side output it carries, '' for the main output")),
+)  # fmt: skip
+CHANNELS = Table(
+    "channels", Level.ELEMENTS, "the physical channels of each edge",
+    (_CHANNEL, Column("edge", "i", "edge id"), Column("source_task", "i", "sender"),
+     Column("subpartition", "i", "index at the sender"), Column("target_task", "i", "receiver"),
+     Column("input", "i", "task input of the receiver"),
+     Column("input_channel", "i", "flattened channel index inside that input, as its valve counts"),
+     Column("local", "b", "1 when sender and receiver share a task manager: no credits")),
+)  # fmt: skip
+KEYS = Table(
+    "keys", Level.ELEMENTS, "every distinct key, when a task first saw it (one row per task and key)",
+    (_TASK, _KEY, _KEY_HASH, Column("key_type", "s", "STRING, LONG, INT, DOUBLE, BOOLEAN, TUPLE, ..."),
+     Column("key_json", "s", "the key as JSON")),
+)  # fmt: skip
+
+STATIC_TABLES: Final = (TASKS, OPERATORS, EDGES, CHANNELS, KEYS)
+
+TABLES: Final[dict[str, Table]] = {t.name: t for t in (*FACT_TABLES, *STATIC_TABLES)}

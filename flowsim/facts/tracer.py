@@ -1,0 +1,160 @@
+"""How machines report facts: one ``TaskTrace`` per task, handed to everything that works for that task.
+
+A component keeps ``trace: TaskTrace | None``; None means that nothing is recorded at its level, and costs one test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from flowsim.facts import schema
+from flowsim.facts.schema import ActionPhase, BufferKind, BufferSide, ElementKind, Level
+
+Append = Callable[..., None]
+"""Takes the values of one row, in the order of the table's columns."""
+
+
+class Clock(Protocol):
+    """Where a task reads its time: integer nanoseconds (rule 0.5: above 0)."""
+
+    now_ns: int
+
+
+class Recorder(Protocol):
+    """Keeps facts: in memory (``recording.memory``) or in Parquet parts (``recording.writer``)."""
+
+    level: Level
+
+    def appender(self, table: schema.Table) -> Append:
+        """The door through which rows of one fact table enter; called once per task and table, not per row."""
+
+    def static(self, table: schema.Table, rows: Sequence[tuple[int | str, ...]]) -> None:
+        """Adds rows to a description table."""
+
+
+class TaskTrace:
+    """Stamps the facts of one task with its id, its next sequence number and its clock."""
+
+    __slots__ = (
+        "task", "seq", "clock", "level", "recorder", "_sent", "_received", "_task_watermark", "_intake", "_fire", "_late",
+        "_counts", "_life", "_times", "_buffers", "_credits", "_mails", "_actions", "_timers", "_keys",
+    )  # fmt: skip
+
+    def __init__(self, task: int, clock: Clock, recorder: Recorder) -> None:
+        self.task = task
+        self.seq = 0
+        self.clock = clock
+        self.level = recorder.level
+        self.recorder = recorder
+        door = recorder.appender
+        self._sent = door(schema.SENT)
+        self._received = door(schema.RECEIVED)
+        self._task_watermark = door(schema.TASK_WATERMARK)
+        self._intake = door(schema.WINDOW_INTAKE)
+        self._fire = door(schema.WINDOW_FIRE)
+        self._late = door(schema.LATE_DROP)
+        self._counts = door(schema.OPERATOR_COUNTS)
+        self._life = door(schema.LIFECYCLE)
+        self._times = door(schema.TASK_TIMES)
+        self._buffers = door(schema.BUFFERS)
+        self._credits = door(schema.CREDITS)
+        self._mails = door(schema.MAILS)
+        self._actions = door(schema.ACTIONS)
+        self._timers = door(schema.TIMERS)
+        self._keys: set[int] = set()
+
+    @property
+    def full(self) -> "TaskTrace | None":
+        """Itself at level full, else None: what buffers, credits, mails, actions and timers keep."""
+        return self if self.level >= Level.FULL else None
+
+    def _next(self) -> int:
+        seq = self.seq
+        self.seq = seq + 1
+        return seq
+
+    def sent(
+        self, channel: int, position: int, kind: ElementKind, timestamp: int, fingerprint: int, key_hash: int, key: int
+    ) -> None:
+        seq = self.seq
+        self.seq = seq + 1
+        self._sent(seq, self.task, self.clock.now_ns, channel, position, kind, timestamp, fingerprint, key_hash, key)
+
+    def received(
+        self, channel: int, position: int, kind: ElementKind, timestamp: int, fingerprint: int, epoch: int
+    ) -> None:
+        seq = self.seq
+        self.seq = seq + 1
+        self._received(seq, self.task, self.clock.now_ns, channel, position, kind, timestamp, fingerprint, epoch)
+
+    def task_watermark(self, input_index: int, kind: ElementKind, timestamp: int) -> None:
+        self._task_watermark(self._next(), self.task, self.clock.now_ns, input_index, kind, timestamp)
+
+    def window_intake(
+        self, operator: int, key_hash: int, key: int, timestamp: int, fingerprint: int, watermark: int
+    ) -> None:
+        seq = self.seq
+        self.seq = seq + 1
+        self._intake(seq, self.task, operator, self.clock.now_ns, key_hash, key, timestamp, fingerprint, watermark)
+
+    def window_fire(
+        self, operator: int, key_hash: int, key: int, window_start: int, window_end: int, watermark: int,
+        rows: int, fingerprint_sum: int, fingerprint_xor: int,
+    ) -> None:  # fmt: skip
+        self._fire(
+            self._next(), self.task, operator, self.clock.now_ns, key_hash, key, window_start, window_end, watermark,
+            rows, fingerprint_sum, fingerprint_xor,
+        )  # fmt: skip
+
+    def late_drop(
+        self, operator: int, key_hash: int, key: int, timestamp: int, fingerprint: int, watermark: int, side: bool
+    ) -> None:
+        self._late(
+            self._next(), self.task, operator, self.clock.now_ns, key_hash, key, timestamp, fingerprint, watermark, int(side)
+        )
+
+    def operator_counts(
+        self, operator: int, records_in: int, records_out: int, records_side: int, records_dropped: int
+    ) -> None:
+        self._counts(
+            self._next(), self.task, operator, self.clock.now_ns, records_in, records_out, records_side, records_dropped
+        )
+
+    def lifecycle(self, operator: int, event: schema.LifeEvent) -> None:
+        self._life(self._next(), self.task, operator, self.clock.now_ns, event)
+
+    def task_times(self, busy: int, idle: int, soft: int, hard: int, records_in: int, records_out: int) -> None:
+        self._times(self._next(), self.task, self.clock.now_ns, busy, idle, soft, hard, records_in, records_out)
+
+    def buffer(
+        self, channel: int, side: BufferSide, number: int, kind: BufferKind, size: int, backlog: int, credit: int
+    ) -> None:
+        self._buffers(self._next(), self.task, self.clock.now_ns, channel, side, number, kind, size, backlog, credit)
+
+    def credit(self, channel: int, kind: schema.CreditKind, credit: int, balance: int) -> None:
+        self._credits(self._next(), self.task, self.clock.now_ns, channel, kind, credit, balance)
+
+    def mail(self, action: schema.MailAction, mail: int, priority: int, urgent: bool) -> None:
+        self._mails(self._next(), self.task, self.clock.now_ns, action, mail, priority, int(urgent))
+
+    def action(self, phase: ActionPhase, kind: int, action: int) -> None:
+        self._actions(self._next(), self.task, self.clock.now_ns, phase, kind, action)
+
+    def timer(
+        self, operator: int, action: schema.TimerAction, domain: schema.TimeDomain, timestamp: int, key_hash: int, key: int,
+        namespace: int, watermark: int,
+    ) -> None:  # fmt: skip
+        self._timers(
+            self._next(), self.task, operator, self.clock.now_ns, action, domain, timestamp, key_hash, key, namespace, watermark
+        )
+
+    def key(self, key: int, key_hash: int, key_type: str, key_json: str) -> None:
+        """Describes a key the first time this task meets it."""
+        if key not in self._keys:
+            self._keys.add(key)
+            self.recorder.static(schema.KEYS, ((self.task, key, key_hash, key_type, key_json),))
+
+    def knows_key(self, key: int) -> bool:
+        """Whether ``key`` was described already; asked before its text is built."""
+        return key in self._keys

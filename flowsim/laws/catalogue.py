@@ -1,0 +1,85 @@
+"""The laws: guarantees of Flink that a recording is judged by. Pure data (architecture decision D6).
+
+Every law has an in-process check (``flowsim.laws``) and a Spark check (``flowsim.validation``), which must agree. Whether
+a law applies follows from the recording level and the graph, never from row counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from flowsim.facts.schema import Level
+
+
+class Verdict(Enum):
+    """The four answers a check can give."""
+
+    HOLDS = "holds"
+    VIOLATED = "violated"
+    VACUOUS = "vacuous"
+    """It applies but examined no row: not a pass."""
+    NOT_APPLICABLE = "not applicable"
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """One guarantee: id, sentence, the numbers of its rules in ``docs/flink_rules.md``, and the level it needs."""
+
+    id: str
+    sentence: str
+    rules: tuple[str, ...]
+    level: Level
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a check found. ``evidence`` rows are small mappings of column name to value, at most ``EVIDENCE_ROWS``."""
+
+    law: str
+    verdict: Verdict
+    rows_examined: int
+    violations: int
+    evidence: tuple[dict[str, object], ...] = ()
+    reason: str = ""
+    """Why the law does not apply, or what the judge could not see (an incomplete recording)."""
+
+
+EVIDENCE_ROWS: Final = 20
+
+LAWS: Final[Sequence[Law]] = (
+    Law("channel-fifo",
+        "What a channel's sender put on it is what its receiver decoded: same order, nothing lost, nothing twice, equal payload.",
+        ("2.5", "5.11", "6.14", "7.16"), Level.ELEMENTS),
+    Law("channel-end",
+        "EndOfPartition closes every channel exactly once and last, and no element follows EndOfData.",
+        ("4.9", "4.18", "7.6", "7.7"), Level.ELEMENTS),
+    Law("watermark-monotone",
+        "Watermarks strictly increase on every channel between the moments it is idle, and in every task.",
+        ("5.8", "8.5", "8.9"), Level.ELEMENTS),
+    Law("valve",
+        "What a task input emits as watermark and status is the valve's function of what its channels delivered.",
+        ("8.9", "8.10", "8.11", "8.12"), Level.ELEMENTS),
+    Law("key-routing",
+        "A record of a keyed edge goes to the subtask that owns the key group of its key.",
+        ("1.18", "1.19", "1.20", "1.23"), Level.ELEMENTS),
+    Law("window-fire",
+        "A window fires when its task's watermark has passed it, as often as its trigger demands, with exactly the rows that belong to it.",
+        ("10.1", "10.7", "10.12", "10.13", "10.17"), Level.ELEMENTS),
+    Law("late-rows",
+        "A row is dropped as late exactly when every window it belongs to has been cleaned up at its arrival.",
+        ("10.8", "10.9", "10.10"), Level.ELEMENTS),
+    Law("conservation",
+        "No operator gains or loses records: what goes into each is what the one before gave out, and its kind accounts for the rest.",
+        ("7.20", "13.4"), Level.ELEMENTS),
+    Law("credits",
+        "A sender never sends data without credit, gets exactly the credits its receiver grants, and spends one per data buffer.",
+        ("6.2", "6.8", "6.9", "6.11"), Level.FULL),
+    Law("actions",
+        "The actions of a task never overlap, except properly nested inside its own yield.",
+        ("3.11", "3.21", "3.25"), Level.FULL),
+)  # fmt: skip
+
+LAW_IDS: Final = tuple(law.id for law in LAWS)

@@ -1,0 +1,133 @@
+"""The contract between an operator and the task that runs it. Flink: StreamOperator, Output, StreamOperatorFactory.
+
+Records are two arguments, ``(value, timestamp)``, timestamp in ms or None; there is no object per record. Everything here
+is synchronous: an operator that must wait calls its ``MailboxExecutor`` (D3), nothing awaits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Protocol
+
+from flowsim.facts.tracer import TaskTrace
+from flowsim.state.key_group_range import KeyGroupRange
+from flowsim.streamrecord.elements import LatencyMarker, OutputTag, WatermarkStatus
+from flowsim.timers.processing_time_service import ProcessingTimeService
+
+Value = object
+"""A member of the closed value set of ``flowsim.values``."""
+
+KeySelector = Callable[[Value], Value]
+
+
+class TaskClock(Protocol):
+    """The task's clock inside a batch: loop time plus the cost of the work done so far, in ns."""
+
+    now_ns: int
+    batch_end_ns: int
+    """Once ``now_ns`` reaches this, a source hands back control: timer due, mail waiting, output full or budget spent."""
+
+
+class Output(Protocol):
+    """Where an operator emits. Flink: Output."""
+
+    def collect(self, value: Value, timestamp: int | None) -> None: ...
+
+    def collect_side(self, tag: OutputTag, value: Value, timestamp: int | None) -> None: ...
+
+    def emit_watermark(self, timestamp: int) -> None: ...
+
+    def emit_watermark_status(self, status: WatermarkStatus) -> None: ...
+
+    def emit_latency_marker(self, marker: LatencyMarker) -> None: ...
+
+
+class MailboxExecutor(Protocol):
+    """Flink: MailboxExecutor (rules 3.20-3.23)."""
+
+    def execute(self, command: Callable[[], None], description: str) -> None: ...
+
+    def yield_(self) -> None: ...
+
+    def try_yield(self) -> bool: ...
+
+
+@dataclass(slots=True)
+class OperatorContext:
+    """What a task gives each of its operators. Flink: StreamOperatorParameters and RuntimeContext in one."""
+
+    operator_name: str
+    operator_index: int
+    task_name: str
+    subtask_index: int
+    parallelism: int
+    max_parallelism: int
+    key_group_range: KeyGroupRange
+    key_selector: KeySelector | None
+    key_type: str | None
+    """Declared type name of the key (``values.Types``), None: by value."""
+    clock: TaskClock
+    processing_time: ProcessingTimeService
+    mailbox_executor: MailboxExecutor
+    random: Random
+    """A stream of its own, drawn from the run's seed, vertex, operator and subtask."""
+    cost_ns: int
+    """Virtual cost of one record; add it to ``clock.now_ns`` first thing in ``process_element``."""
+    trace: TaskTrace | None
+    faults: frozenset[str] = field(default_factory=frozenset)
+    """Names of the faults switched on in this operator, e.g. ``window_loses_row``."""
+
+
+class StreamOperator:
+    """Base of all operators: one input, one main output. Flink: AbstractStreamOperator, OneInputStreamOperator.
+
+    Life cycle (section 4): ``setup`` -> ``open`` (tail to head) -> elements -> ``end_input`` (drain only) -> ``finish``
+    (head to tail) -> ``close`` (tail to head). ``records_in`` counts user records (rule 7.20); outputs count what is emitted.
+    """
+
+    __slots__ = ("ctx", "output", "collect", "clock", "cost_ns", "records_in", "records_dropped")
+
+    ctx: OperatorContext
+    output: Output
+    collect: Callable[[Value, int | None], None]
+    clock: TaskClock
+
+    def setup(self, ctx: OperatorContext, output: Output) -> None:
+        """Wires the operator; called once, before ``open``."""
+        self.ctx = ctx
+        self.output = output
+        self.collect = output.collect
+        self.clock = ctx.clock
+        self.cost_ns = ctx.cost_ns
+        self.records_in = 0
+        self.records_dropped = 0
+
+    def open(self) -> None:
+        """Called before the first element."""
+
+    def process_element(self, value: Value, timestamp: int | None) -> None:
+        """Takes one user record."""
+        raise NotImplementedError
+
+    def process_watermark(self, timestamp: int) -> None:
+        """Event time advances to ``timestamp``: due timers fire first, then the watermark is forwarded (rule 8.15)."""
+        self.output.emit_watermark(timestamp)
+
+    def process_watermark_status(self, status: WatermarkStatus) -> None:
+        """Forwards at once (rule 8.15)."""
+        self.output.emit_watermark_status(status)
+
+    def process_latency_marker(self, marker: LatencyMarker) -> None:
+        """Forwards (rule 8.20)."""
+        self.output.emit_latency_marker(marker)
+
+    def end_input(self) -> None:
+        """No more elements will come; drain only (rule 4.11)."""
+
+    def finish(self) -> None:
+        """Last chance to emit (rule 4.12)."""
+
+    def close(self) -> None:
+        """Releases resources; called exactly once, also after a failure."""

@@ -1,0 +1,46 @@
+"""What actors need of an event loop, on both clocks (architecture decision D4).
+
+The virtual clock implements it in ``virtual_time_loop``, the real clock in ``real_clock``. Time is an integer number of
+nanoseconds, always above 0 (rule 0.5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+
+class Timer(Protocol):
+    """A scheduled callback."""
+
+    def cancel(self) -> None:
+        """The callback will not run; harmless when it already ran."""
+
+
+class Scheduler(Protocol):
+    """Time, timers and the turns of actors. An actor is known by its small integer id, given by its creator."""
+
+    @property
+    def now_ns(self) -> int:
+        """Nanoseconds; virtual, or the epoch on the real clock."""
+
+    @property
+    def is_virtual(self) -> bool:
+        """Whether waiting costs no real time."""
+
+    def call_at(
+        self, when_ns: int, callback: Callable[[], None], *, daemon_while_not: Callable[[], bool] | None = None
+    ) -> Timer:
+        """Runs ``callback`` at ``when_ns`` (at once when that has passed), before any actor's turn at that time.
+
+        With ``daemon_while_not`` the timer keeps the run alive only while that answers True.
+        """
+
+    def park(self, actor: int) -> Awaitable[None]:
+        """Awaited by the actor itself: ends when a ``wake`` came *and* the policy gave this actor its turn."""
+
+    def wake(self, actor: int) -> None:
+        """Makes a parked actor ready; remembered when the actor is not parked now; idempotent."""
+
+    def scale_cost_ns(self, actor: int, cost_ns: int) -> int:
+        """The cost that a batch is charged: seeded policies scale it (D4), FIFO and the real clock do not."""

@@ -1,0 +1,33 @@
+"""What travels inside data buffers: records, watermarks, statuses and latency markers (rules 0.2, 0.3).
+
+Records have no class of their own: on every hot path a record is the pair ``(value, timestamp)`` of two arguments,
+timestamp in milliseconds or None. Flink: StreamElement and its subclasses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class WatermarkStatus(IntEnum):
+    """Whether a channel takes part in event time; the numbers are Flink's. Flink: WatermarkStatus."""
+
+    ACTIVE = 0
+    IDLE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyMarker:
+    """A stamp that a source sends to measure the way to the sinks. Flink: LatencyMarker."""
+
+    marked_time_ms: int
+    operator_id: int
+    subtask_index: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutputTag:
+    """Names a side output. Flink: OutputTag."""
+
+    tag_id: str

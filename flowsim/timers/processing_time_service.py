@@ -1,0 +1,31 @@
+"""Processing time as operators see it. Flink: ProcessingTimeService (rules 3.26, 3.27, 9.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+ProcessingTimeCallback = Callable[[int], None]
+"""Called in the task's mailbox with the *registered* time in ms (rule 3.26)."""
+
+
+class TimerHandle(Protocol):
+    """A registered system timer."""
+
+    def cancel(self) -> None:
+        """The callback will not run; no effect once its mail was put."""
+
+
+class ProcessingTimeService(Protocol):
+    """One per operator; its callbacks are mails of the operator's priority."""
+
+    def current_processing_time_ms(self) -> int: ...
+
+    def register_timer(
+        self, timestamp_ms: int, callback: ProcessingTimeCallback, *, daemon_while_not: Callable[[], bool] | None = None
+    ) -> TimerHandle:
+        """Runs ``callback`` at ``timestamp_ms`` + 1 ms, or at once when it has passed (rule 9.10).
+
+        A timer that re-arms itself forever (periodic watermarks) passes ``daemon_while_not``: it keeps a run alive only
+        while that answers True, which it must exactly when firing would have an effect (D4).
+        """

@@ -1,0 +1,55 @@
+"""Typed ids and units; the unit is the last word of a name (``timeout_ms``, ``capacity_buffers``)."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NewType
+
+TimestampMs = NewType("TimestampMs", int)
+"""Milliseconds of event or processing time since the epoch (may be negative for event time)."""
+
+TaskId = NewType("TaskId", int)
+"""Index of a subtask in the execution graph, in topological order."""
+
+ChannelId = NewType("ChannelId", int)
+"""Index of a physical channel (one subpartition read by one input channel) in the execution graph."""
+
+NO_TIMESTAMP: Final = -(2**63)
+"""Flink's ``Long.MIN_VALUE``: no timestamp, or no watermark yet (rule 0.4)."""
+
+MAX_WATERMARK: Final = 2**63 - 1
+"""Flink's ``Watermark.MAX_WATERMARK``: end of event time (rule 0.4)."""
+
+NS_PER_MS: Final = 1_000_000
+
+_UNITS_NS: Final[dict[str, int]] = {
+    "ns": 1,
+    "us": 1_000,
+    "ms": NS_PER_MS,
+    "s": 1_000 * NS_PER_MS,
+    "sec": 1_000 * NS_PER_MS,
+    "min": 60_000 * NS_PER_MS,
+    "h": 3_600_000 * NS_PER_MS,
+    "d": 86_400_000 * NS_PER_MS,
+}
+_DURATION: Final = re.compile(r"(-?\d{1,18})\s*([a-z]+)")
+
+
+def duration_ns(text: str) -> int:
+    """Nanoseconds of a duration such as ``"100 ms"``, ``"30 min"`` or ``"1h"``; raises ValueError.
+
+    >>> duration_ns("30 min")
+    1800000000000
+    """
+    found = _DURATION.fullmatch(text.strip())
+    if found is None or found.group(2) not in _UNITS_NS:
+        raise ValueError(f"expected a duration such as '100 ms' (units: {', '.join(_UNITS_NS)}), got {text[:40]!r}")
+    return int(found.group(1)) * _UNITS_NS[found.group(2)]
+
+
+def duration_ms(text: str) -> int:
+    """Milliseconds of a duration; raises ValueError when it is not a whole number of them."""
+    ns = duration_ns(text)
+    if ns % NS_PER_MS:
+        raise ValueError(f"expected whole milliseconds, got {text[:40]!r}")
+    return ns // NS_PER_MS

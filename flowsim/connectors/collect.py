@@ -1,0 +1,57 @@
+"""The sink that keeps results in memory. Flink: CollectSinkOperator."""
+
+from __future__ import annotations
+
+from flowsim.operators.stream_operator import OperatorContext
+
+
+class CollectSink:
+    """Keeps what one run of a job wrote, per subtask; a new run starts afresh.
+
+    ``DataStream.execute_and_collect`` stands on it with one subtask, so that its order is the order of arrival.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[list[tuple[object, int | None]]] = []
+
+    def create_writer(self) -> CollectWriter:
+        """A writer for one subtask."""
+        return CollectWriter(self)
+
+    def begin(self, subtask_index: int, parallelism: int) -> list[tuple[object, int | None]]:
+        """An empty part for a subtask that opens; what an earlier run left there is gone."""
+        del self._parts[parallelism:]
+        while len(self._parts) < parallelism:
+            self._parts.append([])
+        part: list[tuple[object, int | None]] = []
+        self._parts[subtask_index] = part
+        return part
+
+    def records(self, subtask_index: int | None = None) -> list[tuple[object, int | None]]:
+        """``(value, timestamp)`` of one subtask in order of arrival, or of all, one subtask after the other."""
+        if subtask_index is not None:
+            return list(self._parts[subtask_index])
+        return [record for part in self._parts for record in part]
+
+    def values(self, subtask_index: int | None = None) -> list[object]:
+        """The same without timestamps."""
+        return [value for value, _ in self.records(subtask_index)]
+
+
+class CollectWriter:
+    """Collects one subtask's records."""
+
+    def __init__(self, sink: CollectSink) -> None:
+        self._sink = sink
+
+    def open(self, ctx: OperatorContext) -> None:
+        self._append = self._sink.begin(ctx.subtask_index, ctx.parallelism).append
+
+    def write(self, value: object, timestamp: int | None) -> None:
+        self._append((value, timestamp))
+
+    def finish(self) -> None:
+        """Results are visible as they come."""
+
+    def close(self, failed: bool) -> None:
+        """What came before a failure stays readable."""

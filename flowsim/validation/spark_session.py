@@ -1,0 +1,165 @@
+"""The Spark session that judges: local by default, a standalone cluster by ``master``, Spark Connect by ``remote``."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from flowsim.errors import BadInput, MissingExtra
+from flowsim.validation.java import find_java, java_home_for_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOCAL: Final = "local[*]"
+_LOOPBACK: Final = "127.0.0.1"
+
+_SETTINGS: Final[dict[str, str]] = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "8",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+}
+"""What answers depend on, plus sizes; set on every kind of session."""
+
+_DRIVER_SETTINGS: Final = {
+    "spark.driver.memory": "2g",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.catalogImplementation": "in-memory",
+}
+
+_LOGGING: Final = """\
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = Spark %p %c{1}: %m%n%ex{0}
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = error
+"""
+"""Errors only. The gateway raises the root level to that of its own logger, and says so, unless the two agree."""
+
+
+@contextmanager
+def spark_session(
+    master: str | None = None, remote: str | None = None, app_name: str = "flowsim"
+) -> Iterator[SparkSession]:
+    """A session for the block: on ``master`` (default ``local[*]``) or on the Spark Connect server ``remote``.
+
+    A session that this process has already is used, and left running, unless it runs elsewhere than asked for. Raises
+    MissingExtra without pyspark, BadInput without a Java or when the session cannot be had.
+    """
+    if find_spec("pyspark") is None:
+        raise MissingExtra("spark", "validation")
+    if master is not None and remote is not None:
+        raise BadInput(f"--master {master} and --remote {remote} exclude each other: give one of them")
+    running = None if remote is not None else _running_session(master)
+    if running is not None:
+        yield running
+    elif remote is not None:
+        yield from _connected(remote, app_name)
+    else:
+        yield from _started(master or LOCAL, app_name)
+
+
+def _running_session(master: str | None) -> SparkSession | None:
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    try:
+        session = SparkSession.active()
+    except PySparkException:
+        return None
+    if master is None:
+        return session
+    runs_on = session.sparkContext.master
+    if runs_on != master:
+        raise BadInput(f"a Spark session on {runs_on} is running in this process: stop it before asking for {master}")
+    return session
+
+
+def _connected(remote: str, app_name: str) -> Iterator[SparkSession]:
+    if find_spec("grpc") is None or find_spec("grpc_status") is None:
+        raise MissingExtra("connect", f"Spark Connect ({remote})")
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    try:
+        session = SparkSession.builder.remote(remote).appName(app_name).config(map={**_SETTINGS}).create()
+        session.range(1).count()
+    except PySparkException as error:
+        raise BadInput(f"no Spark Connect session on {remote}: {_first_line(error)}") from error
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def _started(master: str, app_name: str) -> Iterator[SparkSession]:
+    with tempfile.TemporaryDirectory(prefix="flowsim-spark-") as folder, _environment(_spark_environment(master)):
+        session = _start(master, app_name, Path(folder))
+        try:
+            yield session
+        finally:
+            session.stop()
+
+
+def _start(master: str, app_name: str, folder: Path) -> SparkSession:
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    logging = folder / "log4j2.properties"
+    logging.write_text(_LOGGING)
+    builder = SparkSession.builder.master(master).appName(app_name).config(map={**_SETTINGS, **_DRIVER_SETTINGS})
+    builder = builder.config("spark.sql.warehouse.dir", (folder / "warehouse").as_uri())
+    builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={logging.as_uri()}")
+    if _is_on_this_machine(master):
+        builder = builder.config("spark.driver.host", _LOOPBACK).config("spark.driver.bindAddress", _LOOPBACK)
+    try:
+        return builder.getOrCreate()
+    except (PySparkException, Py4JError) as error:
+        raise BadInput(f"no Spark session on {master}: {_first_line(error)}") from error
+
+
+def _spark_environment(master: str) -> dict[str, str]:
+    """Variables that the driver and its Python workers read; what the user has set for a cluster stays."""
+    variables = {"JAVA_HOME": str(java_home_for_spark(find_java()))}
+    if _is_on_this_machine(master):
+        # Workers run `python3` of PATH otherwise, and the driver binds to whatever the host name resolves to.
+        variables |= {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+        variables |= {"SPARK_LOCAL_IP": _LOOPBACK}
+    else:
+        variables |= {"PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable)}
+    return variables
+
+
+def _is_on_this_machine(master: str) -> bool:
+    return master.startswith(("local", f"spark://{_LOOPBACK}:", "spark://localhost:"))
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

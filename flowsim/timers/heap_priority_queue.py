@@ -1,0 +1,127 @@
+"""The queue of timers: a binary heap that is a set. Flink: HeapPriorityQueue, HeapPriorityQueueSet (rules 9.2, 9.3).
+
+Python's ``heapq`` breaks ties in another order than Flink's heap does, and the order of ties is visible in a job's output;
+therefore this heap makes Flink's moves one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Generic, TypeVar
+
+from flowsim.errors import InvariantViolation
+from flowsim.timers.internal_timer import NOT_IN_QUEUE, InternalTimer
+
+N = TypeVar("N", bound=Hashable)
+
+
+class HeapPriorityQueueSet(Generic[N]):
+    """Timers by timestamp, each at most once. Flink: HeapPriorityQueueSet.
+
+    The heap is 1-based: the children of index i are 2i and 2i+1. Invariants, checked by ``validate``: no child is earlier
+    than its parent; every timer knows its index; the set and the heap hold the same timers.
+    """
+
+    __slots__ = ("_heap", "_timers")
+
+    def __init__(self) -> None:
+        self._heap: list[InternalTimer[N] | None] = [None]
+        self._timers: dict[tuple[int, Hashable, N], InternalTimer[N]] = {}
+
+    def __len__(self) -> int:
+        return len(self._timers)
+
+    def __contains__(self, timer: InternalTimer[N]) -> bool:
+        return timer.identity in self._timers
+
+    def timers(self) -> Iterable[InternalTimer[N]]:
+        """All timers in the order of registration."""
+        return self._timers.values()
+
+    def peek(self) -> InternalTimer[N] | None:
+        """The earliest timer, or None."""
+        heap = self._heap
+        return heap[1] if len(heap) > 1 else None
+
+    def add(self, timer: InternalTimer[N]) -> bool:
+        """Adds unless an equal timer is there; True when ``timer`` is the new head."""
+        identity = timer.identity
+        if identity in self._timers:
+            return False
+        self._timers[identity] = timer
+        self._heap.append(timer)
+        self._sift_up(timer, len(self._heap) - 1)
+        return timer.index == 1
+
+    def poll(self) -> InternalTimer[N] | None:
+        """Takes the earliest timer out, or answers None."""
+        timer = self.peek()
+        if timer is not None:
+            del self._timers[timer.identity]
+            self._remove_at(1)
+            timer.index = NOT_IN_QUEUE
+        return timer
+
+    def remove(self, timer: InternalTimer[N]) -> bool:
+        """Takes out the timer equal to ``timer``, if any; True when that was the head."""
+        stored = self._timers.pop(timer.identity, None)
+        if stored is None:
+            return False
+        index = stored.index
+        self._remove_at(index)
+        stored.index = NOT_IN_QUEUE
+        return index == 1
+
+    def _remove_at(self, index: int) -> None:
+        """Rule 9.3: the last element fills the hole, sinks, and rises only if it did not sink."""
+        heap = self._heap
+        last = heap.pop()
+        if index == len(heap) or last is None:
+            return
+        self._sift_down(last, index)
+        if heap[index] is last:
+            self._sift_up(last, index)
+
+    def _sift_up(self, timer: InternalTimer[N], index: int) -> None:
+        heap = self._heap
+        timestamp = timer.timestamp
+        while (parent := heap[index >> 1]) is not None and timestamp < parent.timestamp:
+            heap[index] = parent
+            parent.index = index
+            index >>= 1
+        heap[index] = timer
+        timer.index = index
+
+    def _sift_down(self, timer: InternalTimer[N], index: int) -> None:
+        heap = self._heap
+        size = len(heap)
+        timestamp = timer.timestamp
+        child_index = 2 * index
+        while child_index < size:
+            child = heap[child_index]
+            assert child is not None  # only index 0 is empty
+            if child_index + 1 < size:
+                second = heap[child_index + 1]
+                assert second is not None
+                if second.timestamp < child.timestamp:
+                    child, child_index = second, child_index + 1
+            if child.timestamp >= timestamp:
+                break
+            heap[index] = child
+            child.index = index
+            index = child_index
+            child_index = 2 * index
+        heap[index] = timer
+        timer.index = index
+
+    def validate(self) -> None:
+        """Raises InvariantViolation when an invariant of the class docstring does not hold."""
+        heap = self._heap
+        for index in range(1, len(heap)):
+            timer, parent = heap[index], heap[index >> 1]
+            if timer is None or timer.index != index or self._timers.get(timer.identity) is not timer:
+                raise InvariantViolation(f"timer queue: the timer at index {index} is misplaced", (repr(timer),))
+            if parent is not None and timer.timestamp < parent.timestamp:
+                raise InvariantViolation(f"timer queue: {timer!r} is earlier than its parent", (repr(parent),))
+        if len(self._timers) != len(heap) - 1:
+            raise InvariantViolation(f"timer queue: {len(self._timers)} in the set, {len(heap) - 1} in the heap")

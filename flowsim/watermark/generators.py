@@ -1,0 +1,149 @@
+"""How a stream's event-time progress is told from its records. Flink: WatermarkGenerator and its kinds (rules 8.1-8.5)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Protocol
+
+from flowsim.units import NO_TIMESTAMP, NS_PER_MS
+
+
+class WatermarkOutput(Protocol):
+    """Where a generator emits; whoever stands behind it drops what does not grow (rule 8.5). Flink: WatermarkOutput."""
+
+    def emit_watermark(self, timestamp: int) -> None: ...
+
+    def mark_idle(self) -> None: ...
+
+    def mark_active(self) -> None: ...
+
+
+class WatermarkGenerator(ABC):
+    """Watches events and emits watermarks, at each event or periodically. Flink: WatermarkGenerator."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def on_event(self, value: object, timestamp: int, output: WatermarkOutput) -> None:
+        """Called after the record was emitted, so that a watermark emitted here follows its record (rule 8.3)."""
+
+    @abstractmethod
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        """Called every ``pipeline.auto-watermark-interval`` (rule 8.2)."""
+
+    @abstractmethod
+    def has_pending_effect(self, emitted: int) -> bool:
+        """Whether some later periodic call would change anything although no event comes (D4).
+
+        ``emitted`` is the highest watermark that passed on already. While this is true the run is not quiet yet.
+        """
+
+
+class BoundedOutOfOrdernessWatermarks(WatermarkGenerator):
+    """Periodic: the highest timestamp so far, minus the bound, minus 1 ms. Flink: BoundedOutOfOrdernessWatermarks (rule 8.1)."""
+
+    __slots__ = ("_delay_ms", "_max_timestamp")
+
+    def __init__(self, max_out_of_orderness_ms: int) -> None:
+        if max_out_of_orderness_ms < 0:
+            raise ValueError(f"the bound on out-of-orderness must be 0 ms or more, got {max_out_of_orderness_ms}")
+        self._delay_ms = max_out_of_orderness_ms + 1
+        self._max_timestamp = NO_TIMESTAMP + self._delay_ms
+
+    def on_event(self, value: object, timestamp: int, output: WatermarkOutput) -> None:
+        if timestamp > self._max_timestamp:
+            self._max_timestamp = timestamp
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        output.emit_watermark(self._max_timestamp - self._delay_ms)
+
+    def has_pending_effect(self, emitted: int) -> bool:
+        return self._max_timestamp - self._delay_ms > emitted
+
+
+class AscendingTimestampsWatermarks(BoundedOutOfOrdernessWatermarks):
+    """Periodic, for timestamps that never go back. Flink: AscendingTimestampsWatermarks (rule 8.1)."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+
+class PerRecordBoundedWatermarks(BoundedOutOfOrdernessWatermarks):
+    """The bounded watermark after every record instead of periodically (rule 8.3)."""
+
+    __slots__ = ()
+
+    def on_event(self, value: object, timestamp: int, output: WatermarkOutput) -> None:
+        if timestamp > self._max_timestamp:
+            self._max_timestamp = timestamp
+        output.emit_watermark(self._max_timestamp - self._delay_ms)
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        """Nothing: every event has spoken for itself."""
+
+    def has_pending_effect(self, emitted: int) -> bool:
+        return False
+
+
+class NoWatermarks(WatermarkGenerator):
+    """Never emits: the stream has no event time. Flink: NoWatermarksGenerator."""
+
+    __slots__ = ()
+
+    def on_event(self, value: object, timestamp: int, output: WatermarkOutput) -> None:
+        """Nothing."""
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        """Nothing."""
+
+    def has_pending_effect(self, emitted: int) -> bool:
+        return False
+
+
+class WatermarksWithIdleness(WatermarkGenerator):
+    """Declares the stream idle when no event came for too long. Flink: WatermarksWithIdleness (rule 8.4).
+
+    The first quiet periodic call only notes the time; idleness is declared at the first later one *more* than the timeout
+    after it. ``clock_ns`` answers relative nanoseconds; it may stand still (back pressure), and must be above 0 (rule 0.5).
+    """
+
+    __slots__ = ("_inner", "_timeout_ns", "_clock_ns", "_events", "_events_seen", "_quiet_since_ns", "_is_idle")
+
+    def __init__(self, inner: WatermarkGenerator, idle_timeout_ms: int, clock_ns: Callable[[], int]) -> None:
+        if idle_timeout_ms <= 0:
+            raise ValueError(f"an idle timeout must be above 0 ms, got {idle_timeout_ms}")
+        self._inner = inner
+        self._timeout_ns = idle_timeout_ms * NS_PER_MS
+        self._clock_ns = clock_ns
+        self._events = 0
+        self._events_seen = 0
+        self._quiet_since_ns = 0
+        self._is_idle = False
+
+    def on_event(self, value: object, timestamp: int, output: WatermarkOutput) -> None:
+        self._inner.on_event(value, timestamp, output)
+        self._events += 1
+        self._is_idle = False
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        if not self._check_if_idle():
+            self._inner.on_periodic_emit(output)
+        elif not self._is_idle:
+            self._is_idle = True
+            output.mark_idle()
+
+    def _check_if_idle(self) -> bool:
+        if self._events != self._events_seen:
+            self._events_seen = self._events
+            self._quiet_since_ns = 0
+            return False
+        if self._quiet_since_ns == 0:
+            self._quiet_since_ns = self._clock_ns()
+            return False
+        return self._clock_ns() - self._quiet_since_ns > self._timeout_ns
+
+    def has_pending_effect(self, emitted: int) -> bool:
+        return not self._is_idle

@@ -1,0 +1,40 @@
+"""Real command sequences given to Flink's HeapPriorityQueueSet: the order of ties must be Flink's (rule 9.3)."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+from flowsim.timers.heap_priority_queue import HeapPriorityQueueSet
+from flowsim.timers.internal_timer import InternalTimer
+
+DATA = Path(__file__).parent / "data" / "component" / "heap_priority_queue_set.jsonl.gz"
+
+
+def element(timer: InternalTimer[None] | None) -> list[object] | None:
+    return None if timer is None else [timer.key, timer.timestamp]
+
+
+def run(queue: HeapPriorityQueueSet[None], command: list[object]) -> object:
+    match command:
+        case ["add", str(key), int(timestamp)]:
+            return queue.add(InternalTimer(timestamp, key, key, None))
+        case ["remove", str(key), int(timestamp)]:
+            return queue.remove(InternalTimer(timestamp, key, key, None))
+        case ["peek"]:
+            return element(queue.peek())
+        case ["poll"]:
+            return element(queue.poll())
+        case _:
+            raise ValueError(f"unknown command {command}")
+
+
+def test_every_step_of_400_command_sequences_agrees_with_flink() -> None:
+    cases = [json.loads(line) for line in gzip.open(DATA, "rt")]
+    assert len(cases) == 400
+    for case in cases:
+        queue: HeapPriorityQueueSet[None] = HeapPriorityQueueSet()
+        for number, (command, expected) in enumerate(zip(case["cmds"], case["out"], strict=True)):
+            assert [run(queue, command), len(queue)] == expected, (case["id"], number, command)
+            queue.validate()

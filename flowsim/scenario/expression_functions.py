@@ -1,0 +1,281 @@
+"""The functions an expression may call, and the guards that generated code calls; nothing else is reachable from it.
+
+Every entry has a cost bounded by the size of its arguments, and a result that is checked where it could grow.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from flowsim.errors import FlowsimError
+from flowsim.scenario.record_schema import FieldType
+
+INT64_MIN: Final = -(2**63)
+INT64_MAX: Final = 2**63 - 1
+MAX_TEXT_CHARS: Final = 1 << 20
+"""Longest text that an expression may make; keeps a chain of doublings from eating the memory."""
+MAX_VALUE_ITEMS: Final = 100_000
+"""Most items, nested ones included, in a tuple or list that an expression makes."""
+
+
+class ExpressionFailure(FlowsimError):
+    """An expression could not be evaluated for one record; the job fails and names the record."""
+
+
+def beyond_int64(number: object) -> object:
+    """Raises for an integer outside int64."""
+    raise ExpressionFailure(f"integer result needs {_bits(number)} bits, an int64 has 64")
+
+
+def _bits(number: object) -> int:
+    return number.bit_length() + 1 if isinstance(number, int) else 0
+
+
+def too_long(text: object) -> object:
+    """Raises for a text beyond the limit."""
+    raise ExpressionFailure(f"text result is longer than {MAX_TEXT_CHARS} characters")
+
+
+def bounded(result: object) -> object:
+    """The result of a computation of unknown type, refused when it grew out of bounds."""
+    left = MAX_VALUE_ITEMS
+    pending: list[object] = [result]
+    while pending:
+        item = pending.pop()
+        if type(item) is int:
+            if not INT64_MIN <= item <= INT64_MAX:
+                beyond_int64(item)
+        elif type(item) is str:
+            if len(item) > MAX_TEXT_CHARS:
+                too_long(item)
+        elif isinstance(item, (tuple, list)):
+            left -= len(item)
+            if left < 0:
+                raise ExpressionFailure(f"result has more than {MAX_VALUE_ITEMS} items")
+            pending.extend(item)
+    return result
+
+
+def multiply(a: object, b: object) -> object:
+    """``a * b`` for numbers only: repetition of a text or tuple is no part of the language."""
+    if isinstance(a, (int, float)) and isinstance(b, (int, float)):
+        return a * b
+    raise ExpressionFailure(f"'*' multiplies numbers, got {type(a).__name__} and {type(b).__name__}")
+
+
+def modulo(a: object, b: object) -> object:
+    """``a % b`` for numbers only: formatting a text is no part of the language."""
+    if isinstance(a, (int, float)) and isinstance(b, (int, float)):
+        return a % b
+    raise ExpressionFailure(f"'%' divides numbers, got {type(a).__name__} and {type(b).__name__}")
+
+
+def power(a: object, b: object) -> object:
+    """``a ** b`` for numbers, an integer result within int64; the size is known before the work is done."""
+    if not (isinstance(a, (int, float)) and isinstance(b, (int, float))):
+        raise ExpressionFailure(f"'**' needs numbers, got {type(a).__name__} and {type(b).__name__}")
+    if isinstance(a, int) and isinstance(b, int) and b >= 0:
+        if abs(a) > 1 and (abs(a).bit_length() - 1) * b > 63:
+            raise ExpressionFailure(f"{a} ** {b} does not fit an int64")
+        return a ** (b if abs(a) > 1 else min(b, 2 + b % 2))
+    result: object = float(a) ** float(b)
+    if isinstance(result, complex):
+        raise ExpressionFailure(f"{a} ** {b} is not a real number")
+    return result
+
+
+def shift_left(a: object, b: object) -> object:
+    """``a << b`` for integers, by at most 63."""
+    if isinstance(a, int) and isinstance(b, int) and 0 <= b <= 63:
+        return a << b
+    raise ExpressionFailure("'<<' shifts an integer by 0 to 63")
+
+
+def _checked_integer(number: int) -> int:
+    if not INT64_MIN <= number <= INT64_MAX:
+        beyond_int64(number)
+    return number
+
+
+def _to_int(value: object) -> int:
+    if isinstance(value, str) and len(value) > 40:
+        raise ExpressionFailure("int() of a text of more than 40 characters")
+    if isinstance(value, (bool, int, float, str)):
+        return _checked_integer(int(value))
+    raise ExpressionFailure(f"int() of {type(value).__name__}")
+
+
+def _to_float(value: object) -> float:
+    if isinstance(value, (bool, int, float, str)):
+        return float(value)
+    raise ExpressionFailure(f"float() of {type(value).__name__}")
+
+
+def _round(number: float, digits: int | None = None) -> int | float:
+    if digits is not None and not -20 <= digits <= 20:
+        raise ExpressionFailure("round() to more than 20 digits")
+    rounded = round(number, digits)
+    return _checked_integer(rounded) if isinstance(rounded, int) else rounded
+
+
+def _floor(number: float) -> int:
+    return _checked_integer(math.floor(number))
+
+
+def _ceil(number: float) -> int:
+    return _checked_integer(math.ceil(number))
+
+
+def _sqrt(number: float) -> float:
+    return math.sqrt(number)
+
+
+def _text(value: object, function: str) -> str:
+    if type(value) is not str:
+        raise ExpressionFailure(f"{function}() needs a text, got {type(value).__name__}")
+    return value
+
+
+def _lower(text: object) -> str:
+    return _text(text, "lower").lower()
+
+
+def _upper(text: object) -> str:
+    return _text(text, "upper").upper()
+
+
+def _strip(text: object) -> str:
+    return _text(text, "strip").strip()
+
+
+def _startswith(text: object, prefix: object) -> bool:
+    return _text(text, "startswith").startswith(_text(prefix, "startswith"))
+
+
+def _endswith(text: object, suffix: object) -> bool:
+    return _text(text, "endswith").endswith(_text(suffix, "endswith"))
+
+
+def _contains(text: object, part: object) -> bool:
+    return _text(part, "contains") in _text(text, "contains")
+
+
+def _replace(text: object, old: object, new: object) -> str:
+    whole, before, after = _text(text, "replace"), _text(old, "replace"), _text(new, "replace")
+    if not before:
+        raise ExpressionFailure("replace() of an empty text")
+    if len(whole) + whole.count(before) * len(after) > MAX_TEXT_CHARS:
+        too_long(whole)
+    return whole.replace(before, after)
+
+
+def _split(text: object, separator: object = None) -> tuple[str, ...]:
+    whole = _text(text, "split")
+    if separator is None:
+        return tuple(whole.split())
+    if _text(separator, "split") == "":
+        raise ExpressionFailure("split() by an empty text")
+    return tuple(whole.split(_text(separator, "split")))
+
+
+def _substring(text: object, start: object, end: object = None) -> str:
+    if not isinstance(start, int) or not (end is None or isinstance(end, int)):
+        raise ExpressionFailure("substring() takes integer positions, counted from 0")
+    return _text(text, "substring")[start:end]
+
+
+def _concat(*parts: object) -> str:
+    return "".join([_text(part, "concat") for part in parts])
+
+
+def _coalesce(*values: object) -> object:
+    for value in values:
+        if value is not None:
+            return value
+    return None
+
+
+def _extreme(choose: Callable[..., object], name: str) -> Callable[..., object]:
+    def extreme(*values: object) -> object:
+        if len(values) == 1 and not isinstance(values[0], (tuple, list)):
+            raise ExpressionFailure(f"{name}() of one value needs a tuple or list")
+        return choose(*values)
+
+    return extreme
+
+
+ResultType = Callable[[Sequence[FieldType]], FieldType]
+
+
+def _always(kind: FieldType) -> ResultType:
+    return lambda arguments: kind
+
+
+def join_types(types: Sequence[FieldType]) -> FieldType:
+    """The type of a value that is one of several: their common type, LONG for mixed integers, else ANY."""
+    if all(kind is types[0] for kind in types):
+        return types[0]
+    return FieldType.LONG if all(kind.is_integer for kind in types) else FieldType.ANY
+
+
+def _number_type(arguments: Sequence[FieldType]) -> FieldType:
+    return FieldType.LONG if arguments[0] is FieldType.INT else arguments[0]
+
+
+def _round_type(arguments: Sequence[FieldType]) -> FieldType:
+    return FieldType.LONG if len(arguments) == 1 or arguments[0].is_integer else arguments[0]
+
+
+def _extreme_type(arguments: Sequence[FieldType]) -> FieldType:
+    return FieldType.ANY if len(arguments) == 1 else join_types(arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSpec:
+    """One function of the table: how many arguments of what kind it takes, and what it gives."""
+
+    implementation: Callable[..., object]
+    arguments: str
+    """One letter per argument: s text, n number, i integer, a anything; then ``?`` optional or ``*`` many."""
+    result: ResultType
+    grows: bool = False
+    """The result must be checked for size."""
+
+    def bounds(self) -> tuple[int, int]:
+        """Fewest and most arguments."""
+        letters = [c for c in self.arguments if c.isalpha()]
+        most = 20 if "*" in self.arguments else len(letters)
+        return len(letters) - self.arguments.count("?"), most
+
+
+_LONG, _DOUBLE, _STRING = _always(FieldType.LONG), _always(FieldType.DOUBLE), _always(FieldType.STRING)
+_BOOLEAN, _ANY = _always(FieldType.BOOLEAN), _always(FieldType.ANY)
+
+FUNCTIONS: Final[dict[str, FunctionSpec]] = {
+    "len": FunctionSpec(len, "a", _LONG),
+    "abs": FunctionSpec(abs, "n", _number_type, grows=True),
+    "min": FunctionSpec(_extreme(min, "min"), "a*", _extreme_type),
+    "max": FunctionSpec(_extreme(max, "max"), "a*", _extreme_type),
+    "round": FunctionSpec(_round, "ni?", _round_type),
+    "floor": FunctionSpec(_floor, "n", _LONG),
+    "ceil": FunctionSpec(_ceil, "n", _LONG),
+    "sqrt": FunctionSpec(_sqrt, "n", _DOUBLE),
+    "str": FunctionSpec(str, "a", _STRING, grows=True),
+    "int": FunctionSpec(_to_int, "a", _LONG),
+    "float": FunctionSpec(_to_float, "a", _DOUBLE),
+    "bool": FunctionSpec(bool, "a", _BOOLEAN),
+    "lower": FunctionSpec(_lower, "s", _STRING, grows=True),
+    "upper": FunctionSpec(_upper, "s", _STRING, grows=True),
+    "strip": FunctionSpec(_strip, "s", _STRING),
+    "startswith": FunctionSpec(_startswith, "ss", _BOOLEAN),
+    "endswith": FunctionSpec(_endswith, "ss", _BOOLEAN),
+    "contains": FunctionSpec(_contains, "ss", _BOOLEAN),
+    "replace": FunctionSpec(_replace, "sss", _STRING),
+    "split": FunctionSpec(_split, "ss?", _ANY),
+    "substring": FunctionSpec(_substring, "sii?", _STRING),
+    "concat": FunctionSpec(_concat, "s*", _STRING, grows=True),
+    "coalesce": FunctionSpec(_coalesce, "a*", join_types),
+}

@@ -1,0 +1,369 @@
+"""Checks the syntax tree of an expression node by node and rebuilds it from a closed table, with static types."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from flowsim.errors import BadInput
+from flowsim.scenario.expression_functions import (
+    FUNCTIONS,
+    INT64_MAX,
+    INT64_MIN,
+    MAX_TEXT_CHARS,
+    FunctionSpec,
+    join_types,
+)
+from flowsim.scenario.record_schema import FieldType, RecordSchema
+from flowsim.scenario.suggestions import nearest
+
+MAX_NODES: Final = 400
+MAX_DEPTH: Final = 60
+
+_NUMBER_OPERATORS: Final[dict[type[ast.operator], str]] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
+}  # fmt: skip
+_INTEGER_ONLY: Final = (ast.LShift, ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor)
+_COMPARISONS: Final = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.Is, ast.IsNot)
+_REFUSED: Final[dict[type[ast.AST], str]] = {
+    ast.Attribute: "attribute access ('.') is not part of the language",
+    ast.Lambda: "lambda is not part of the language",
+    ast.NamedExpr: "assignment (':=') is not part of the language",
+    ast.ListComp: "comprehensions are not part of the language",
+    ast.SetComp: "comprehensions are not part of the language",
+    ast.DictComp: "comprehensions are not part of the language",
+    ast.GeneratorExp: "generators are not part of the language",
+    ast.Await: "await is not part of the language",
+    ast.Yield: "yield is not part of the language",
+    ast.YieldFrom: "yield is not part of the language",
+    ast.Starred: "'*' arguments are not part of the language",
+    ast.Slice: "slices are not part of the language, use substring(text, start, end)",
+    ast.Dict: "dict displays are not part of the language",
+    ast.Set: "set displays are not part of the language",
+}
+
+
+class ExpressionError(BadInput):
+    """An expression is wrong; ``offset`` counts characters of its source from 0."""
+
+    def __init__(self, message: str, offset: int, column: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
+        self.column = column
+        """Name of the output column whose expression is wrong, when several were compiled together."""
+
+    def inside(self, column: str) -> ExpressionError:
+        """The same error, told of that column."""
+        return ExpressionError(self.message, self.offset, column)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A rebuilt node: what it computes, its static type, and whether its result may grow beyond the limits."""
+
+    node: ast.expr
+    type: FieldType
+    grows: bool = False
+    is_null: bool = False
+    item_type: FieldType = FieldType.ANY
+    """Type of its items, where it is a sequence of one type."""
+
+
+class Translator:
+    """Rebuilds one expression over records of one schema; afterwards tells what the expression reads."""
+
+    def __init__(self, source: str, schema: RecordSchema) -> None:
+        self.source = source
+        self.schema = schema
+        self.uses_timestamp = False
+        self.fields_read: list[str] = []
+        self._nodes = 0
+        self._depth = 0
+        self._indent = len(source) - len(source.lstrip())
+
+    def translate(self, node: ast.expr) -> Term:
+        """Rebuilds ``node``; raises ExpressionError at the first thing that is not in the language."""
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            raise self._error(node, f"an expression has at most {MAX_NODES} parts")
+        if self._depth >= MAX_DEPTH:
+            raise self._error(node, f"an expression nests at most {MAX_DEPTH} deep")
+        self._depth += 1
+        try:
+            return self._dispatch(node)
+        finally:
+            self._depth -= 1
+
+    def checked(self, term: Term) -> ast.expr:
+        """The node of a term, wrapped in a check of size when its result may grow."""
+        if not term.grows:
+            return term.node
+        if term.type.is_integer:
+            fits = ast.Compare(
+                ast.Constant(INT64_MIN), [ast.LtE(), ast.LtE()], [_stored(term.node), ast.Constant(INT64_MAX)]
+            )
+            return ast.IfExp(fits, _load("_1"), _call("_beyond_int64", _load("_1")))
+        if term.type is FieldType.STRING:
+            fits = ast.Compare(_call("_len", _stored(term.node)), [ast.LtE()], [ast.Constant(MAX_TEXT_CHARS)])
+            return ast.IfExp(fits, _load("_1"), _call("_too_long", _load("_1")))
+        return term.node if term.type is FieldType.DOUBLE else _call("_bounded", term.node)
+
+    def _dispatch(self, node: ast.expr) -> Term:
+        match node:
+            case ast.Constant():
+                return self._constant(node)
+            case ast.Name():
+                return self._name(node)
+            case ast.BinOp():
+                return self._binary(node)
+            case ast.UnaryOp():
+                return self._unary(node)
+            case ast.BoolOp():
+                terms = [self.translate(value) for value in node.values]
+                return Term(ast.BoolOp(node.op, [self.checked(term) for term in terms]), _joined(terms))
+            case ast.Compare():
+                return self._compare(node)
+            case ast.IfExp():
+                return self._conditional(node)
+            case ast.Subscript():
+                return self._subscript(node)
+            case ast.Tuple() | ast.List():
+                return self._sequence(node)
+            case ast.Call():
+                return self._function_call(node)
+            case ast.JoinedStr():
+                return self._f_string(node)
+        raise self._error(node, _REFUSED.get(type(node), f"{type(node).__name__} is not part of the language"))
+
+    def _error(self, node: ast.expr, message: str) -> ExpressionError:
+        before = self.source.strip().encode()[: node.col_offset].decode(errors="ignore")
+        return ExpressionError(message, min(self._indent + len(before), len(self.source)))
+
+    def _constant(self, node: ast.Constant) -> Term:
+        value = node.value
+        if value is None:
+            return Term(ast.Constant(None), FieldType.ANY, is_null=True)
+        if type(value) is bool:
+            return Term(ast.Constant(value), FieldType.BOOLEAN)
+        if type(value) is int:
+            if value > INT64_MAX:
+                raise self._error(node, "integer does not fit an int64")
+            return Term(ast.Constant(value), FieldType.LONG)
+        if type(value) is float:
+            if not math.isfinite(value):
+                raise self._error(node, "number is too large for a double")
+            return Term(ast.Constant(value), FieldType.DOUBLE)
+        if type(value) is str:
+            return Term(ast.Constant(value), FieldType.STRING)
+        raise self._error(node, f"a literal of type {type(value).__name__} is not part of the language")
+
+    def _name(self, node: ast.Name) -> Term:
+        name = self._spelled(node)
+        if name in self.schema.names:
+            if name not in self.fields_read:
+                self.fields_read.append(name)
+            index = self.schema.index(name)
+            return Term(ast.Subscript(_load("v"), ast.Constant(index), ast.Load()), self.schema.types[index])
+        if name == "value":
+            return Term(_load("v"), FieldType.ANY)
+        if name == "timestamp":
+            self.uses_timestamp = True
+            return Term(_load("t"), FieldType.LONG)
+        if name in FUNCTIONS:
+            raise self._error(node, f"{name!r} is a function: write {name}(...)")
+        raise self._error(node, f"unknown name {name!r}" + nearest(name, (*self.schema.names, "value", "timestamp")))
+
+    def _spelled(self, node: ast.Name) -> str:
+        """The identifier, which must stand in the source as it is: Python reads look-alike letters as ASCII ones."""
+        if re.search(rf"(?<!\w){re.escape(node.id)}(?!\w)", self.source) is None:
+            raise self._error(node, f"the name {node.id!r} is written with look-alike letters")
+        return node.id
+
+    def _binary(self, node: ast.BinOp) -> Term:
+        symbol = _NUMBER_OPERATORS.get(type(node.op))
+        if symbol is None:
+            raise self._error(node, "this operator is not part of the language")
+        left, right = self.translate(node.left), self.translate(node.right)
+        kinds = (left.type, right.type)
+        if isinstance(node.op, ast.Add) and FieldType.STRING in kinds:
+            if kinds == (FieldType.STRING, FieldType.STRING) or FieldType.ANY in kinds:
+                return Term(ast.BinOp(left.node, ast.Add(), right.node), FieldType.STRING, grows=True)
+            raise self._error(node, f"'+' cannot add {kinds[0].value} and {kinds[1].value}, convert with str(...)")
+        refused = {FieldType.STRING, FieldType.DOUBLE} if isinstance(node.op, _INTEGER_ONLY) else {FieldType.STRING}
+        if refused.intersection(kinds):
+            raise self._error(node, f"{symbol!r} cannot be used on {kinds[0].value} and {kinds[1].value}")
+        kind = _arithmetic_type(node.op, kinds)
+        if isinstance(node.op, ast.Pow) and isinstance(right.node, ast.Constant) and right.type is FieldType.LONG:
+            # Only a negative power of an integer is a fraction, and a negative literal is a constant here too.
+            kind = FieldType.LONG if left.type.is_integer and right.node.value in range(64) else kind
+        return Term(self._arithmetic(node.op, left, right), kind, grows=True)
+
+    def _arithmetic(self, operator: ast.operator, left: Term, right: Term) -> ast.expr:
+        if isinstance(operator, ast.Pow):
+            return _call("_power", left.node, right.node)
+        if isinstance(operator, ast.LShift):
+            return _call("_shift_left", left.node, right.node)
+        if isinstance(operator, ast.Mult) and FieldType.ANY in (left.type, right.type):
+            return _call("_multiply", left.node, right.node)
+        if isinstance(operator, ast.Mod) and left.type is FieldType.ANY:
+            return _call("_modulo", left.node, right.node)
+        return ast.BinOp(left.node, operator, right.node)
+
+    def _unary(self, node: ast.UnaryOp) -> Term:
+        operand = node.operand
+        if isinstance(node.op, ast.USub) and isinstance(operand, ast.Constant) and type(operand.value) is int:
+            # The literal -2^63 fits though 2^63 does not.
+            if operand.value > -INT64_MIN:
+                raise self._error(node, "integer does not fit an int64")
+            return Term(ast.Constant(-operand.value), FieldType.LONG)
+        term = self.translate(operand)
+        if isinstance(node.op, ast.Not):
+            return Term(ast.UnaryOp(ast.Not(), term.node), FieldType.BOOLEAN)
+        if term.type is FieldType.STRING or (isinstance(node.op, ast.Invert) and term.type is FieldType.DOUBLE):
+            raise self._error(node, f"a sign cannot be used on {term.type.value}")
+        kind = FieldType.LONG if term.type in (FieldType.INT, FieldType.BOOLEAN) else term.type
+        return Term(ast.UnaryOp(node.op, term.node), kind, grows=True)
+
+    def _compare(self, node: ast.Compare) -> Term:
+        terms = [self.translate(operand) for operand in (node.left, *node.comparators)]
+        for operator, left, right in zip(node.ops, terms, terms[1:], strict=False):
+            if not isinstance(operator, _COMPARISONS):
+                raise self._error(node, "this comparison is not part of the language")
+            if isinstance(operator, (ast.Is, ast.IsNot)) and not (left.is_null or right.is_null):
+                raise self._error(node, "'is' compares with None only, use ==")
+            if isinstance(operator, (ast.In, ast.NotIn)):
+                if right.type not in (FieldType.STRING, FieldType.ANY):
+                    raise self._error(node, f"'in' needs a tuple, list or text on its right, got {right.type.value}")
+            elif not _comparable(left.type, right.type):
+                raise self._error(node, f"cannot compare {left.type.value} with {right.type.value}")
+        compared = ast.Compare(terms[0].node, node.ops, [term.node for term in terms[1:]])
+        return Term(compared, FieldType.BOOLEAN)
+
+    def _conditional(self, node: ast.IfExp) -> Term:
+        test, yes, no = self.translate(node.test), self.translate(node.body), self.translate(node.orelse)
+        built = ast.IfExp(test.node, self.checked(yes), self.checked(no))
+        return Term(built, _joined([yes, no]), is_null=yes.is_null and no.is_null)
+
+    def _subscript(self, node: ast.Subscript) -> Term:
+        position = _literal_index(node.slice)
+        if position is None:
+            reason = _REFUSED.get(type(node.slice), "an index is a literal integer or text")
+            raise self._error(node.slice, reason)
+        whole = self.translate(node.value)
+        if isinstance(node.value, ast.Name) and node.value.id == "value" and isinstance(position, int):
+            kind = self._record_item(node, position)
+        elif whole.type is FieldType.ANY:
+            kind = whole.item_type
+        elif whole.type is FieldType.STRING and isinstance(position, int):
+            kind = whole.type
+        else:
+            raise self._error(node, f"cannot take item {position!r} out of {whole.type.value}")
+        return Term(ast.Subscript(whole.node, ast.Constant(position), ast.Load()), kind)
+
+    def _record_item(self, node: ast.expr, position: int) -> FieldType:
+        if "value" in self.schema.names:
+            return self.schema.type_of("value")
+        if not -len(self.schema.types) <= position < len(self.schema.types):
+            raise self._error(node, f"the record has {len(self.schema.types)} fields, no item {position}")
+        return self.schema.types[position]
+
+    def _sequence(self, node: ast.Tuple | ast.List) -> Term:
+        terms = [self.translate(item) for item in node.elts]
+        items = [term.node for term in terms]
+        built = ast.Tuple(items, ast.Load()) if isinstance(node, ast.Tuple) else ast.List(items, ast.Load())
+        return Term(built, FieldType.ANY, grows=any(term.grows or term.type is FieldType.ANY for term in terms))
+
+    def _function_call(self, node: ast.Call) -> Term:
+        if not isinstance(node.func, ast.Name):
+            raise self._error(node.func, _REFUSED.get(type(node.func), "only functions of the table can be called"))
+        name = self._spelled(node.func)
+        spec = FUNCTIONS.get(name)
+        if spec is None:
+            raise self._error(node.func, f"unknown function {name!r}" + nearest(name, FUNCTIONS))
+        if node.keywords:
+            raise self._error(node.keywords[0].value, f"{name}() takes no named arguments")
+        fewest, most = spec.bounds()
+        if not fewest <= len(node.args) <= most:
+            count = str(fewest) if fewest == most else f"{fewest} to {most}"
+            raise self._error(node, f"{name}() takes {count} arguments, got {len(node.args)}")
+        terms = [self.translate(argument) for argument in node.args]
+        self._check_arguments(node, name, spec, terms)
+        kinds = [term.type for term in terms if not term.is_null] or [FieldType.ANY]
+        chooses = name in ("min", "max", "coalesce")
+        built = _call(f"_f_{name}", *[self.checked(term) if chooses else term.node for term in terms])
+        item_type = FieldType.STRING if name == "split" else FieldType.ANY
+        return Term(built, spec.result(kinds), spec.grows, item_type=item_type)
+
+    def _check_arguments(self, node: ast.Call, name: str, spec: FunctionSpec, terms: list[Term]) -> None:
+        letters = [c for c in spec.arguments if c.isalpha()]
+        for index, term in enumerate(terms):
+            wanted = letters[min(index, len(letters) - 1)]
+            if term.type is FieldType.ANY or wanted == "a":
+                continue
+            accepted = {
+                "s": term.type is FieldType.STRING,
+                "n": term.type.is_numeric or term.type is FieldType.BOOLEAN,
+                "i": term.type.is_integer,
+            }
+            if not accepted[wanted]:
+                word = {"s": "a text", "n": "a number", "i": "an integer"}[wanted]
+                raise self._error(node.args[index], f"{name}() takes {word} here, got {term.type.value}")
+
+    def _f_string(self, node: ast.JoinedStr) -> Term:
+        parts: list[ast.expr] = []
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                if part.format_spec is not None or part.conversion != -1:
+                    raise self._error(node, "an f-string takes no format ('{x:...}') and no conversion ('{x!r}')")
+                parts.append(ast.FormattedValue(self.translate(part.value).node, -1))
+            elif isinstance(part, ast.Constant) and type(part.value) is str:
+                parts.append(ast.Constant(part.value))
+            else:
+                raise self._error(node, "not part of an f-string")
+        return Term(ast.JoinedStr(parts), FieldType.STRING, grows=True)
+
+
+def _joined(terms: list[Term]) -> FieldType:
+    return join_types([term.type for term in terms if not term.is_null] or [FieldType.ANY])
+
+
+def _literal_index(node: ast.expr) -> int | str | None:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = node.operand
+        return -inner.value if isinstance(inner, ast.Constant) and type(inner.value) is int else None
+    if isinstance(node, ast.Constant) and (type(node.value) is int or type(node.value) is str):
+        return node.value
+    return None
+
+
+def _load(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+def _stored(node: ast.expr) -> ast.NamedExpr:
+    return ast.NamedExpr(ast.Name("_1", ast.Store()), node)
+
+
+def _call(name: str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(_load(name), list(arguments), [])
+
+
+def _comparable(left: FieldType, right: FieldType) -> bool:
+    numbers = (FieldType.INT, FieldType.LONG, FieldType.DOUBLE, FieldType.BOOLEAN)
+    return FieldType.ANY in (left, right) or left is right or (left in numbers and right in numbers)
+
+
+def _arithmetic_type(operator: ast.operator, kinds: tuple[FieldType, FieldType]) -> FieldType:
+    if isinstance(operator, _INTEGER_ONLY):
+        return FieldType.LONG
+    if isinstance(operator, ast.Div) or FieldType.DOUBLE in kinds:
+        return FieldType.DOUBLE
+    if FieldType.ANY in kinds:
+        return FieldType.ANY
+    # A negative power of an integer is a fraction.
+    return FieldType.ANY if isinstance(operator, ast.Pow) else FieldType.LONG

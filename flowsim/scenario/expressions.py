@@ -1,0 +1,163 @@
+"""The expression language of scenarios: a whitelist of Python expression syntax, compiled once to a Python function.
+
+The text of a user is parsed, never run: every node is checked and rebuilt by ``Translator`` from a closed table, so
+what is compiled holds only nodes made here. Field names become index access (``dep_delay_min > 15`` is
+``lambda v: v[7] > 15``), the function has no builtins, and guards stand only where a result could grow.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import CodeType
+from typing import Final
+
+from flowsim.scenario import expression_functions as functions
+from flowsim.scenario.expression_translator import ExpressionError as ExpressionError
+from flowsim.scenario.expression_translator import Translator
+from flowsim.scenario.record_schema import FieldType, RecordSchema
+
+MAX_SOURCE_CHARS: Final = 2000
+MAX_BRACKET_DEPTH: Final = 50
+
+_GUARDS: Final[dict[str, object]] = {
+    "_multiply": functions.multiply,
+    "_modulo": functions.modulo,
+    "_power": functions.power,
+    "_shift_left": functions.shift_left,
+    "_bounded": functions.bounded,
+    "_beyond_int64": functions.beyond_int64,
+    "_too_long": functions.too_long,
+    "_len": len,
+}
+_GLOBALS: Final[dict[str, object]] = (
+    {"__builtins__": {}} | _GUARDS | {f"_f_{name}": spec.implementation for name, spec in functions.FUNCTIONS.items()}
+)
+
+RecordFunction = Callable[..., object]
+"""Takes the record, and its timestamp in ms (or None) as well when ``uses_timestamp``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A compiled expression. ``function(record)``, or ``function(record, timestamp)`` when ``uses_timestamp``."""
+
+    source: str
+    function: RecordFunction
+    type: FieldType
+    uses_timestamp: bool
+    fields: tuple[str, ...]
+    """Names of the fields it reads, in order of first use."""
+
+
+def parse_expression(source: str) -> ast.expr:
+    """The syntax tree of one line of expression; raises ExpressionError. The tree is not to be trusted yet."""
+    if len(source) > MAX_SOURCE_CHARS:
+        raise ExpressionError(f"an expression has at most {MAX_SOURCE_CHARS} characters, this one has {len(source)}", 0)
+    text = source.strip()
+    if not text:
+        raise ExpressionError("expected an expression, got nothing", 0)
+    for index, char in enumerate(source.rstrip()):
+        if char in "\r\n\f\v\0":
+            raise ExpressionError("an expression is one line without control characters", index)
+    _check_nesting(source)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text, mode="eval").body
+    except SyntaxError as error:
+        offset = (error.offset or len(text) + 1) - 1 + len(source) - len(source.lstrip())
+        raise ExpressionError(f"not an expression: {error.msg}", min(offset, len(source))) from None
+    except (ValueError, MemoryError, RecursionError, OverflowError) as error:
+        raise ExpressionError(f"not an expression: {type(error).__name__}", 0) from None
+
+
+def _check_nesting(source: str) -> None:
+    """Brackets are counted before the parser sees them, so that deep nesting costs nothing."""
+    depth = 0
+    for index, char in enumerate(source):
+        if char in "([{":
+            depth += 1
+            if depth > MAX_BRACKET_DEPTH:
+                raise ExpressionError(f"brackets nest deeper than {MAX_BRACKET_DEPTH}", index)
+        elif char in ")]}":
+            depth -= 1
+
+
+def compile_expression(source: str, schema: RecordSchema) -> Expression:
+    """Compiles an expression over records of that schema.
+
+    >>> late = compile_expression("delay > 15", RecordSchema(("origin", "delay"), (FieldType.STRING, FieldType.LONG)))
+    >>> late.function(("EWR", 16)), late.type.value
+    (True, 'boolean')
+    """
+    translator = Translator(source, schema)
+    term = translator.translate(parse_expression(source))
+    function = function_of(translator.checked(term), translator.uses_timestamp, "<expression>")
+    return Expression(source, function, term.type, translator.uses_timestamp, tuple(translator.fields_read))
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledRecord:
+    """A function that builds an output record (a tuple), and the schema of what it builds."""
+
+    function: RecordFunction
+    schema: RecordSchema
+    uses_timestamp: bool
+
+
+def compile_record(columns: Sequence[tuple[str, str]], schema: RecordSchema, *, keep: bool) -> CompiledRecord:
+    """Compiles named expressions to one function that builds the output tuple; errors name the column.
+
+    With ``keep`` the input's fields stay, in place, and a column of the same name replaces one; else the output is just
+    the columns. Every expression reads the input record.
+    """
+    uses_timestamp = False
+    terms: dict[str, ast.expr] = {}
+    types: dict[str, FieldType] = {}
+    for name, source in columns:
+        translator = Translator(source, schema)
+        try:
+            term = translator.translate(parse_expression(source))
+        except ExpressionError as error:
+            raise error.inside(name) from None
+        terms[name], types[name] = translator.checked(term), term.type
+        uses_timestamp = uses_timestamp or translator.uses_timestamp
+    output = RecordSchema(tuple(types), tuple(types.values()))
+    if keep:
+        output = schema.with_fields(output.names, output.types)
+    body = _record_body(terms, schema, output, keep)
+    return CompiledRecord(function_of(body, uses_timestamp, "<record>"), output, uses_timestamp)
+
+
+def _record_body(terms: dict[str, ast.expr], schema: RecordSchema, output: RecordSchema, keep: bool) -> ast.expr:
+    if keep and not any(name in schema.names for name in terms):
+        # Concatenation is twice as fast as spelling out every field.
+        added = ast.Tuple(list(terms.values()), ast.Load())
+        return ast.BinOp(ast.Name("v", ast.Load()), ast.Add(), added)
+    items = [terms[name] if name in terms else field_access(schema.index(name)) for name in output.names]
+    return ast.Tuple(items, ast.Load())
+
+
+def field_access(index: int) -> ast.expr:
+    """``v[index]``."""
+    return ast.Subscript(ast.Name("v", ast.Load()), ast.Constant(index), ast.Load())
+
+
+def function_of(body: ast.expr, uses_timestamp: bool, name: str) -> RecordFunction:
+    """Compiles ``lambda v: body`` or ``lambda v, t: body`` without builtins."""
+    arguments = [ast.arg("v")] + ([ast.arg("t")] if uses_timestamp else [])
+    signature = ast.arguments(posonlyargs=[], args=arguments, kwonlyargs=[], kw_defaults=[], defaults=[])
+    return evaluate(ast.Expression(ast.Lambda(signature, body)), name)
+
+
+def evaluate(tree: ast.Expression, name: str) -> RecordFunction:
+    """Evaluates a tree that was built here, in an environment that holds guards and table functions only."""
+    code: CodeType = compile(ast.fix_missing_locations(tree), name, "eval")
+    function = eval(code, dict(_GLOBALS))  # the tree holds only nodes made by Translator
+    if not callable(function):
+        raise TypeError("a record function must be callable")
+    checked: RecordFunction = function
+    return checked

@@ -1,0 +1,53 @@
+"""What the scenario compiler knows of a stream: the names and types of its records' fields, in order.
+
+Every record of a scenario is a plain tuple with statically known field names, so an expression reads a field by index.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class FieldType(Enum):
+    """Type of a field, named as in ``Types`` of the DataStream API; ``ANY`` is whatever the closed value set allows."""
+
+    BOOLEAN = "boolean"
+    INT = "int"
+    LONG = "long"
+    DOUBLE = "double"
+    STRING = "string"
+    ANY = "any"
+
+    @property
+    def is_integer(self) -> bool:
+        return self in (FieldType.INT, FieldType.LONG)
+
+    @property
+    def is_numeric(self) -> bool:
+        return self in (FieldType.INT, FieldType.LONG, FieldType.DOUBLE)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordSchema:
+    """Names and types of the fields of a record; names are distinct."""
+
+    names: tuple[str, ...]
+    types: tuple[FieldType, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.names) != len(self.types) or len(set(self.names)) != len(self.names):
+            raise ValueError(f"a record schema needs one type per distinct name, got {self.names} and {self.types}")
+
+    def index(self, name: str) -> int:
+        """Position of the field; raises ValueError when there is none."""
+        return self.names.index(name)
+
+    def type_of(self, name: str) -> FieldType:
+        """Type of the field; raises ValueError when there is none."""
+        return self.types[self.names.index(name)]
+
+    def with_fields(self, names: tuple[str, ...], types: tuple[FieldType, ...]) -> RecordSchema:
+        """The schema after adding fields at the end, where a known name replaces its type in place."""
+        merged = dict(zip(self.names, self.types, strict=True)) | dict(zip(names, types, strict=True))
+        return RecordSchema(tuple(merged), tuple(merged.values()))

@@ -68,7 +68,7 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Java:
 
 
 def java_home_for_spark(java: Java, cache: Path | None = None) -> Path:
-    """A directory to use as JAVA_HOME for Spark: its ``bin/java`` is a small script that drops what ``java`` may refuse.
+    """A directory to use as JAVA_HOME for Spark: its ``bin/java`` is a small script that drops what Java may refuse.
 
     The script is kept in the user's cache folder (``cache`` overrides it), or in a fresh private folder where that
     cannot be written. Windows has no ``sh``, so there the home of ``java`` itself is returned.

@@ -1,0 +1,111 @@
+"""What a user installs: built once, looked into, and run from an empty directory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import flowsim
+
+REPOSITORY = Path(__file__).parents[2]
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("distributions")]
+
+
+@dataclass(frozen=True)
+class Distributions:
+    wheel: Path
+    sdist: Path
+
+
+@pytest.fixture(scope="module")
+def distributions(tmp_path_factory: pytest.TempPathFactory) -> Distributions:
+    """Built as a packager does: the sdist from the tree, the wheel from the sdist; nothing is fetched."""
+    out = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(REPOSITORY)]
+    run = subprocess.run(command, cwd=out, capture_output=True, text=True, timeout=240, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    (wheel,) = out.glob("*.whl")
+    (sdist,) = out.glob("*.tar.gz")
+    return Distributions(wheel, sdist)
+
+
+@pytest.fixture(scope="module")
+def installed(distributions: Distributions, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("installed")
+    command = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", str(target)]
+    subprocess.run([*command, str(distributions.wheel)], capture_output=True, text=True, timeout=240, check=True)
+    return target
+
+
+def run_in(folder: Path, installed: Path, *arguments: str) -> str:
+    """Runs Python with the installed package before the checkout's own; answers what it printed."""
+    environment = os.environ | {"PYTHONPATH": str(installed)}
+    run = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    return run.stdout
+
+
+def files_of_the_package() -> set[str]:
+    """Every file below flowsim/ that is source, typing mark or data."""
+    paths = (path for path in (REPOSITORY / "flowsim").rglob("*") if path.is_file())
+    return {path.relative_to(REPOSITORY).as_posix() for path in paths if "__pycache__" not in path.parts}
+
+
+def test_the_wheel_holds_the_whole_package_and_nothing_else(distributions: Distributions) -> None:
+    with zipfile.ZipFile(distributions.wheel) as wheel:
+        names = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    assert "flowsim/py.typed" in names
+    assert names == files_of_the_package()
+
+
+def test_the_wheel_carries_the_licence(distributions: Distributions) -> None:
+    with zipfile.ZipFile(distributions.wheel) as wheel:
+        (licence,) = (name for name in wheel.namelist() if name.endswith("/LICENSE"))
+        assert wheel.read(licence) == (REPOSITORY / "LICENSE").read_bytes()
+
+
+def test_the_sdist_holds_what_building_and_testing_need(distributions: Distributions) -> None:
+    with tarfile.open(distributions.sdist) as sdist:
+        names = {name.partition("/")[2] for name in sdist.getnames()}
+    assert files_of_the_package() <= names
+    wanted = {
+        "LICENSE", "Makefile", "README.md", "pyproject.toml", "requirements.lock", ".ci/run", ".importlinter",
+        "scenarios/data/nyc_flights_2013.csv.gz", "scenarios/data/README.md", "tests/conftest.py",
+        "tests/architecture/test_distributions.py",
+    }  # fmt: skip
+    assert wanted - names == set()
+    assert any(name.startswith("docs/") for name in names)
+
+
+def test_the_package_is_imported_from_an_empty_directory(installed: Path, tmp_path: Path) -> None:
+    found = run_in(tmp_path, installed, "-c", "import flowsim; print(flowsim.__file__, flowsim.__version__)")
+    assert found.split() == [str(installed / "flowsim" / "__init__.py"), flowsim.__version__]
+
+
+def test_the_command_helps_from_an_empty_directory(installed: Path, tmp_path: Path) -> None:
+    text = run_in(tmp_path, installed, "-m", "flowsim.cli", "--help")
+    assert "Usage" in text
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_console_script_names_the_same_command(installed: Path) -> None:
+    script = installed / "bin" / ("flowsim.exe" if sys.platform == "win32" else "flowsim")
+    assert script.is_file()
+    assert shutil.which("flowsim", path=str(script.parent)) == str(script)

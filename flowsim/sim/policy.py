@@ -1,0 +1,113 @@
+"""Which ready actor runs next: the only choice that a run on the virtual clock has (architecture decision D4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Protocol
+
+from flowsim.errors import BadInput
+from flowsim.sim.rng import RandomStreams
+
+ChoiceRecorder = Callable[[int, int, int], None]
+"""Called as ``(step, index, ready_count)`` for every choice between two or more ready actors; ``step`` counts these
+choices from 0. A single ready actor is no choice: no policy is asked and nothing is recorded."""
+
+
+class SchedulingPolicy(Protocol):
+    """Chooses among ready actors and scales what their work costs."""
+
+    @property
+    def name(self) -> str:
+        """As on the command line."""
+
+    def choose(self, ready: Sequence[int]) -> int:
+        """The index of the actor to run, out of two or more, listed in the order in which they became ready."""
+
+    def scale_cost_ns(self, actor: int, cost_ns: int) -> int:
+        """What a batch of ``actor`` is charged instead of ``cost_ns``."""
+
+    def describe(self) -> dict[str, object]:
+        """All that is needed to build this policy again, apart from the seed; plain values for a manifest."""
+
+
+class FifoPolicy:
+    """Whoever became ready first runs first, at the nominal cost."""
+
+    __slots__ = ()
+    name = "fifo"
+
+    def choose(self, ready: Sequence[int]) -> int:
+        return 0
+
+    def scale_cost_ns(self, actor: int, cost_ns: int) -> int:
+        return cost_ns
+
+    def describe(self) -> dict[str, object]:
+        return {"policy": self.name}
+
+
+class SeededRandomPolicy:
+    """Chooses evenly at random, and scales each batch's cost by an evenly distributed factor.
+
+    Without the factor a policy could only break ties within one nanosecond. Each actor draws its factors from a stream
+    of its own, so they do not depend on the order in which actors run.
+    """
+
+    __slots__ = ("_choices", "_cost_factor", "_costs", "_streams")
+    name = "random"
+
+    def __init__(self, streams: RandomStreams, cost_factor: tuple[float, float] = (0.0, 2.0)) -> None:
+        low, high = cost_factor
+        if not 0 <= low <= high < float("inf"):
+            raise BadInput(f"cost_factor: expected two finite numbers 0 <= low <= high, got {low}, {high}")
+        self._streams = streams
+        self._choices = streams.stream("choice")
+        self._cost_factor = (low, high)
+        self._costs: dict[int, Random] = {}
+
+    def choose(self, ready: Sequence[int]) -> int:
+        return int(self._choices.random() * len(ready))
+
+    def scale_cost_ns(self, actor: int, cost_ns: int) -> int:
+        stream = self._costs.get(actor)
+        if stream is None:
+            stream = self._costs[actor] = self._streams.stream("cost", actor)
+        low, high = self._cost_factor
+        return int(cost_ns * (low + (high - low) * stream.random()))
+
+    def describe(self) -> dict[str, object]:
+        return {"policy": self.name, "cost_factor": list(self._cost_factor)}
+
+
+class ScriptedPolicy:
+    """Repeats a list of recorded choices, then goes on first come first served.
+
+    Costs are scaled by ``costs``: the policy of the recorded run, under the same seed.
+    """
+
+    __slots__ = ("_choices", "_costs", "_next")
+    name = "scripted"
+
+    def __init__(self, choices: Sequence[int], costs: SchedulingPolicy | None = None) -> None:
+        self._choices = tuple(choices)
+        self._costs: SchedulingPolicy = FifoPolicy() if costs is None else costs
+        self._next = 0
+
+    def choose(self, ready: Sequence[int]) -> int:
+        if self._next >= len(self._choices):
+            return 0
+        step, index = self._next, self._choices[self._next]
+        if not 0 <= index < len(ready):
+            raise BadInput(
+                f"choice {step}: expected an index below {len(ready)}, the number of ready actors, got {index}: "
+                "these choices were recorded from another scenario, seed or version"
+            )
+        self._next += 1
+        return index
+
+    def scale_cost_ns(self, actor: int, cost_ns: int) -> int:
+        return self._costs.scale_cost_ns(actor, cost_ns)
+
+    def describe(self) -> dict[str, object]:
+        return {"policy": self.name, "choices": list(self._choices), "costs": self._costs.describe()}

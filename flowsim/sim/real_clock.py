@@ -1,0 +1,155 @@
+"""The real clock: the same actors on uvloop, in the time of the world (architecture decision D4)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from asyncio import AbstractEventLoop, Future
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
+
+from flowsim.sim.run_virtual import in_free_thread
+
+_T = TypeVar("_T")
+
+
+def new_real_loop() -> AbstractEventLoop:
+    """A uvloop event loop, or asyncio's own where uvloop is not built (Windows)."""
+    try:
+        from uvloop import new_event_loop
+    except ImportError:
+        return asyncio.new_event_loop()
+    return new_event_loop()
+
+
+class RealTimer:
+    """A callback at a time of the real clock; never early."""
+
+    __slots__ = ("_callback", "_clock", "_handle", "_when_ns")
+
+    def __init__(self, clock: RealClock, when_ns: int, callback: Callable[[], None]) -> None:
+        self._clock = clock
+        self._when_ns = when_ns
+        self._callback = callback
+        self._arm()
+
+    def cancel(self) -> None:
+        self._handle.cancel()
+
+    def _arm(self) -> None:
+        delay_ns = self._when_ns - self._clock.now_ns
+        loop = self._clock.loop
+        self._handle = loop.call_soon(self._fire) if delay_ns <= 0 else loop.call_later(delay_ns / 1e9, self._fire)
+
+    def _fire(self) -> None:
+        # uvloop rounds to milliseconds and counts from the start of its round.
+        if self._clock.now_ns < self._when_ns:
+            self._arm()
+            return
+        try:
+            self._callback()
+        except Exception as error:
+            self._clock.fail(error)
+
+
+class RealClock:
+    """A ``Scheduler`` over a real event loop.
+
+    A woken actor runs in the loop's next round; the order is the machine's, there is no policy and nothing is replayed.
+    Work takes the time that it takes, so batches are charged 0 and only give way. ``daemon_while_not`` has no meaning
+    here: the world may always send something, so a standstill cannot be told from a pause.
+    """
+
+    is_virtual = False
+
+    def __init__(self, loop: AbstractEventLoop) -> None:
+        self.loop = loop
+        # Epoch time that never goes back, whatever is done to the machine's clock.
+        self._offset_ns = time.time_ns() - time.monotonic_ns()
+        self._parked: dict[int, Future[None]] = {}
+        self._woken: set[int] = set()
+        self._main: asyncio.Task[Any] | None = None
+        self._failure: Exception | None = None
+
+    @property
+    def now_ns(self) -> int:
+        return self._offset_ns + time.monotonic_ns()
+
+    def call_at_ns(
+        self, when_ns: int, callback: Callable[[], None], *, daemon_while_not: Callable[[], bool] | None = None
+    ) -> RealTimer:
+        return RealTimer(self, when_ns, callback)
+
+    def park(self, actor: int) -> Awaitable[None]:
+        future: Future[None] = self.loop.create_future()
+        self._parked[actor] = future
+        if actor in self._woken:
+            # One round of the loop must pass, or an actor that always has work would starve sockets and timers.
+            self.loop.call_soon(self._resume, actor, future)
+        return future
+
+    def wake(self, actor: int) -> None:
+        future = self._parked.get(actor)
+        if future is None or future.done():
+            self._woken.add(actor)
+        else:
+            self._resume(actor, future)
+
+    def unpark(self, actor: int) -> None:
+        self._parked.pop(actor, None)
+
+    def scale_cost_ns(self, actor: int, cost_ns: int) -> int:
+        return 0
+
+    def _resume(self, actor: int, future: Future[None]) -> None:
+        if self._parked.get(actor) is future:
+            del self._parked[actor]
+            self._woken.discard(actor)
+            if not future.done():
+                future.set_result(None)
+
+    def fail(self, error: Exception) -> None:
+        """Ends the run with ``error``, which a timer raised."""
+        if self._failure is None:
+            self._failure = error
+            if self._main is not None:
+                self._main.cancel()
+
+    async def run(self, main: Coroutine[Any, Any, _T]) -> _T:
+        """The result of ``main``, or the error that a timer raised meanwhile."""
+        self._main = asyncio.current_task()
+        try:
+            result = await main
+        except asyncio.CancelledError:
+            if self._failure is None:
+                raise
+        if self._failure is not None:
+            raise self._failure
+        return result
+
+
+def run_real(main: Callable[[RealClock], Coroutine[Any, Any, _T]]) -> _T:
+    """The result of ``main(clock)`` on a real event loop (uvloop where there is one).
+
+    Where a loop is running already (a notebook), the run takes a thread of its own. Ctrl-C cancels ``main`` and raises
+    KeyboardInterrupt.
+    """
+    tasks: list[tuple[AbstractEventLoop, asyncio.Task[Any]]] = []
+
+    async def run() -> _T:
+        task = asyncio.current_task()
+        loop = asyncio.get_running_loop()
+        if task is not None:
+            tasks.append((loop, task))
+        clock = RealClock(loop)
+        return await clock.run(main(clock))
+
+    def start() -> _T:
+        with asyncio.Runner(loop_factory=new_real_loop) as runner:
+            return runner.run(run())
+
+    def interrupt() -> None:
+        for loop, task in tasks:
+            loop.call_soon_threadsafe(task.cancel)
+
+    return in_free_thread(start, interrupt)

@@ -1,0 +1,121 @@
+"""Runs one coroutine on a virtual clock of its own and leaves nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from contextvars import copy_context
+from types import FrameType
+from typing import Any, TypeVar
+
+from flowsim.errors import InvariantViolation
+from flowsim.sim.policy import ChoiceRecorder, SchedulingPolicy
+from flowsim.sim.virtual_time_loop import VirtualTimeLoop
+
+_T = TypeVar("_T")
+
+
+def run_virtual(
+    main: Callable[[VirtualTimeLoop], Coroutine[Any, Any, _T]],
+    *,
+    policy: SchedulingPolicy | None = None,
+    until_ns: int | None = None,
+    on_until: Callable[[], object] | None = None,
+    on_quiescent: Callable[[], object] | None = None,
+    on_choice: ChoiceRecorder | None = None,
+) -> _T:
+    """The result of ``main(loop)``, after every task it left was cancelled and the loop closed.
+
+    Where a loop is running already (a notebook), the run takes a thread of its own and this call waits for it. Ctrl-C
+    ends the run between two callbacks and raises KeyboardInterrupt; a second one does not wait for that. Without
+    ``on_until`` reaching ``until_ns`` raises UntilReached, without ``on_quiescent`` a standstill raises Deadlock.
+
+    >>> async def main(loop: VirtualTimeLoop) -> float:
+    ...     await asyncio.sleep(3600)
+    ...     return loop.time()
+    >>> run_virtual(main)
+    3601.0
+    """
+    loop = VirtualTimeLoop(policy, until_ns=until_ns, on_until=on_until, on_quiescent=on_quiescent, on_choice=on_choice)
+    return in_free_thread(lambda: _run(loop, main), loop.interrupt)
+
+
+def in_free_thread(run: Callable[[], _T], interrupt: Callable[[], object]) -> _T:
+    """``run()`` here, or in a thread of its own when an event loop runs here; Ctrl-C there calls ``interrupt``."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return run()
+    results: list[_T] = []
+    errors: list[BaseException] = []
+
+    def keep_outcome() -> None:
+        try:
+            results.append(run())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=copy_context().run, args=(keep_outcome,), name="flowsim")
+    thread.start()
+    try:
+        thread.join()
+    except KeyboardInterrupt:
+        interrupt()
+        thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def _run(loop: VirtualTimeLoop, main: Callable[[VirtualTimeLoop], Coroutine[Any, Any, _T]]) -> _T:
+    with _interruptible(loop):
+        try:
+            return loop.run_until_complete(main(loop))
+        finally:
+            _close_down(loop)
+
+
+def _close_down(loop: VirtualTimeLoop) -> None:
+    """Cancels what still runs, in order of creation; time goes on for what it awaits meanwhile."""
+    loop.until_ns = loop.on_quiescent = None
+    try:
+        tasks = list(asyncio.all_tasks(loop))
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            loop.run_until_complete(asyncio.wait(tasks))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        for task in tasks:
+            error = None if task.cancelled() else task.exception()
+            if isinstance(error, InvariantViolation):
+                raise error
+            if error is not None:
+                loop.call_exception_handler({"message": "a cancelled task failed", "exception": error, "task": task})
+    finally:
+        loop.close()
+
+
+@contextmanager
+def _interruptible(loop: VirtualTimeLoop) -> Iterator[None]:
+    """Turns the first Ctrl-C into an interrupt between two callbacks, where nothing is half done."""
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if not in_main_thread or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    interrupts = 0
+
+    def on_interrupt(signal_number: int, frame: FrameType | None) -> None:
+        nonlocal interrupts
+        interrupts += 1
+        if interrupts > 1:
+            raise KeyboardInterrupt
+        loop.interrupt()
+
+    signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

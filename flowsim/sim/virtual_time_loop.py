@@ -1,0 +1,371 @@
+"""An asyncio event loop whose clock jumps to the next timer when nothing is left to run (architecture decision D4)."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import threading
+from asyncio import Future, events
+from collections import deque
+from collections.abc import Awaitable, Callable, Generator
+from contextvars import Context, copy_context
+from itertools import count, repeat
+from typing import Any, Final, TypeVar, TypeVarTuple, Unpack
+
+from flowsim.errors import Deadlock, FlowsimError, InvariantViolation
+from flowsim.sim.asyncio_services import AsyncioServices
+from flowsim.sim.handles import VirtualHandle, VirtualTimer
+from flowsim.sim.policy import ChoiceRecorder, FifoPolicy, SchedulingPolicy
+from flowsim.sim.refusals import VirtualClockRefusal
+
+START_NS: Final = 1_000_000_000
+"""Virtual time begins at one second: Flink reads a clock of 0 as "not started" (rule 0.5)."""
+
+_LIVELOCK_CALLBACKS: Final = 10_000_000
+_COMPACT_ABOVE: Final = 100
+
+_T = TypeVar("_T")
+_Ts = TypeVarTuple("_Ts")
+
+
+class UntilReached(FlowsimError):
+    """Virtual time came to the bound of the run and nobody had said what to do then (``on_until``)."""
+
+
+class Livelock(FlowsimError):
+    """Callbacks call each other without end while the clock stands still."""
+
+
+class _Stop(BaseException):
+    """Carries ``stop()`` out of the queue."""
+
+
+class VirtualTimeLoop(AsyncioServices):
+    """Runs asyncio programs and actors in virtual time; a ``Scheduler``.
+
+    One round: all queued callbacks, first come first served, until none is left; then the timers that are due, in
+    order of creation; then one turn of one ready actor, which the policy chooses; and when no actor is ready, the clock
+    jumps to the next timer. When only daemon timers with nothing to do are left the run is quiescent.
+
+    Invariants: ``now_ns`` never decreases; an actor is in at most one of ``_parked`` and ``_ready_futures``;
+    ``_ready_actors`` lists the keys of ``_ready_futures``; ``_pending`` counts the timers in the heap that are neither
+    cancelled nor daemons.
+    """
+
+    is_virtual = True
+
+    def __init__(
+        self,
+        policy: SchedulingPolicy | None = None,
+        *,
+        until_ns: int | None = None,
+        on_until: Callable[[], object] | None = None,
+        on_quiescent: Callable[[], object] | None = None,
+        on_choice: ChoiceRecorder | None = None,
+    ) -> None:
+        super().__init__()
+        self.now_ns = START_NS
+        """The virtual time in nanoseconds."""
+        self.policy: SchedulingPolicy = FifoPolicy() if policy is None else policy
+        self.until_ns = until_ns
+        """The clock does not pass this: ``on_until`` is called once, and what it leaves running goes on unbounded."""
+        self.on_until = on_until
+        self.on_quiescent = on_quiescent
+        """Called when nothing can run any more; it raises, stops the loop or makes something ready."""
+        self.on_choice = on_choice
+        self._ready: deque[VirtualHandle | VirtualTimer] = deque()
+        self._timers: list[tuple[int, int, VirtualTimer]] = []
+        self._timer_numbers = count()
+        self._pending = 0
+        self._cancelled_timers = 0
+        self._parked: dict[int, Future[None]] = {}
+        self._ready_futures: dict[int, Future[None]] = {}
+        self._ready_actors: list[int] = []
+        self._woken: set[int] = set()
+        self._choices = 0
+        self._context = copy_context()
+        self._closed = False
+        self._thread: int | None = None
+        self._stop_handle: VirtualHandle | None = None
+
+    # Scheduler: time, timers and the turns of actors.
+
+    def call_at_ns(
+        self, when_ns: int, callback: Callable[[], None], *, daemon_while_not: Callable[[], bool] | None = None
+    ) -> VirtualTimer:
+        timer = VirtualTimer(max(when_ns, self.now_ns), callback, (), self._context, self)
+        timer.daemon_while_not = daemon_while_not
+        timer.propagates = True
+        self._push(timer)
+        return timer
+
+    def park(self, actor: int) -> Awaitable[None]:
+        future: Future[None] = Future(loop=self)
+        if actor in self._ready_futures:
+            self._ready_futures[actor] = future
+        elif actor in self._woken:
+            self._woken.discard(actor)
+            self._make_ready(actor, future)
+        else:
+            self._parked[actor] = future
+        return future
+
+    def wake(self, actor: int) -> None:
+        future = self._parked.pop(actor, None)
+        if future is not None:
+            self._make_ready(actor, future)
+        elif actor not in self._ready_futures:
+            self._woken.add(actor)
+
+    def unpark(self, actor: int) -> None:
+        self._parked.pop(actor, None)
+        if self._ready_futures.pop(actor, None) is not None:
+            self._ready_actors.remove(actor)
+            self._woken.add(actor)
+
+    def scale_cost_ns(self, actor: int, cost_ns: int) -> int:
+        return self.policy.scale_cost_ns(actor, cost_ns)
+
+    def _make_ready(self, actor: int, future: Future[None]) -> None:
+        self._ready_futures[actor] = future
+        self._ready_actors.append(actor)
+
+    # Running.
+
+    def run_forever(self) -> None:
+        self._check_closed()
+        if self._thread is not None or events._get_running_loop() is not None:
+            raise RuntimeError("an event loop is already running in this thread; run_virtual() finds one of its own")
+        self._thread = threading.get_ident()
+        remove_asyncgen_hooks = self.install_asyncgen_hooks()
+        events._set_running_loop(self)
+        try:
+            while True:
+                self._run_callbacks()
+                self._next_round()
+        except _Stop:
+            pass
+        finally:
+            events._set_running_loop(None)
+            remove_asyncgen_hooks()
+            self._thread = None
+            if self._stop_handle is not None:
+                self._stop_handle.cancel()
+                self._stop_handle = None
+
+    def _run_callbacks(self) -> None:
+        ready = self._ready
+        next_handle = ready.popleft
+        for _ in repeat(None, _LIVELOCK_CALLBACKS):
+            if not ready:
+                return
+            handle = next_handle()
+            if handle._cancelled:
+                continue
+            try:
+                handle.context.run(handle.callback, *handle.arguments)
+            except (SystemExit, KeyboardInterrupt, _Stop):
+                raise
+            except BaseException as error:
+                self._callback_failed(handle, error)
+        raise Livelock(
+            f"{_LIVELOCK_CALLBACKS} callbacks ran while virtual time stood still at {self.now_ns} ns, the next of them "
+            f"{ready[0] if ready else 'none'}: something polls in a loop; let it wait for an event, or sleep above 0"
+        )
+
+    def _next_round(self) -> None:
+        """No callback is queued: queue what comes next."""
+        timers = self._timers
+        if timers and timers[0][0] <= self.now_ns:
+            self._queue_due_timers()
+        elif self._ready_actors:
+            self._give_turn()
+        elif not self._any_timer_counts():
+            self._quiescent()
+        elif self.until_ns is not None and timers[0][0] > self.until_ns:
+            self._until_reached(self.until_ns)
+        else:
+            self.now_ns = timers[0][0]
+            self._queue_due_timers()
+
+    def _queue_due_timers(self) -> None:
+        timers, now_ns = self._timers, self.now_ns
+        while timers and timers[0][0] <= now_ns:
+            timer = heapq.heappop(timers)[2]
+            timer._scheduled = False
+            if timer._cancelled:
+                self._cancelled_timers -= 1
+                continue
+            if timer.daemon_while_not is None:
+                self._pending -= 1
+            self._ready.append(timer)
+
+    def _give_turn(self) -> None:
+        actors = self._ready_actors
+        ready_count = len(actors)
+        if ready_count == 1:
+            actor = actors.pop()
+        else:
+            index = self.policy.choose(actors)
+            if not 0 <= index < ready_count:
+                raise InvariantViolation(f"policy {self.policy.name} chose actor {index} of {ready_count}")
+            if self.on_choice is not None:
+                self.on_choice(self._choices, index, ready_count)
+            self._choices += 1
+            actor = actors.pop(index)
+        future = self._ready_futures.pop(actor)
+        if not future.done():
+            future.set_result(None)
+
+    def _any_timer_counts(self) -> bool:
+        """Whether a timer is left that may go on by itself; drops cancelled ones from the head."""
+        timers = self._timers
+        while timers and timers[0][2]._cancelled:
+            heapq.heappop(timers)
+            self._cancelled_timers -= 1
+        return self._pending > 0 or any(
+            timer.daemon_while_not() for _, _, timer in timers if timer.daemon_while_not and not timer._cancelled
+        )
+
+    def _until_reached(self, until_ns: int) -> None:
+        self.now_ns = max(self.now_ns, until_ns)
+        self.until_ns = None
+        if self.on_until is None:
+            raise UntilReached(f"virtual time reached the bound of the run, {until_ns} ns")
+        self.on_until()
+
+    def _quiescent(self) -> None:
+        if self.on_quiescent is not None:
+            self.on_quiescent()
+        if not self._ready and not self._ready_actors and not self._any_timer_counts():
+            waiting = ", ".join(str(actor) for actor in self._parked) or "none"
+            raise Deadlock(f"nothing can run any more at virtual time {self.now_ns} ns; parked actors: {waiting}")
+
+    def run_until_complete(self, future: Generator[Any, None, _T] | Awaitable[_T]) -> _T:
+        self._check_closed()
+        is_new = not asyncio.isfuture(future)
+        task: Future[_T] = asyncio.ensure_future(future, loop=self)  # type: ignore[arg-type]  # Typeshed's generators.
+        task.add_done_callback(self._stop_when_done)
+        try:
+            self.run_forever()
+        except BaseException:
+            if is_new and task.done() and not task.cancelled():
+                task.exception()  # The caller holds no reference that could ask for it.
+            raise
+        finally:
+            task.remove_done_callback(self._stop_when_done)
+        if not task.done():
+            raise RuntimeError("the event loop was stopped before its main task was done")
+        return task.result()
+
+    def _stop_when_done(self, task: Future[Any]) -> None:
+        if task.cancelled() or not isinstance(task.exception(), (SystemExit, KeyboardInterrupt)):
+            self.stop()
+
+    def stop(self) -> None:
+        """Ends ``run_forever`` after the callbacks that are queued now."""
+        if self._stop_handle is None:
+            self._stop_handle = VirtualHandle(_raise_stop, (), self._context)
+            self._ready.append(self._stop_handle)
+
+    def interrupt(self) -> None:
+        """Makes the run raise KeyboardInterrupt between two callbacks; safe in signal handlers and other threads."""
+        self._ready.appendleft(VirtualHandle(_raise_interrupt, (), self._context))
+
+    def is_running(self) -> bool:
+        return self._thread is not None
+
+    def is_closed(self) -> bool:
+        return self._closed
+
+    def close(self) -> None:
+        if self.is_running():
+            raise RuntimeError("cannot close a running event loop")
+        self._closed = True
+        self._ready.clear()
+        self._timers.clear()
+        self._ready_actors.clear()
+        # Dropping a parked future ends the coroutine that awaits it, which may come back to take its park away.
+        for futures in (self._parked, self._ready_futures):
+            while futures:
+                futures.popitem()
+
+    def _check_closed(self) -> None:
+        if self._closed:
+            raise RuntimeError("Event loop is closed")
+
+    # asyncio's timers and callbacks: seconds in, nanoseconds inside.
+
+    def time(self) -> float:
+        return self.now_ns / 1e9
+
+    def call_soon(
+        self, callback: Callable[[Unpack[_Ts]], object], *args: *_Ts, context: Context | None = None
+    ) -> VirtualHandle:
+        if self._closed:
+            self._check_closed()
+        handle = VirtualHandle(callback, args, copy_context() if context is None else context)
+        self._ready.append(handle)
+        return handle
+
+    def call_soon_threadsafe(
+        self, callback: Callable[[Unpack[_Ts]], object], *args: *_Ts, context: Context | None = None
+    ) -> VirtualHandle:
+        """Only from the loop's own thread: another one would make the run depend on the machine."""
+        if self._thread not in (None, threading.get_ident()):
+            raise VirtualClockRefusal("call_soon_threadsafe", "threads would make the run depend on the machine")
+        return self.call_soon(callback, *args, context=context)
+
+    def call_later(
+        self,
+        delay: float,
+        callback: Callable[[Unpack[_Ts]], object],
+        *args: *_Ts,
+        context: Context | None = None,
+    ) -> VirtualTimer:
+        return self._call_at(self.now_ns + round(delay * 1e9), callback, args, context)
+
+    def call_at(
+        self, when: float, callback: Callable[[Unpack[_Ts]], object], *args: *_Ts, context: Context | None = None
+    ) -> VirtualTimer:
+        return self._call_at(round(when * 1e9), callback, args, context)
+
+    def _call_at(
+        self, when_ns: int, callback: Callable[..., object], args: tuple[Any, ...], context: Context | None
+    ) -> VirtualTimer:
+        self._check_closed()
+        own_context = copy_context() if context is None else context
+        timer = VirtualTimer(max(when_ns, self.now_ns), callback, args, own_context, self)
+        self._push(timer)
+        return timer
+
+    def _push(self, timer: VirtualTimer) -> None:
+        heapq.heappush(self._timers, (timer.when_ns, next(self._timer_numbers), timer))
+        if timer.daemon_while_not is None:
+            self._pending += 1
+
+    def timer_cancelled(self, timer: VirtualTimer) -> None:
+        """Called by a cancelled timer that is still in the heap."""
+        if timer.daemon_while_not is None:
+            self._pending -= 1
+        self._cancelled_timers += 1
+        if self._cancelled_timers > _COMPACT_ABOVE and 2 * self._cancelled_timers > len(self._timers):
+            self._timers = [entry for entry in self._timers if not entry[2]._cancelled]
+            heapq.heapify(self._timers)
+            self._cancelled_timers = 0
+
+    def _callback_failed(self, handle: VirtualHandle | VirtualTimer, error: BaseException) -> None:
+        """Our own timers end the run; asyncio's callbacks are answered as asyncio does."""
+        if isinstance(handle, VirtualTimer) and handle.propagates:
+            raise error
+        self.call_exception_handler(
+            {"message": f"exception in callback {handle}", "exception": error, "handle": handle}
+        )
+
+
+def _raise_stop() -> None:
+    raise _Stop
+
+
+def _raise_interrupt() -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,146 @@
+"""The greenlet bridge: synchronous code that can block, driven by one coroutine (architecture decision D3)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
+
+from greenlet import getcurrent, greenlet
+
+from flowsim.errors import InvariantViolation
+from flowsim.sim.scheduler import Scheduler
+
+_T = TypeVar("_T")
+_END_TRIES: Final = 100
+
+
+class Actor:
+    """Runs a synchronous ``body`` in one persistent greenlet, which blocks by switching to the coroutine ``run``.
+
+    Life cycle: created; running from the first turn that the scheduler gives; blocked inside ``wait_until``, ``spend``
+    or ``result_of``; done when the body returned, raised, or was ended. Cancelling ``run`` ends the body: the
+    CancelledError arrives where it is blocked, and again wherever it tries to block while it is being ended, so its
+    ``finally`` blocks run but cannot wait. No greenlet outlives ``run``: a suspended one is never collected.
+
+    Invariants: only the body's greenlet blocks; ``_waits`` is True only while that greenlet is inside ``wait_until``,
+    ``_owes`` only while time of a ``spend`` is left.
+    """
+
+    __slots__ = ("_body", "_charges", "_greenlet", "_leave", "_owes", "_scheduler", "_waits", "actor_id", "name")
+
+    def __init__(self, actor_id: int, name: str, scheduler: Scheduler, body: Callable[[], None]) -> None:
+        self.actor_id = actor_id
+        self.name = name
+        self._scheduler = scheduler
+        self._body = body
+        self._charges = scheduler.is_virtual
+        self._greenlet: greenlet | None = None
+        self._leave: Callable[[], object] = self._refuse_to_block
+        self._waits = False
+        self._owes = False
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the body ran and is over."""
+        return self._greenlet is not None and bool(self._greenlet.dead)
+
+    async def run(self) -> None:
+        """Drives the body to its end; raises what it raises. Its first turn, too, is the scheduler's choice."""
+        if self._greenlet is not None:
+            raise InvariantViolation(f"actor {self.name} was started twice")
+        driver = getcurrent()
+        self._greenlet = bridge = greenlet(self._body, driver)
+        # The very context of this task: what the body sets, the coroutine sees, and the other way round.
+        bridge.gr_context = driver.gr_context
+        self._leave = driver.switch
+        scheduler, actor_id, enter = self._scheduler, self.actor_id, bridge.switch
+        scheduler.wake(actor_id)
+        while not bridge.dead:
+            try:
+                await scheduler.park(actor_id)
+            except BaseException as error:
+                scheduler.unpark(actor_id)
+                self._end(bridge, error)
+            else:
+                enter()
+
+    def wait_until(self, ready: Callable[[], bool]) -> None:
+        """Blocks the body until ``ready()``; asks at once, and again after every ``wake``.
+
+        Whoever makes ``ready()`` true calls ``wake`` after that.
+        """
+        self._check_inside()
+        while not ready():
+            self._waits = True
+            self._leave()
+            self._waits = False
+
+    def spend(self, cost_ns: int) -> None:
+        """Blocks the body for ``cost_ns`` of virtual time; ``wake`` does not shorten it.
+
+        With a cost of 0, and always on the real clock, it gives way: the actor is ready again, behind the others.
+        """
+        self._check_inside()
+        if cost_ns <= 0 or not self._charges:
+            self._scheduler.wake(self.actor_id)
+            self._leave()
+            return
+        scheduler = self._scheduler
+        timer = scheduler.call_at_ns(scheduler.now_ns + cost_ns, self._spent)
+        self._owes = True
+        try:
+            while self._owes:
+                self._leave()
+        except BaseException:
+            timer.cancel()
+            raise
+
+    def result_of(self, awaitable: Awaitable[_T]) -> _T:
+        """Blocks the body until ``awaitable`` is done: its result, or its error raised here."""
+        self._check_inside()
+        future = asyncio.ensure_future(awaitable)
+        future.add_done_callback(lambda _: self.wake())
+        try:
+            self.wait_until(future.done)
+        except BaseException:
+            future.cancel()
+            raise
+        return future.result()
+
+    def wake(self) -> None:
+        """Something changed that ``wait_until`` may wait for; harmless at any time."""
+        # A body that does not wait asks ready() itself before it does, so there is nothing to remember.
+        if self._waits:
+            self._scheduler.wake(self.actor_id)
+
+    def _spent(self) -> None:
+        self._owes = False
+        self._scheduler.wake(self.actor_id)
+
+    def _check_inside(self) -> None:
+        if getcurrent() is not self._greenlet:
+            self._refuse_to_block()
+
+    def _refuse_to_block(self) -> None:
+        raise InvariantViolation(
+            f"actor {self.name} was asked to block outside of its own body",
+            (f"the body is {'running or blocked' if self._greenlet else 'not started'}", f"it runs {self._body!r}"),
+        )
+
+    def _end(self, bridge: greenlet, error: BaseException) -> None:
+        """Throws ``error`` until the greenlet is dead; raises what the body raises at last."""
+        self._waits = False
+        story: list[str] = []
+        for _ in range(_END_TRIES):
+            bridge.throw(error)
+            if bridge.dead:
+                return
+            frame = bridge.gr_frame
+            if frame is not None and frame.f_back is not None and len(story) < 5:
+                story.append(f"blocks again: {frame.f_back.f_code.co_qualname}:{frame.f_back.f_lineno}")
+        raise InvariantViolation(
+            f"actor {self.name} goes on after {_END_TRIES} attempts to end it with {type(error).__name__}: its body "
+            "must let it pass",
+            tuple(story),
+        )

@@ -1,0 +1,124 @@
+"""Which key group a key falls into and which subtask owns it (rules 1.18-1.23). Flink: KeyGroupRangeAssignment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from flowsim.errors import BadInput
+from flowsim.values import TypeInformation, key_hash
+
+UPPER_BOUND_MAX_PARALLELISM: Final = 1 << 15
+"""The largest allowed max parallelism, and so parallelism (rule 1.22)."""
+
+DEFAULT_LOWER_BOUND_MAX_PARALLELISM: Final = 1 << 7
+"""The smallest max parallelism that is derived when none is set (rule 1.21)."""
+
+_WORD: Final = 0xFFFFFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class KeyGroupRange:
+    """The key groups from ``start`` to ``end``, both inclusive; empty when ``end < start``. Flink: KeyGroupRange."""
+
+    start: int
+    end: int
+
+    def __contains__(self, key_group: object) -> bool:
+        return type(key_group) is int and self.start <= key_group <= self.end
+
+    def __len__(self) -> int:
+        return max(0, self.end - self.start + 1)
+
+    def contains(self, key_group: int) -> bool:
+        """Whether the key group belongs to this range."""
+        return self.start <= key_group <= self.end
+
+    @property
+    def size(self) -> int:
+        """Number of key groups."""
+        return len(self)
+
+
+def murmur_hash(code: int) -> int:
+    """Flink's scrambling of a 32-bit hash code: MurmurHash3 of its 4 bytes, made non-negative (rule 1.19).
+
+    >>> murmur_hash(97)
+    1455541201
+    """
+    h = (code & _WORD) * 0xCC9E2D51 & _WORD
+    h = ((h << 15) | (h >> 17)) & _WORD
+    h = h * 0x1B873593 & _WORD
+    h = ((h << 13) | (h >> 19)) & _WORD
+    h = (h * 5 + 0xE6546B64) & _WORD
+    h ^= 4
+    h = (h ^ (h >> 16)) * 0x85EBCA6B & _WORD
+    h = (h ^ (h >> 13)) * 0xC2B2AE35 & _WORD
+    h ^= h >> 16
+    # As a signed int: Java takes the absolute value, and maps MIN_VALUE, which has none, to 0.
+    if h < 0x80000000:
+        return h
+    return (0x100000000 - h) & 0x7FFFFFFF
+
+
+def check_parallelism(max_parallelism: int, parallelism: int = 1) -> None:
+    """Raises BadInput unless ``0 < parallelism <= max_parallelism <= 32768`` (rule 1.22)."""
+    if parallelism < 1:
+        raise BadInput(f"parallelism: expected an integer >= 1, got {parallelism}")
+    if not 1 <= max_parallelism <= UPPER_BOUND_MAX_PARALLELISM:
+        raise BadInput(f"max parallelism: expected 1 to {UPPER_BOUND_MAX_PARALLELISM}, got {max_parallelism}")
+    if parallelism > max_parallelism:
+        raise BadInput(
+            f"max parallelism {max_parallelism} is smaller than parallelism {parallelism}: "
+            "raise the one or lower the other"
+        )
+
+
+def compute_key_group_for_key_hash(key_hash: int, max_parallelism: int) -> int:
+    """Key group of a Java hash code (rule 1.18)."""
+    return murmur_hash(key_hash) % max_parallelism
+
+
+def assign_to_key_group(key: object, max_parallelism: int, key_type: str | TypeInformation | None = None) -> int:
+    """Key group of a key, whose Java hash depends on its declared type; raises ValueNotAllowed for None (rule 1.22).
+
+    >>> assign_to_key_group("user-1", 128)
+    121
+    """
+    return murmur_hash(key_hash(key, key_type)) % max_parallelism
+
+
+def assign_key_to_parallel_operator(
+    key: object, max_parallelism: int, parallelism: int, key_type: str | TypeInformation | None = None
+) -> int:
+    """Subtask that owns a key (rule 1.18)."""
+    key_group = assign_to_key_group(key, max_parallelism, key_type)
+    return compute_operator_index_for_key_group(max_parallelism, parallelism, key_group)
+
+
+def compute_operator_index_for_key_group(max_parallelism: int, parallelism: int, key_group: int) -> int:
+    """Subtask that owns a key group (rule 1.18)."""
+    return key_group * parallelism // max_parallelism
+
+
+def compute_key_group_range_for_operator_index(
+    max_parallelism: int, parallelism: int, operator_index: int
+) -> KeyGroupRange:
+    """Key groups that a subtask owns (rule 1.20); raises BadInput outside the bounds of rule 1.22."""
+    check_parallelism(max_parallelism, parallelism)
+    if not 0 <= operator_index < parallelism:
+        raise BadInput(f"subtask index: expected 0 to {parallelism - 1}, got {operator_index}")
+    start = (operator_index * max_parallelism + parallelism - 1) // parallelism
+    end = ((operator_index + 1) * max_parallelism - 1) // parallelism
+    return KeyGroupRange(start, end)
+
+
+def compute_default_max_parallelism(parallelism: int) -> int:
+    """Number of key groups when the user set none: a power of two about 1.5 times the parallelism (rule 1.21).
+
+    >>> compute_default_max_parallelism(86)
+    256
+    """
+    check_parallelism(UPPER_BOUND_MAX_PARALLELISM, parallelism)
+    next_power_of_two = 1 << (parallelism + parallelism // 2 - 1).bit_length()
+    return min(max(next_power_of_two, DEFAULT_LOWER_BOUND_MAX_PARALLELISM), UPPER_BOUND_MAX_PARALLELISM)

@@ -1,0 +1,140 @@
+"""The closed set of record values and its guard.
+
+A value is None, ``bool``, ``int`` of 64 bits, ``float``, ``str`` without lone surrogates, ``bytes``, or a ``tuple``,
+``list``, ``dict`` or ``Row`` of values. Exact types count: an IntEnum, a namedtuple or a numpy number is refused, since
+it would arrive as something else. Keys of a dict are None, bool, int, float, str, bytes, or tuples of such keys. Values
+nest at most 100 deep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from flowsim.errors import ValueNotAllowed
+from flowsim.values.row import Row
+
+MAX_DEPTH: Final = 100
+"""How deep containers may nest."""
+
+INT_MIN: Final = -(2**63)
+INT_MAX: Final = 2**63 - 1
+
+SCALARS: Final = frozenset((type(None), bool, int, float, str, bytes))
+
+_FLAT_LIMIT: Final = 4096
+_FLAT_WIDTH: Final = 64
+
+flat_signatures: Final[dict[tuple[type, ...], tuple[int, ...]]] = {}
+"""Types of the flat tuples met so far -> positions of their ints, whose range must still be checked.
+
+A cache only: what it holds never changes an answer. Strings are checked when they are encoded.
+"""
+
+
+def check(value: object) -> None:
+    """Raises ValueNotAllowed, naming the place inside ``value``, unless it belongs to the closed set."""
+    if type(value) is tuple:
+        ints = flat_signatures.get(tuple(map(type, value)))
+        if ints is not None:
+            for i in ints:
+                if not -9223372036854775808 <= value[i] <= 9223372036854775807:
+                    break
+            else:
+                if str not in map(type, value) or _texts_encode(value):
+                    return
+    _check(value, "value", 0)
+
+
+def _texts_encode(values: Iterable[object]) -> bool:
+    return all(type(v) is not str or v.isascii() or _encodes(v) for v in values)
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def remember_flat(value: tuple[object, ...]) -> None:
+    """Adds the signature of a checked tuple to ``flat_signatures`` if the tuple holds only scalars."""
+    signature = tuple(map(type, value))
+    if len(signature) <= _FLAT_WIDTH and len(flat_signatures) < _FLAT_LIMIT and SCALARS.issuperset(signature):
+        flat_signatures[signature] = tuple(i for i, each in enumerate(signature) if each is int)
+
+
+def _check(value: object, place: str, depth: int) -> None:
+    kind = type(value)
+    if kind in SCALARS:
+        _check_scalar(value, place)
+        return
+    if depth >= MAX_DEPTH:
+        raise ValueNotAllowed(f"{_start(place)}: nested more than {MAX_DEPTH} deep (or contains itself)")
+    if isinstance(value, tuple | list) and kind in (tuple, list):
+        for i, item in enumerate(value):
+            _check(item, f"{place}[{i}]", depth + 1)
+        if kind is tuple:
+            remember_flat(tuple(value))
+    elif isinstance(value, dict) and kind is dict:
+        for key, item in value.items():
+            _check_dict_key(key, place, depth + 1)
+            _check(item, f"{place}[{key!r:.20}]", depth + 1)
+    elif isinstance(value, Row) and kind is Row:
+        for name in value.field_names or ():
+            _check_scalar(name, f"field name of {place}")
+        for i, item in enumerate(value.field_values):
+            _check(item, f"{place}[{i}]", depth + 1)
+    else:
+        raise ValueNotAllowed(_refusal(value, place))
+
+
+def _check_scalar(value: object, place: str) -> None:
+    if type(value) is int and not INT_MIN <= value <= INT_MAX:
+        bits = value.bit_length()
+        raise ValueNotAllowed(f"{_start(place)}: an int must fit 64 bits (Flink's Long), this one has {bits} and a sign")
+    if type(value) is str and not value.isascii() and not _encodes(value):
+        raise ValueNotAllowed(f"{_start(place)}: text with a lone surrogate cannot be encoded: {value!a:.80}")
+
+
+def _check_dict_key(key: object, place: str, depth: int) -> None:
+    if type(key) in SCALARS:
+        _check_scalar(key, f"key of {place}")
+    elif type(key) is tuple:
+        if depth >= MAX_DEPTH:
+            raise ValueNotAllowed(f"{_start(place)}: nested more than {MAX_DEPTH} deep")
+        for item in key:
+            _check_dict_key(item, place, depth + 1)
+    else:
+        raise ValueNotAllowed(
+            f"key of {_start(place)}: a dict key is None, bool, int, float, str, bytes or a tuple of these, "
+            f"got {type(key).__name__}"
+        )
+
+
+_EXACT: Final = (bool, int, float, str, bytes, tuple, list, dict, Row)
+_ADVICE: Final = {
+    "set": "use a sorted list or tuple",
+    "frozenset": "use a sorted list or tuple",
+    "bytearray": "use bytes(...)",
+    "memoryview": "use bytes(...)",
+    "datetime": "use milliseconds as int",
+    "date": "use days or milliseconds as int",
+    "timedelta": "use milliseconds as int",
+    "Decimal": "use str, or an int of the smallest unit",
+}
+
+
+def _refusal(value: object, place: str) -> str:
+    kind = type(value)
+    base = next((b.__name__ for b in _EXACT if isinstance(value, b)), None)
+    advice = f"convert it with {base}(...)" if base else _ADVICE.get(kind.__name__, "convert it to one of these")
+    return (
+        f"{_start(place)}: {kind.__module__}.{kind.__qualname__} is not a record value; allowed are None, bool, "
+        f"int (64 bits), float, str, bytes, tuple, list, dict and Row, and no subclasses: {advice}"
+    )
+
+
+def _start(place: str) -> str:
+    return place if len(place) <= 80 else f"{place[:80]}..."

@@ -1,0 +1,111 @@
+"""How a record becomes bytes, and the fingerprint of these bytes (architecture decision D5).
+
+A record is a msgpack array of two: timestamp (nil where there is none) and value. A tuple is an array; a list and a Row
+are extensions, so that every value comes back with its exact type. Equal values give equal bytes, but -0.0 and 0.0, 1
+and 1.0 and True all differ, and so do dicts of different order.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgpack
+import msgspec
+import xxhash
+
+from flowsim.errors import ValueNotAllowed
+from flowsim.values.closed_set import SCALARS, check, flat_signatures
+from flowsim.values.row import Row
+
+LIST_CODE: Final = 1
+"""msgpack extension type of a list: an array of its items."""
+
+ROW_CODE: Final = 2
+"""msgpack extension type of a Row: an array of two, its values and its field names (an array or nil)."""
+
+_encoder: Final = msgspec.msgpack.Encoder()
+_append: Final = _encoder.encode_into
+_digest: Final = xxhash.xxh3_64_intdigest
+
+
+def encode_into(buffer: bytearray, timestamp: int | None, value: object) -> None:
+    """Appends one record to ``buffer``; raises ValueNotAllowed, leaving ``buffer`` as it was.
+
+    ``timestamp`` is trusted to be an int64 or None: it is checked where timestamps are assigned.
+    """
+    if type(value) is tuple:
+        ints = flat_signatures.get(tuple(map(type, value)))
+        if ints is not None:
+            for i in ints:
+                if not -9223372036854775808 <= value[i] <= 9223372036854775807:
+                    check(value)
+            size = len(buffer)
+            try:
+                _append((timestamp, value), buffer, -1)
+            except UnicodeEncodeError:
+                # The encoder grows the buffer before it fails.
+                del buffer[size:]
+                check(value)
+            return
+    _append((timestamp, plain(value)), buffer, -1)
+
+
+def encode_record(timestamp: int | None, value: object) -> bytes:
+    """The bytes of one record; raises ValueNotAllowed."""
+    buffer = bytearray()
+    encode_into(buffer, timestamp, value)
+    return bytes(buffer)
+
+
+def encode_value(value: object) -> bytes:
+    """The bytes of a value alone, which ``decode_value`` reads back; raises ValueNotAllowed."""
+    return _encoder.encode(plain(value))
+
+
+def decode_value(encoded: bytes | bytearray | memoryview) -> object:
+    """The value in bytes made by ``encode_value``."""
+    value: object = msgpack.unpackb(encoded, use_list=False, strict_map_key=False, ext_hook=decode_extension)
+    return value
+
+
+def plain(value: object) -> object:
+    """Checks a value and replaces its lists and rows by extensions, so that the encoder tells them from tuples."""
+    check(value)
+    return _plain(value)
+
+
+def _plain(value: object) -> object:
+    kind = type(value)
+    if kind in SCALARS:
+        return value
+    if isinstance(value, tuple):
+        return value if kind is tuple and tuple(map(type, value)) in flat_signatures else tuple(map(_plain, value))
+    if isinstance(value, list):
+        return msgspec.msgpack.Ext(LIST_CODE, _encoder.encode(tuple(map(_plain, value))))
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, Row):
+        content = (tuple(map(_plain, value.field_values)), value.field_names)
+        return msgspec.msgpack.Ext(ROW_CODE, _encoder.encode(content))
+    raise ValueNotAllowed(f"{kind.__name__} is not a record value")
+
+
+def decode_extension(code: int, content: bytes) -> object:
+    """The list or Row in a msgpack extension; raises ValueNotAllowed for an unknown one."""
+    inner = decode_value(content)
+    if code == LIST_CODE and isinstance(inner, tuple):
+        return list(inner)
+    if code == ROW_CODE and isinstance(inner, tuple):
+        values, field_names = inner
+        return Row.of(values, field_names)
+    raise ValueNotAllowed(f"msgpack extension {code} is not one of flowsim's")
+
+
+def fingerprint(timestamp: int | None, value: object) -> int:
+    """63-bit hash of a record: equal for equal bytes. The hash is xxh3-64 without its lowest bit."""
+    return _digest(encode_record(timestamp, value)) >> 1
+
+
+def fingerprint_frame(frame: bytes | bytearray | memoryview) -> int:
+    """The same hash, of the bytes of a record that is already encoded."""
+    return _digest(frame) >> 1

@@ -1,0 +1,189 @@
+"""Java's ``hashCode`` of values, by declared type or, where none is declared, by value (rule 1.23).
+
+By value: None is null (0), bool Boolean, int **Long**, float Double, str String, bytes ``byte[]`` by content, tuple
+Tuple, list ``java.util.List``, dict ``java.util.Map``, Row Row. A hash is a signed 32-bit integer.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from flowsim.errors import ValueNotAllowed
+from flowsim.values.row import Row
+from flowsim.values.types import TypeInformation, TypeKind, as_type
+
+_WORD: Final = 0xFFFFFFFF
+_INT_BITS: Final = {TypeKind.BYTE: 8, TypeKind.SHORT: 16, TypeKind.INT: 32, TypeKind.LONG: 64}
+_CANONICAL_NAN: Final = 0x7FF8000000000000
+_CANONICAL_FLOAT_NAN: Final = 0x7FC00000
+_MAX_FLOAT: Final = 3.4028234663852886e38
+
+
+def java_hash(value: object, declared: str | TypeInformation | None = None) -> int:
+    """Java's hash code of a value; raises ValueNotAllowed if it does not fit its declared type.
+
+    >>> java_hash("user-1"), java_hash(-1), java_hash(-1, "INT")
+    (-836031825, 0, -1)
+    """
+    h = _hash(value, as_type(declared)) & _WORD
+    return h - 0x100000000 if h & 0x80000000 else h
+
+
+def key_hash(key: object, declared: str | TypeInformation | None = None) -> int:
+    """Java's hash code of a key; raises ValueNotAllowed for None, which no stream can be keyed by (rule 1.22)."""
+    if key is None:
+        raise ValueNotAllowed("a key is None: Flink keys no stream by null; return another key or drop the record")
+    return java_hash(key, declared)
+
+
+def _hash(value: object, declared: TypeInformation | None) -> int:
+    """The hash modulo 2^32, or any number congruent to it."""
+    if value is None:
+        return 0
+    if declared is None or declared.kind is TypeKind.PICKLED_BYTE_ARRAY:
+        return _hash_by_value(value)
+    return _hash_declared(value, declared)
+
+
+def _misfit(value: object, declared: TypeInformation) -> ValueNotAllowed:
+    return ValueNotAllowed(f"{value!r:.80} ({type(value).__name__}) does not fit its declared type {declared.name}")
+
+
+def _string(text: str) -> int:
+    h = 0
+    for (unit,) in struct.iter_unpack(">H", text.encode("utf-16-be", "surrogatepass")):
+        h = (31 * h + unit) & _WORD
+    return h
+
+
+def _fits(value: int, kind: TypeKind) -> bool:
+    half = 1 << (_INT_BITS[kind] - 1)
+    return -half <= value < half
+
+
+def _long(value: int) -> int:
+    bits = value & 0xFFFFFFFFFFFFFFFF
+    return bits ^ (bits >> 32)
+
+
+def _double(value: float) -> int:
+    bits: int = _CANONICAL_NAN if value != value else struct.unpack(">Q", struct.pack(">d", value))[0]
+    return bits ^ (bits >> 32)
+
+
+def _float(value: float, declared: TypeInformation) -> int:
+    if value != value:
+        return _CANONICAL_FLOAT_NAN
+    # A key that single precision cannot hold would become another key on its way into Java.
+    if value not in (math.inf, -math.inf) and (abs(value) > _MAX_FLOAT or _single(value) != value):
+        raise _misfit(value, declared)
+    bits: int = struct.unpack(">I", struct.pack(">f", value))[0]
+    return bits
+
+
+def _single(value: float) -> float:
+    narrowed: float = struct.unpack(">f", struct.pack(">f", value))[0]
+    return narrowed
+
+
+def _polynomial(hashes: Iterable[int], start: int) -> int:
+    h = start
+    for each in hashes:
+        h = (31 * h + each) & _WORD
+    return h
+
+
+def _tuple(values: Sequence[object], types: Sequence[TypeInformation | None]) -> int:
+    # Tuple1 hashes as its field and Tuple0 as 0: no leading 1, unlike a list.
+    return _polynomial(map(_hash, values, types), 0)
+
+
+def _list(values: Sequence[object], element: TypeInformation | None) -> int:
+    return _polynomial((_hash(value, element) for value in values), 1)
+
+
+def _map(entries: dict[object, object], key: TypeInformation | None, value: TypeInformation | None) -> int:
+    return sum((_hash(k, key) & _WORD) ^ (_hash(v, value) & _WORD) for k, v in entries.items())
+
+
+def _byte_array(content: bytes) -> int:
+    return _polynomial((byte - 256 if byte > 127 else byte for byte in content), 1)
+
+
+def _row(row: Row, types: Sequence[TypeInformation | None]) -> int:
+    # Names do not matter. A row hashes its contents deeply by a rule of its own, see _deep.
+    return _polynomial(map(_deep, row.field_values, types), 1)
+
+
+def _deep(value: object, declared: TypeInformation | None) -> int:
+    """How Flink's RowUtils hashes what is inside a row: containers by its own rule, anything else as 31 + hashCode."""
+    if value is None:
+        return 0
+    arguments = declared.arguments if declared is not None else ()
+    if type(value) is list and (declared is None or declared.kind is not TypeKind.PRIMITIVE_ARRAY):
+        element = arguments[0] if arguments else None
+        return _polynomial((_deep(item, element) for item in value), 1)
+    if type(value) is dict:
+        key_type, value_type = arguments if len(arguments) == 2 else (None, None)
+        return 1 + sum((_deep(k, key_type) & _WORD) ^ (_deep(v, value_type) & _WORD) for k, v in value.items())
+    return 31 + _hash(value, declared)
+
+
+def _hash_by_value(value: object) -> int:
+    match value:
+        case bool():
+            return 1231 if value else 1237
+        case int() if _fits(value, TypeKind.LONG):
+            return _long(value)
+        case float():
+            return _double(value)
+        case str():
+            return _string(value)
+        case bytes():
+            return _byte_array(value)
+        case tuple():
+            return _tuple(value, (None,) * len(value))
+        case list():
+            return _list(value, None)
+        case dict():
+            return _map(value, None, None)
+        case Row():
+            return _row(value, (None,) * len(value))
+        case _:
+            raise ValueNotAllowed(f"a value of type {type(value).__name__} has no Java hash: {value!r:.80}")
+
+
+def _hash_declared(value: object, declared: TypeInformation) -> int:
+    kind, arguments = declared.kind, declared.arguments
+    match kind, value:
+        case TypeKind.STRING, str():
+            return _string(value)
+        case TypeKind.CHAR, str() if len(value) == 1 and value <= "\uffff":
+            return ord(value)
+        case TypeKind.BOOLEAN, bool():
+            return 1231 if value else 1237
+        case (TypeKind.BYTE | TypeKind.SHORT | TypeKind.INT), int() if type(value) is int and _fits(value, kind):
+            return value
+        case TypeKind.LONG, int() if type(value) is int and _fits(value, kind):
+            return _long(value)
+        case TypeKind.DOUBLE, float():
+            return _double(value)
+        case TypeKind.FLOAT, float():
+            return _float(value, declared)
+        case TypeKind.PRIMITIVE_ARRAY, bytes() if arguments[0].kind is TypeKind.BYTE:
+            return _byte_array(value)
+        case (TypeKind.LIST | TypeKind.PRIMITIVE_ARRAY | TypeKind.BASIC_ARRAY | TypeKind.OBJECT_ARRAY), list():
+            return _list(value, arguments[0])
+        case TypeKind.MAP, dict():
+            return _map(value, *arguments)
+        case TypeKind.TUPLE, tuple() if len(value) == len(arguments):
+            return _tuple(value, arguments)
+        case TypeKind.ROW, Row() if len(value) == len(arguments):
+            return _row(value, arguments)
+        case _:
+            raise _misfit(value, declared)
+
+

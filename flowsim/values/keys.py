@@ -1,0 +1,142 @@
+"""Keys: when two are the same key, and how a recording names them.
+
+Two keys are the same if Java's boxed ``equals`` says so: 1, 1.0 and True are three keys, so are 0.0 and -0.0, while NaN
+equals NaN. Python's own ``==`` disagrees in each case, hence ``state_key``.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+import xxhash
+
+from flowsim.errors import ValueNotAllowed
+from flowsim.values.closed_set import check
+from flowsim.values.encoding import encode_value
+from flowsim.values.row import Row
+from flowsim.values.types import TypeInformation, TypeKind, Types, as_type
+
+_NAN: Final = (float, "NaN")
+_ZERO: Final = (float, 0.0)
+_MINUS_ZERO: Final = (float, "-0.0")
+
+
+def state_key(key: object) -> object:
+    """A hashable stand-in, equal for the same key and only then; a str and an int stand for themselves.
+
+    Raises ValueNotAllowed for a list or dict, which Flink cannot hash reliably either, and outside the closed set.
+    """
+    kind = type(key)
+    if kind is str or kind is int:
+        return key
+    return _stand_in(key)
+
+
+def _stand_in(key: object) -> object:
+    # A type object as first item marks a stand-in: no tuple of record values can hold one.
+    if isinstance(key, float) and type(key) is float:
+        if key != key:
+            return _NAN
+        return (float, key) if key else _ZERO if str(key) == "0.0" else _MINUS_ZERO
+    if isinstance(key, tuple) and type(key) is tuple:
+        for item in key:
+            if type(item) is not str and type(item) is not int:
+                return (tuple, *map(state_key, key))
+        return key
+    if isinstance(key, bool):
+        return (bool, key)
+    if key is None or type(key) is bytes:
+        return key
+    if isinstance(key, Row) and type(key) is Row:
+        return (Row, *map(state_key, key.field_values))
+    if isinstance(key, list | dict):
+        raise ValueNotAllowed(f"a {type(key).__name__} cannot be a key, since its content can change: use a tuple")
+    check(key)
+    raise ValueNotAllowed(f"{type(key).__name__} cannot be a key")
+
+
+def infer_type(value: object) -> TypeInformation:
+    """The type a value has where none is declared: an int is a LONG, None fits any type (PICKLED_BYTE_ARRAY)."""
+    match value:
+        case bool():
+            return Types.BOOLEAN()
+        case int():
+            return Types.LONG()
+        case float():
+            return Types.DOUBLE()
+        case str():
+            return Types.STRING()
+        case bytes():
+            return Types.PRIMITIVE_ARRAY(Types.BYTE())
+        case tuple():
+            return Types.TUPLE([infer_type(item) for item in value])
+        case Row():
+            types = [infer_type(item) for item in value.field_values]
+            return Types.ROW(types) if value.field_names is None else Types.ROW_NAMED(value.field_names, types)
+        case list():
+            return Types.LIST(_common(list(map(infer_type, value))))
+        case dict():
+            keys, values = list(map(infer_type, value.keys())), list(map(infer_type, value.values()))
+            return Types.MAP(_common(keys), _common(values))
+        case _:
+            return Types.PICKLED_BYTE_ARRAY()
+
+
+def _common(types: list[TypeInformation]) -> TypeInformation:
+    """The type all items share, or the one that fits any value."""
+    if types and all(each == types[0] for each in types):
+        return types[0]
+    return Types.PICKLED_BYTE_ARRAY()
+
+
+def key_json(key: object, key_type: str | TypeInformation | None = None) -> tuple[str, str]:
+    """Type name and JSON text of a key, for table ``keys``.
+
+    A tuple, a list and a Row are arrays, a dict is an array of pairs, bytes are hexadecimal text, and the floats that
+    JSON lacks are the texts ``"NaN"``, ``"Infinity"`` and ``"-Infinity"``: the type name says how to read it.
+
+    >>> key_json(("a", 1))
+    ('TUPLE<STRING,LONG>', '["a",1]')
+    """
+    declared = as_type(key_type)
+    if declared is None or declared.kind is TypeKind.PICKLED_BYTE_ARRAY:
+        declared = infer_type(key)
+    return declared.name, json.dumps(_jsonable(key), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _jsonable(value: object) -> object:
+    match value:
+        case float():
+            if value != value:
+                return "NaN"
+            return value if abs(value) != float("inf") else "Infinity" if value > 0 else "-Infinity"
+        case bytes():
+            return value.hex()
+        case tuple() | list():
+            return [_jsonable(item) for item in value]
+        case Row():
+            return [_jsonable(item) for item in value.field_values]
+        case dict():
+            return [[_jsonable(key), _jsonable(item)] for key, item in value.items()]
+        case _:
+            return value
+
+
+def key_fingerprint(key: object, key_type: str | TypeInformation | None = None) -> int:
+    """63-bit hash that identifies a typed key: equal for the same key (see ``state_key``) of the same type."""
+    declared = as_type(key_type)
+    if declared is None or declared.kind is TypeKind.PICKLED_BYTE_ARRAY:
+        declared = infer_type(key)
+    return xxhash.xxh3_64_intdigest(declared.name.encode() + b"\0" + encode_value(_canonical(key))) >> 1
+
+
+def _canonical(key: object) -> object:
+    """The key with one bit pattern for NaN and without field names, as ``state_key`` ignores both."""
+    if isinstance(key, float) and key != key:
+        return float("nan")
+    if type(key) is tuple:
+        return tuple(map(_canonical, key))
+    if isinstance(key, Row):
+        return Row(*map(_canonical, key.field_values))
+    return key

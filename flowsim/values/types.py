@@ -1,0 +1,274 @@
+"""Declared types of values, as PyFlink spells them; each has one stable text name. Flink: TypeInformation, Types.
+
+A declared type decides which Java class a value stands for, and so its hash: 7 is an ``Integer`` under ``Types.INT()``
+and a ``Long`` under ``Types.LONG()`` or where nothing is declared.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from typing import Final
+
+from flowsim.errors import BadInput
+
+
+class TypeKind(Enum):
+    """The closed set of kinds of types; the value is the word used in type names."""
+
+    STRING = "STRING"
+    BYTE = "BYTE"
+    BOOLEAN = "BOOLEAN"
+    SHORT = "SHORT"
+    INT = "INT"
+    LONG = "LONG"
+    FLOAT = "FLOAT"
+    DOUBLE = "DOUBLE"
+    CHAR = "CHAR"
+    PICKLED_BYTE_ARRAY = "PICKLED_BYTE_ARRAY"
+    PRIMITIVE_ARRAY = "PRIMITIVE_ARRAY"
+    BASIC_ARRAY = "BASIC_ARRAY"
+    OBJECT_ARRAY = "OBJECT_ARRAY"
+    LIST = "LIST"
+    MAP = "MAP"
+    TUPLE = "TUPLE"
+    ROW = "ROW"
+
+
+_ARITY: Final[dict[TypeKind, int]] = {
+    TypeKind.PRIMITIVE_ARRAY: 1,
+    TypeKind.BASIC_ARRAY: 1,
+    TypeKind.OBJECT_ARRAY: 1,
+    TypeKind.LIST: 1,
+    TypeKind.MAP: 2,
+}
+"""How many type arguments a kind takes; TUPLE and ROW take any number, all others none."""
+
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class TypeInformation:
+    """A declared type: its kind, its type arguments, and the field names of a named row. Flink: TypeInformation."""
+
+    kind: TypeKind
+    arguments: tuple[TypeInformation, ...] = ()
+    field_names: tuple[str, ...] | None = None
+
+    @property
+    def name(self) -> str:
+        """The text name, which ``parse_type`` reads back, e.g. ``TUPLE<INT,STRING>`` or ``ROW<name:STRING>``."""
+        word: str = self.kind.value
+        if not self.arguments and self.kind not in (TypeKind.TUPLE, TypeKind.ROW):
+            return word
+        texts = [argument.name for argument in self.arguments]
+        if self.field_names is not None:
+            texts = [f"{_field_text(n)}:{text}" for n, text in zip(self.field_names, texts, strict=True)]
+        return f"{word}<{','.join(texts)}>"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_field_names(self) -> list[str]:
+        """Field names of a row or tuple type; unnamed fields are called ``f0``, ``f1``, ..."""
+        if self.field_names is not None:
+            return list(self.field_names)
+        return [f"f{i}" for i in range(len(self.arguments))]
+
+    def get_field_types(self) -> list[TypeInformation]:
+        """Types of the fields of a row or tuple type."""
+        return list(self.arguments)
+
+
+def _field_text(name: str) -> str:
+    return name if _PLAIN_NAME.fullmatch(name) else json.dumps(name)
+
+
+class Types:
+    """The declared types, name for name as in PyFlink, without those outside the closed value set. Flink: Types."""
+
+    @staticmethod
+    def STRING() -> TypeInformation:
+        """``str``. Flink: String."""
+        return TypeInformation(TypeKind.STRING)
+
+    @staticmethod
+    def BYTE() -> TypeInformation:
+        """``int`` of 8 bits. Flink: Byte."""
+        return TypeInformation(TypeKind.BYTE)
+
+    @staticmethod
+    def BOOLEAN() -> TypeInformation:
+        """``bool``. Flink: Boolean."""
+        return TypeInformation(TypeKind.BOOLEAN)
+
+    @staticmethod
+    def SHORT() -> TypeInformation:
+        """``int`` of 16 bits. Flink: Short."""
+        return TypeInformation(TypeKind.SHORT)
+
+    @staticmethod
+    def INT() -> TypeInformation:
+        """``int`` of 32 bits. Flink: Integer."""
+        return TypeInformation(TypeKind.INT)
+
+    @staticmethod
+    def LONG() -> TypeInformation:
+        """``int`` of 64 bits. Flink: Long."""
+        return TypeInformation(TypeKind.LONG)
+
+    @staticmethod
+    def FLOAT() -> TypeInformation:
+        """``float`` of single precision. Flink: Float."""
+        return TypeInformation(TypeKind.FLOAT)
+
+    @staticmethod
+    def DOUBLE() -> TypeInformation:
+        """``float``. Flink: Double."""
+        return TypeInformation(TypeKind.DOUBLE)
+
+    @staticmethod
+    def CHAR() -> TypeInformation:
+        """``str`` of one UTF-16 unit. Flink: Character."""
+        return TypeInformation(TypeKind.CHAR)
+
+    @staticmethod
+    def PICKLED_BYTE_ARRAY() -> TypeInformation:
+        """Any value of the closed set; nothing is pickled, the Java class follows from the value."""
+        return TypeInformation(TypeKind.PICKLED_BYTE_ARRAY)
+
+    @staticmethod
+    def ROW(field_types: Sequence[TypeInformation]) -> TypeInformation:
+        """``Row`` without names. Flink: Row."""
+        return TypeInformation(TypeKind.ROW, tuple(field_types))
+
+    @staticmethod
+    def ROW_NAMED(field_names: Sequence[str], field_types: Sequence[TypeInformation]) -> TypeInformation:
+        """``Row`` with names; raises BadInput when the counts differ or a name repeats. Flink: Row."""
+        if len(field_names) != len(field_types) or len(set(field_names)) != len(field_names):
+            raise BadInput(f"ROW_NAMED: expected {len(field_types)} distinct field names, got {list(field_names)}")
+        return TypeInformation(TypeKind.ROW, tuple(field_types), tuple(field_names) or None)
+
+    @staticmethod
+    def TUPLE(field_types: Sequence[TypeInformation]) -> TypeInformation:
+        """``tuple``. Flink: Tuple1 ... Tuple25."""
+        return TypeInformation(TypeKind.TUPLE, tuple(field_types))
+
+    @staticmethod
+    def PRIMITIVE_ARRAY(element_type: TypeInformation) -> TypeInformation:
+        """``bytes`` for elements of type BYTE, else ``list``. Flink: byte[], long[], ..."""
+        return TypeInformation(TypeKind.PRIMITIVE_ARRAY, (element_type,))
+
+    @staticmethod
+    def BASIC_ARRAY(element_type: TypeInformation) -> TypeInformation:
+        """``list`` of a basic type. Flink: String[], Long[], ..."""
+        return TypeInformation(TypeKind.BASIC_ARRAY, (element_type,))
+
+    @staticmethod
+    def OBJECT_ARRAY(element_type: TypeInformation) -> TypeInformation:
+        """``list``. Flink: Object[]."""
+        return TypeInformation(TypeKind.OBJECT_ARRAY, (element_type,))
+
+    @staticmethod
+    def MAP(key_type_info: TypeInformation, value_type_info: TypeInformation) -> TypeInformation:
+        """``dict``. Flink: java.util.Map."""
+        return TypeInformation(TypeKind.MAP, (key_type_info, value_type_info))
+
+    @staticmethod
+    def LIST(element_type_info: TypeInformation) -> TypeInformation:
+        """``list``. Flink: java.util.List."""
+        return TypeInformation(TypeKind.LIST, (element_type_info,))
+
+
+@lru_cache(maxsize=1024)
+def parse_type(name: str) -> TypeInformation:
+    """The type with this text name; raises BadInput saying what was expected where.
+
+    >>> parse_type("TUPLE<INT, STRING>") == Types.TUPLE([Types.INT(), Types.STRING()])
+    True
+    """
+    parser = _TypeParser(name)
+    parsed = parser.type_()
+    parser.end()
+    return parsed
+
+
+def as_type(declared: str | TypeInformation | None) -> TypeInformation | None:
+    """The declared type, parsed where it is given by name; None stays None and means: by value."""
+    return parse_type(declared) if isinstance(declared, str) else declared
+
+
+class _TypeParser:
+    """Recursive descent over ``KIND``, ``KIND<type,...>`` and ``ROW<name:type,...>``."""
+
+    _TOKEN: Final = re.compile(r'\s*("(?:[^"\\]|\\.)*"|\w+|[<>,:])', re.ASCII)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._depth = 0
+
+    def type_(self) -> TypeInformation:
+        word = self._next("a type")
+        if word not in TypeKind.__members__:
+            raise self._error(f"expected one of {', '.join(TypeKind.__members__)}, got {word!r}")
+        kind = TypeKind(word)
+        arguments: list[TypeInformation] = []
+        names: list[str] = []
+        if self._peek() == "<":
+            self._depth += 1
+            if self._depth > 100:
+                raise self._error("types may be nested 100 deep")
+            self._arguments(kind, arguments, names)
+            self._depth -= 1
+        free = kind in (TypeKind.TUPLE, TypeKind.ROW)
+        if not free and len(arguments) != _ARITY.get(kind, 0):
+            raise self._error(f"{word} takes {_ARITY.get(kind, 0)} type arguments, got {len(arguments)}")
+        if names:
+            return Types.ROW_NAMED(names, arguments)
+        return TypeInformation(kind, tuple(arguments))
+
+    def _arguments(self, kind: TypeKind, arguments: list[TypeInformation], names: list[str]) -> None:
+        self._next("'<'")
+        while self._peek() != ">":
+            if arguments and self._next("',' or '>'") != ",":
+                raise self._error("expected ',' or '>'")
+            before = self._at
+            word = self._next("a type")
+            if kind is TypeKind.ROW and self._peek() == ":":
+                names.append(self._field_name(word))
+                self._next("':'")
+            else:
+                self._at = before
+            arguments.append(self.type_())
+        self._next("'>'")
+
+    def _field_name(self, word: str) -> str:
+        if not word.startswith('"'):
+            return word
+        try:
+            return str(json.loads(word))
+        except ValueError as error:
+            raise self._error(f"expected a field name as a JSON string, got {word}") from error
+
+    def end(self) -> None:
+        if self._text[self._at :].strip():
+            raise self._error("expected the end")
+
+    def _peek(self) -> str | None:
+        found = self._TOKEN.match(self._text, self._at)
+        return found.group(1) if found else None
+
+    def _next(self, expected: str) -> str:
+        found = self._TOKEN.match(self._text, self._at)
+        if found is None:
+            raise self._error(f"expected {expected}")
+        self._at = found.end()
+        return found.group(1)
+
+    def _error(self, message: str) -> BadInput:
+        return BadInput(f"type {self._text[:80]!r}, at column {self._at + 1}: {message}")

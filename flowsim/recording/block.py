@@ -1,0 +1,64 @@
+"""The rows of one table that were recorded and not yet written: packed bytes in one growing buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import Final
+
+from flowsim.facts.schema import Table
+from flowsim.facts.tracer import Append
+
+_FIRST_ROWS: Final = 1024
+
+# Written for each table's columns, as namedtuple does: with *row instead, Python would build and unpack a tuple, which
+# costs nearly as much again as packing the row. Closures over cells, because attribute access would cost a third more.
+_DOORS: Final = """\
+def doors(pack_into, size, buffer, end_of_block, on_full):
+    offset, limit = 0, len(buffer)
+
+    def append({columns}):
+        nonlocal offset
+        pack_into(buffer, offset, {columns})
+        offset += size
+        if offset == limit:
+            grow_or_close()
+
+    def grow_or_close():
+        nonlocal limit
+        if limit == end_of_block:
+            on_full()
+        else:
+            buffer.extend(bytes(min(limit, end_of_block - limit)))
+            limit = len(buffer)
+
+    def take():
+        nonlocal offset
+        rows = bytes(memoryview(buffer)[:offset])
+        offset = 0
+        return rows
+
+    return append, take
+"""
+
+
+class Block:
+    """At most ``rows_max`` packed rows of a fact table.
+
+    ``append`` is the hot door: one ``pack_into`` and one comparison. The buffer doubles up to ``rows_max``; the append
+    that fills it then calls ``on_full``, which must ``take`` the rows.
+    """
+
+    __slots__ = ("append", "row_size", "take")
+
+    append: Append
+    take: Callable[[], bytes]
+    """Hands out the packed rows and empties the block."""
+
+    def __init__(self, table: Table, rows_max: int, on_full: Callable[[], None]) -> None:
+        layout = Struct(table.struct_format)
+        self.row_size = layout.size
+        scope: dict[str, Callable[..., tuple[Append, Callable[[], bytes]]]] = {}
+        exec(_DOORS.format(columns=", ".join(table.names)), scope)
+        buffer = bytearray(min(_FIRST_ROWS, rows_max) * layout.size)
+        self.append, self.take = scope["doors"](layout.pack_into, layout.size, buffer, rows_max * layout.size, on_full)

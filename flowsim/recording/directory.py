@@ -1,0 +1,78 @@
+"""The directory of a recording: what may lie in it, and how an old recording makes room for a new one."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Final
+
+from flowsim.errors import BadInput
+from flowsim.facts.schema import TABLES
+from flowsim.recording.manifest import MANIFEST, WALL
+
+EPOCHS: Final = "epochs"
+_OF_TABLE: Final = re.compile(r"\.?part-\d{5,}\.parquet(\.tmp)?")
+_OF_EPOCHS: Final = re.compile(r"\.?\d{5,}\.json(\.tmp)?")
+_AT_TOP: Final = re.compile(rf"\.?({re.escape(MANIFEST)}|{re.escape(WALL)})(\.tmp)?")
+
+
+def marker_name(epoch: int) -> str:
+    """An epoch is complete in every table once this file is there."""
+    return f"{epoch:05d}.json"
+
+
+def make_room(directory: Path) -> None:
+    """Leaves an empty directory; an old recording of ours is removed as a whole.
+
+    Raises BadInput, and removes nothing, when the directory holds anything that no recording of ours would hold.
+    """
+    if directory.exists() and not directory.is_dir():
+        raise BadInput(f"{directory}: is a file; give a directory for the recording")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        found = sorted(directory.rglob("*"))
+        foreign = [path for path in found if not _is_ours(path.relative_to(directory), path)]
+        if foreign:
+            name = foreign[0].relative_to(directory)
+            raise BadInput(f"{directory}: holds {name}, which is no part of a recording; choose another directory")
+        if found and not _looks_recorded(directory, found):
+            raise BadInput(f"{directory}: is not empty and has no {MANIFEST} of a recording; choose another directory")
+        _remove(directory, found)
+    except OSError as error:
+        raise BadInput(f"{directory}: cannot be used for a recording: {error.strerror}") from None
+
+
+def _is_ours(relative: Path, path: Path) -> bool:
+    if path.is_symlink():
+        return False
+    parts = relative.parts
+    if path.is_dir():
+        return len(parts) == 1 and (parts[0] in TABLES or parts[0] == EPOCHS)
+    if len(parts) == 1:
+        return _AT_TOP.fullmatch(parts[0]) is not None
+    if len(parts) == 2 and parts[0] == EPOCHS:
+        return _OF_EPOCHS.fullmatch(parts[1]) is not None
+    return len(parts) == 2 and parts[0] in TABLES and _OF_TABLE.fullmatch(parts[1]) is not None
+
+
+def _looks_recorded(directory: Path, found: list[Path]) -> bool:
+    """Whether a manifest of ours is there; a start that was cut short left no file but its own temporary one."""
+    files = [path.name for path in found if not path.is_dir()]
+    if all(name.startswith(".") for name in files):
+        return True
+    try:
+        return "format_version" in json.loads((directory / MANIFEST).read_bytes())
+    except (OSError, ValueError, TypeError):
+        return False
+
+
+def _remove(directory: Path, found: list[Path]) -> None:
+    # Markers go first and the manifest last: a removal cut short leaves an empty recording that is still known as ours.
+    files = [path for path in found if not path.is_dir()]
+    rank = {EPOCHS: 0, directory.name: 2}
+    for path in sorted(files, key=lambda p: (p.name == MANIFEST, rank.get(p.parent.name, 1), p)):
+        path.unlink()
+    for path in found:
+        if path.is_dir():
+            path.rmdir()

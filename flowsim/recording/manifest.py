@@ -1,0 +1,171 @@
+"""What a recording says about itself: where it comes from, how far it got, and its digest.
+
+``manifest.json`` holds nothing of the wall clock, no absolute path and no host name. What the wall clock says goes to
+``wall.json``, which no digest covers.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from enum import Enum
+from importlib import metadata
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, field_validator
+
+from flowsim import __version__
+from flowsim.errors import BadInput
+from flowsim.facts.schema import FORMAT_VERSION, Level
+from flowsim.recording.digest import canonical_json, sha256
+
+MANIFEST: Final = "manifest.json"
+WALL: Final = "wall.json"
+_HASHED: Final = {"format_version", "status", "level", "run", "rows", "facts_digest", "failure"}
+_DEPENDENCIES: Final = ("greenlet", "msgpack", "msgspec", "numpy", "pyarrow", "pydantic", "uvloop", "xxhash")
+
+
+class RunStatus(Enum):
+    """How a run ended; ``RUNNING`` in a recording that is read means that its process was killed."""
+
+    RUNNING = "running"
+    COMPLETE = "complete"
+    FAILED = "failed"
+    CANCELED = "canceled"
+    STOPPED = "stopped"
+    """By ``until:``, while unbounded work was left."""
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class ScenarioText(_Model):
+    """The scenario file as data: replay needs no other copy of it."""
+
+    path: str
+    """As given, relative; only a name for people."""
+    text: str
+    digest: str
+
+    @field_validator("path")
+    @classmethod
+    def _relative(cls, path: str) -> str:
+        return _relative_path(path)
+
+
+class FailureStory(_Model):
+    """Why a job failed: the task, operator and record (where known) and the cause."""
+
+    task: str
+    operator: str | None
+    record: str | None
+    cause: str
+
+
+class RunDescription(_Model):
+    """What a run knows of itself before its first step; all of it goes into the digest."""
+
+    scenario: ScenarioText | None = None
+    """None for jobs built in Python: those cannot be replayed from a recording."""
+    settings: dict[str, JsonValue] = {}
+    """The resolved settings of job and cluster, defaults filled in."""
+    options: dict[str, JsonValue] = {}
+    """What the command line added and a replay must repeat, e.g. ``until``, ``set``."""
+    inputs: dict[str, str] = {}
+    """SHA-256 of every input file, by path relative to the scenario."""
+    seed: int = 0
+    policy: str = "fifo"
+    clock: str = "virtual"
+
+    @field_validator("inputs")
+    @classmethod
+    def _relative(cls, inputs: dict[str, str]) -> dict[str, str]:
+        return {_relative_path(path): digest for path, digest in inputs.items()}
+
+
+class Manifest(_Model):
+    """``manifest.json``; written with status running at the start and replaced in one step at the end."""
+
+    format_version: int = FORMAT_VERSION
+    status: RunStatus
+    level: str
+    run: RunDescription
+    versions: dict[str, str]
+    """Of Python, flowsim and what it stands on; not part of the digest."""
+    epochs: int = 0
+    rows: dict[str, int] = {}
+    table_digests: dict[str, str] = {}
+    facts_digest: str = ""
+    """Over the facts only: what a replay must meet."""
+    digest: str = ""
+    """Over the facts and the hashed part of this manifest."""
+    failure: FailureStory | None = None
+
+    @property
+    def recorded_level(self) -> Level:
+        return Level[self.level.upper()]
+
+    def hashed(self) -> str:
+        """The digest of facts, description, level, status and failure."""
+        return sha256(canonical_json(self.model_dump(mode="json", include=_HASHED)))
+
+    def write(self, directory: Path) -> None:
+        """Replaces ``manifest.json`` in one step."""
+        replace_file(directory / MANIFEST, self.model_dump_json(indent=2).encode() + b"\n")
+
+
+def read_manifest(directory: Path) -> Manifest:
+    """Reads and checks ``manifest.json``; raises BadInput that says what is wrong with it."""
+    path = directory / MANIFEST
+    try:
+        manifest = Manifest.model_validate_json(path.read_bytes())
+        manifest.recorded_level  # noqa: B018
+    except FileNotFoundError:
+        raise BadInput(
+            f"{directory}: not a recording: it has no {MANIFEST}; give the directory that 'flowsim run --out' wrote"
+        ) from None
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "file"
+        raise BadInput(f"{path}: damaged manifest: {where}: {first['msg']}") from None
+    except KeyError as error:
+        raise BadInput(f"{path}: damaged manifest: level: unknown level {error}") from None
+    if manifest.format_version != FORMAT_VERSION:
+        raise BadInput(
+            f"{path}: recorded in format {manifest.format_version}, but this flowsim reads format {FORMAT_VERSION}: "
+            "record the run again"
+        )
+    return manifest
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python, flowsim and the packages that a recording's bytes depend on."""
+    found = {"python": platform.python_version(), "flowsim": __version__}
+    for name in _DEPENDENCIES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def scenario_text(path: str, text: str) -> ScenarioText:
+    """A scenario as the manifest keeps it."""
+    return ScenarioText(path=path, text=text, digest=sha256(text.encode()))
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Writes a file aside and renames it: readers see the old content or the new, never a part."""
+    aside = path.with_name(f".{path.name}.tmp")
+    aside.write_bytes(content)
+    os.replace(aside, path)
+
+
+def _relative_path(path: str) -> str:
+    if PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute():
+        raise ValueError(f"expected a relative path, got {path!r}: recordings hold no absolute paths")
+    return path

@@ -1,0 +1,56 @@
+"""Keeps facts in memory: for exploration and tests, where a run is short and is judged at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flowsim.facts.schema import FACT_TABLES, STATIC_TABLES, TABLES, Level, Table
+from flowsim.facts.tracer import Append
+from flowsim.recording.digest import facts_digest, packed, sha256
+
+
+class MemoryRecorder:
+    """A list of tuples per table. Implements ``facts.tracer.Recorder`` and ``laws.facts.Facts``."""
+
+    def __init__(self, level: Level) -> None:
+        self.level = level
+        self._facts: dict[str, list[tuple[int, ...]]] = {t.name: [] for t in FACT_TABLES}
+        self._static: dict[str, list[tuple[int | str, ...]]] = {t.name: [] for t in STATIC_TABLES}
+
+    def appender(self, table: Table) -> Append:
+        """The door of one fact table. Rows of tables above the level are ignored."""
+        if table.level > self.level:
+            return ignore
+        add = self._facts[table.name].append
+
+        def append(*row: int) -> None:
+            add(row)
+
+        return append
+
+    def static(self, table: Table, rows: Sequence[tuple[int | str, ...]]) -> None:
+        """Adds rows to a description table."""
+        self._static[table.name].extend(rows)
+
+    def rows(self, table: str) -> Sequence[tuple[int, ...]]:
+        """The rows of a fact table in the order in which they were recorded."""
+        return self._facts[table]
+
+    def static_rows(self, table: str) -> Sequence[tuple[int | str, ...]]:
+        """The rows of a description table."""
+        return self._static[table]
+
+    def columns(self, table: str) -> tuple[str, ...]:
+        """The names of a table's columns."""
+        return TABLES[table].names
+
+    def facts_digest(self) -> str:
+        """The same digest that a ``RecordingWriter`` would give these facts."""
+        digests = {
+            t.name: sha256(packed(t, self._facts[t.name])) for t in FACT_TABLES if t.level <= self.level
+        } | {t.name: sha256(packed(t, self._static[t.name])) for t in STATIC_TABLES}  # fmt: skip
+        return facts_digest(self.level, digests)
+
+
+def ignore(*_: int) -> None:
+    """The door of a table above the recorder's level: such facts are not kept."""

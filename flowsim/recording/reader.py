@@ -1,0 +1,148 @@
+"""Reads a recording back, up to the last epoch that is complete in every table."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from flowsim.errors import BadInput
+from flowsim.facts.schema import STATIC_TABLES, TABLES, Level
+from flowsim.recording.digest import facts_digest, is_static, packed
+from flowsim.recording.directory import EPOCHS, marker_name
+from flowsim.recording.manifest import MANIFEST, Manifest, RunStatus, read_manifest
+from flowsim.recording.parquet_part import arrow_schema, part_name, to_packed
+
+
+class Recording:
+    """A recording on disk. Implements ``laws.facts.Facts``; every door raises BadInput for what is damaged.
+
+    Parts without an epoch marker are what a killed run had open; they are not read.
+    """
+
+    def __init__(self, directory: Path, manifest: Manifest, epochs: tuple[dict[str, int], ...]) -> None:
+        self.directory = directory
+        self.manifest = manifest
+        self.level: Level = manifest.recorded_level
+        self.epochs = epochs
+        """Rows per table of each complete epoch."""
+        self._rows: dict[str, list[tuple[int | str, ...]]] = {}
+
+    @classmethod
+    def open(cls, path: str | Path) -> Recording:
+        """Opens a recording, or the run directory that holds one as ``recording/``."""
+        given = Path(path)
+        if not given.exists():
+            raise BadInput(f"{given}: no such recording; give the directory that 'flowsim run --out' wrote")
+        inside = given / "recording"
+        directory = inside if not (given / MANIFEST).exists() and inside.is_dir() else given
+        manifest = read_manifest(directory)
+        recording = cls(directory, manifest, _complete_epochs(directory))
+        recording._compare_with_manifest()
+        return recording
+
+    @property
+    def status(self) -> RunStatus:
+        return self.manifest.status
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the run reached its end; otherwise the facts are a prefix."""
+        return self.manifest.status is RunStatus.COMPLETE
+
+    def row_count(self, table: str) -> int:
+        """How many rows the complete epochs hold."""
+        return sum(rows.get(table, 0) for rows in self.epochs)
+
+    def table(self, table: str) -> pa.Table:
+        """All rows of a table, in the order in which they were recorded."""
+        parts = [self._part(table, epoch, rows[table]) for epoch, rows in enumerate(self.epochs) if rows.get(table)]
+        return pa.concat_tables(parts) if parts else arrow_schema(TABLES[table]).empty_table()
+
+    def rows(self, table: str) -> Sequence[tuple[int, ...]]:
+        """The rows of a fact table as tuples; kept once read."""
+        return self._tuples(table)  # type: ignore[return-value]
+
+    def static_rows(self, table: str) -> Sequence[tuple[int | str, ...]]:
+        """The rows of a description table as tuples; kept once read."""
+        return self._tuples(table)
+
+    def columns(self, table: str) -> tuple[str, ...]:
+        """The names of a table's columns."""
+        return TABLES[table].names
+
+    @cached_property
+    def computed_facts_digest(self) -> str:
+        """The digest of the facts as they are on disk now; equals the manifest's unless somebody changed them."""
+        kept = [t for t in TABLES.values() if t.level <= self.level or t in STATIC_TABLES]
+        digests = {}
+        for table in kept:
+            found = hashlib.sha256()
+            for epoch, rows in enumerate(self.epochs):
+                if rows.get(table.name):
+                    part = self._part(table.name, epoch, rows[table.name])
+                    found.update(packed(table, _as_tuples(part)) if is_static(table) else to_packed(table, part))
+            digests[table.name] = found.hexdigest()
+        return facts_digest(self.level, digests)
+
+    def _tuples(self, table: str) -> list[tuple[int | str, ...]]:
+        if table not in self._rows:
+            self._rows[table] = _as_tuples(self.table(table))
+        return self._rows[table]
+
+    def _part(self, table: str, epoch: int, rows: int) -> pa.Table:
+        path = self.directory / table / part_name(epoch)
+        try:
+            part = pq.ParquetFile(path).read()
+        except FileNotFoundError:
+            raise BadInput(f"{path}: missing, but epoch {epoch} says {rows} rows: the recording is damaged") from None
+        except (OSError, pa.ArrowException) as error:
+            raise BadInput(f"{path}: cannot be read as Parquet: {str(error).splitlines()[0]}") from None
+        if not part.schema.equals(arrow_schema(TABLES[table])):
+            raise BadInput(f"{path}: its columns are not those of table {table}: the recording is damaged")
+        if part.num_rows != rows:
+            raise BadInput(f"{path}: has {part.num_rows} rows, but epoch {epoch} says {rows}: the recording is damaged")
+        return part
+
+    def _compare_with_manifest(self) -> None:
+        if self.status is RunStatus.RUNNING:
+            return
+        epochs = self.manifest.epochs
+        if len(self.epochs) != epochs:
+            raise BadInput(
+                f"{self.directory}: has {len(self.epochs)} complete epochs, but its manifest says {epochs}: "
+                "the recording is damaged"
+            )
+        for table, rows in self.manifest.rows.items():
+            found = self.row_count(table)
+            if found != rows:
+                raise BadInput(
+                    f"{self.directory}: table {table} has {found} rows, but its manifest says {rows}: "
+                    "the recording is damaged"
+                )
+
+
+def _as_tuples(columns: pa.Table) -> list[tuple[int | str, ...]]:
+    return list(zip(*(column.to_pylist() for column in columns.columns), strict=True))
+
+
+def _complete_epochs(directory: Path) -> tuple[dict[str, int], ...]:
+    epochs: list[dict[str, int]] = []
+    while (path := directory / EPOCHS / marker_name(len(epochs))).exists():
+        epochs.append(_marker_rows(path))
+    return tuple(epochs)
+
+
+def _marker_rows(path: Path) -> dict[str, int]:
+    try:
+        rows = json.loads(path.read_bytes())["rows"]
+        if all(name in TABLES and type(count) is int and count >= 0 for name, count in rows.items()):
+            return dict(rows)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        raise BadInput(f"{path}: damaged epoch marker: expected a JSON object with rows per table") from None
+    raise BadInput(f"{path}: damaged epoch marker: names a table or a number of rows that this format does not know")

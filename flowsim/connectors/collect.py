@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from flowsim.operators.stream_operator import OperatorContext
 
 
@@ -10,6 +13,9 @@ class CollectSink:
 
     ``DataStream.execute_and_collect`` stands on it with one subtask, so that its order is the order of arrival.
     """
+
+    kind = "collect"
+    params: Mapping[str, object] = MappingProxyType({})
 
     def __init__(self) -> None:
         self._parts: list[list[tuple[object, int | None]]] = []
@@ -50,8 +56,8 @@ class CollectWriter:
     def write(self, value: object, timestamp: int | None) -> None:
         self._append((value, timestamp))
 
-    def finish(self) -> None:
+    def flush(self) -> None:
         """Results are visible as they come."""
 
-    def close(self, failed: bool) -> None:
+    def close(self) -> None:
         """What came before a failure stays readable."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -66,12 +65,10 @@ def explain_failure(
             found = _first_fault(_records(lines, delimiter), path, columns, is_valid)
     except (OSError, EOFError) as unreadable:
         return BadInput(f"{path}: cannot be read to its end: {_reason(unreadable)}")
-    return BadInput(found if found is not None else f"{path}: {str(error).splitlines()[0]}")
+    return BadInput(found if found is not None else f"{path}: {_reason(error)}")
 
 
-def _first_fault(
-    records: Iterator[list[Cell]], path: str, columns: Sequence[Column], is_valid: IsValid
-) -> str | None:
+def _first_fault(records: Iterator[list[Cell]], path: str, columns: Sequence[Column], is_valid: IsValid) -> str | None:
     header = [cell.text for cell in next(records)]
     checks = [(header.index(column.name), column, _SURELY_FINE[column.type].fullmatch) for column in columns]
     for record in records:
@@ -140,9 +137,9 @@ def _unquoted(field: str) -> str:
 
 
 def _open_text(path: str) -> TextIO:
-    binary = gzip.open(path) if path.endswith(".gz") else open(path, "rb")
+    opened = gzip.open if path.endswith(".gz") else open
     # Surrogates keep bytes that are not UTF-8 visible to the checks instead of ending the scan.
-    return io.TextIOWrapper(binary, encoding="utf-8-sig", errors="surrogateescape", newline="")  # type: ignore[arg-type]
+    return opened(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="")
 
 
 def _shown(text: str) -> str:
@@ -151,4 +148,6 @@ def _shown(text: str) -> str:
 
 
 def _reason(error: Exception) -> str:
-    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return (str(error) or type(error).__name__).splitlines()[0]

@@ -19,9 +19,15 @@ class CsvSink:
     None becomes an empty field, a boolean ``true`` or ``false``; lines end with ``\\n``; text is UTF-8.
     """
 
+    kind = "csv"
+
     def __init__(self, directory: str | Path, fields: Mapping[str, str]) -> None:
         self.directory = directory
         self.columns = columns_of(fields, f"csv sink {str(directory)!r}")
+
+    @property
+    def params(self) -> Mapping[str, object]:
+        return {"columns": {column.name: column.type.value for column in self.columns}}
 
     def create_writer(self) -> CsvWriter:
         """A writer for one subtask."""
@@ -36,6 +42,7 @@ class CsvWriter:
         self._layout = RowLayout(sink.columns, f"csv sink {str(sink.directory)!r}")
         self._part: PartFile | None = None
         self._file: TextIO | None = None
+        self._is_complete = False
 
     def open(self, ctx: OperatorContext) -> None:
         self._part = PartFile(self._sink.directory, "csv", ctx.subtask_index, ctx.parallelism)
@@ -46,18 +53,16 @@ class CsvWriter:
     def write(self, value: object, timestamp: int | None) -> None:
         self._write_row([_BOOLEANS[field] if type(field) is bool else field for field in self._layout.row(value)])
 
-    def finish(self) -> None:
-        """Nothing is held back; the file is published when it closes."""
+    def flush(self) -> None:
+        """The input ended: what is there is all there will be."""
+        self._is_complete = True
 
-    def close(self, failed: bool) -> None:
+    def close(self) -> None:
         if self._file is None or self._part is None:
             return
         self._file.close()
         self._file = None
-        if failed:
-            self._part.discard()
-        else:
-            self._part.publish()
+        self._part.close(self._is_complete)
 
 
 _BOOLEANS = {True: "true", False: "false"}

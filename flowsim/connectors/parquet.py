@@ -13,22 +13,29 @@ from flowsim.connectors.columns import columns_of
 from flowsim.connectors.csv_blocks import ARROW_TYPES
 from flowsim.connectors.part_file import PartFile
 from flowsim.connectors.row_layout import RowLayout
+from flowsim.errors import InvariantViolation
 from flowsim.operators.stream_operator import OperatorContext
 
 ROW_GROUP_ROWS: Final = 65_536
 
 
 class ParquetSink:
-    """Writes each subtask's rows, in the order in which they came, to ``part-<subtask>.parquet`` of a folder of its own.
+    """Writes each subtask's rows, in order of arrival, to ``part-<subtask>.parquet`` of a folder of its own.
 
     ``fields`` declares names and types (string, int, long, double, boolean) in order. Equal rows make equal bytes under
     the same version of pyarrow. Memory holds one row group.
     """
 
-    def __init__(self, directory: str | Path, fields: Mapping[str, str], *, row_group_rows: int = ROW_GROUP_ROWS) -> None:
+    kind = "parquet"
+
+    def __init__(self, directory: str | Path, fields: Mapping[str, str], row_group_rows: int = ROW_GROUP_ROWS) -> None:
         self.directory = directory
         self.columns = columns_of(fields, f"parquet sink {str(directory)!r}")
         self.row_group_rows = row_group_rows
+
+    @property
+    def params(self) -> Mapping[str, object]:
+        return {"columns": {column.name: column.type.value for column in self.columns}}
 
     def create_writer(self) -> ParquetWriter:
         """A writer for one subtask."""
@@ -45,6 +52,7 @@ class ParquetWriter:
         self._rows: list[tuple[object, ...]] = []
         self._part: PartFile | None = None
         self._file: pq.ParquetWriter | None = None
+        self._is_complete = False
 
     def open(self, ctx: OperatorContext) -> None:
         self._part = PartFile(self._sink.directory, "parquet", ctx.subtask_index, ctx.parallelism)
@@ -56,25 +64,23 @@ class ParquetWriter:
         if len(rows) >= self._sink.row_group_rows:
             self._write_row_group()
 
-    def finish(self) -> None:
+    def flush(self) -> None:
+        """The input ended: what is there is all there will be."""
         if self._rows:
             self._write_row_group()
+        self._is_complete = True
 
-    def close(self, failed: bool) -> None:
+    def close(self) -> None:
         if self._file is None or self._part is None:
             return
-        if not failed:
-            self.finish()
         self._file.close()
         self._file = None
-        if failed:
-            self._part.discard()
-        else:
-            self._part.publish()
+        self._part.close(self._is_complete)
 
     def _write_row_group(self) -> None:
+        if self._file is None:
+            raise InvariantViolation("a parquet writer was given rows before open or after close")
         columns = zip(*self._rows, strict=True)
         arrays = [pa.array(values, field.type) for values, field in zip(columns, self._schema, strict=True)]
-        assert self._file is not None
         self._file.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
         self._rows.clear()

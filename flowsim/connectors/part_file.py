@@ -10,8 +10,8 @@ from pathlib import Path
 class PartFile:
     """``part-<subtask>.<suffix>`` in a folder that belongs to one sink.
 
-    While it grows it is ``.part-<subtask>.<suffix>.inprogress``. A part of the same suffix that an earlier run left is removed
-    when this run opens the folder, so that a folder never mixes two runs.
+    While it grows it is ``.part-<subtask>.<suffix>.inprogress``. A part of the same suffix that an earlier run left is
+    removed when this run opens the folder, so that a folder never mixes two runs.
     """
 
     def __init__(self, directory: str | Path, suffix: str, subtask_index: int, parallelism: int) -> None:
@@ -23,13 +23,12 @@ class PartFile:
         if subtask_index == 0:
             _remove_beyond(folder, suffix, parallelism)
 
-    def publish(self) -> None:
-        """The file is complete: gives it its final name."""
-        os.replace(self.growing, self.final)
-
-    def discard(self) -> None:
-        """The job failed: nothing is left under either name."""
-        self.growing.unlink(missing_ok=True)
+    def close(self, is_complete: bool) -> None:
+        """Publishes a complete file; of an incomplete one nothing is left under either name."""
+        if is_complete:
+            os.replace(self.growing, self.final)
+        else:
+            self.growing.unlink(missing_ok=True)
 
 
 def _remove_beyond(folder: Path, suffix: str, parallelism: int) -> None:

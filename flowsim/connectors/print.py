@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import TextIO
 
 from flowsim.operators.stream_operator import OperatorContext
@@ -15,9 +16,15 @@ class PrintSink:
     without the subtask. ``stream`` defaults to standard output. Flink: PrintSinkOutputWriter.
     """
 
+    kind = "print"
+
     def __init__(self, identifier: str = "", stream: TextIO | None = None) -> None:
         self.identifier = identifier
         self.stream = stream
+
+    @property
+    def params(self) -> Mapping[str, object]:
+        return {"identifier": self.identifier}
 
     def create_writer(self) -> PrintWriter:
         """A writer for one subtask."""
@@ -42,8 +49,8 @@ class PrintWriter:
     def write(self, value: object, timestamp: int | None) -> None:
         self._stream.write(f"{self._prefix}{value}\n")
 
-    def finish(self) -> None:
+    def flush(self) -> None:
         self._stream.flush()
 
-    def close(self, failed: bool) -> None:
+    def close(self) -> None:
         """The stream is not ours to close."""

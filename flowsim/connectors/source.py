@@ -1,0 +1,88 @@
+"""What a connector offers as a source or a sink. Flink: Source, Sink."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Protocol
+
+from flowsim.operators.data_input_status import DataInputStatus
+from flowsim.operators.sink import SinkWriter
+from flowsim.operators.source import SourceReader
+from flowsim.operators.source_output import SourceOutput
+from flowsim.operators.stream_operator import OperatorContext, Value
+
+
+class Source(Protocol):
+    """A description of input, from which every subtask gets a reader of its own. Flink: Source."""
+
+    @property
+    def kind(self) -> str:
+        """One word for people and laws, such as ``csv``."""
+
+    @property
+    def params(self) -> Mapping[str, object]:
+        """What describes it in a recording: JSON-able, without folders."""
+
+    @property
+    def required_parallelism(self) -> int | None:
+        """The only parallelism it can be read at; None: any."""
+
+    @property
+    def emits_watermarks(self) -> bool:
+        """Whether its readers emit watermarks and idleness themselves."""
+
+    @property
+    def needs_cost(self) -> bool:
+        """Whether it never ends nor waits, so that at cost 0 virtual time would stand still."""
+
+    def create_reader(self) -> SourceReader: ...
+
+
+class Sink(Protocol):
+    """A description of output, from which every subtask gets a writer of its own. Flink: Sink."""
+
+    @property
+    def kind(self) -> str:
+        """One word for people and laws, such as ``parquet``."""
+
+    @property
+    def params(self) -> Mapping[str, object]:
+        """What describes it in a recording: JSON-able, without folders."""
+
+    def create_writer(self) -> SinkWriter: ...
+
+
+OpenBlocks = Callable[[OperatorContext], Iterator[Iterable[Value]]]
+
+
+class BlockReader:
+    """Emits values that come in blocks, without timestamps, as fast as their cost allows. Flink: SourceReader."""
+
+    __slots__ = ("_open_blocks", "_blocks", "_values", "_clock")
+
+    wake_time_ns = None
+
+    def __init__(self, open_blocks: OpenBlocks) -> None:
+        self._open_blocks = open_blocks
+
+    def open(self, ctx: OperatorContext) -> None:
+        self._clock = ctx.clock
+        self._blocks = self._open_blocks(ctx)
+        self._values: Iterator[Value] = iter(())
+
+    def poll_next(self, output: SourceOutput) -> DataInputStatus:
+        clock = self._clock
+        collect = output.collect
+        while True:
+            for value in self._values:
+                collect(value, None)
+                if clock.now_ns >= clock.batch_end_ns:
+                    return DataInputStatus.MORE_AVAILABLE
+            block = next(self._blocks, None)
+            if block is None:
+                return DataInputStatus.END_OF_DATA
+            self._values = iter(block)
+
+    def close(self) -> None:
+        self._blocks = iter(())
+        self._values = iter(())

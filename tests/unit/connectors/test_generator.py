@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from flowsim.connectors.collection import CollectionSource
+from flowsim.connectors.distributions import Choice, JitteredTime, Normal, SequenceOf, UniformDouble, UniformInt
+from flowsim.connectors.generator import GeneratorSource
+from flowsim.errors import BadInput
+from flowsim.operators.data_input_status import DataInputStatus
+
+FIELDS = {
+    "id": SequenceOf(100, 10),
+    "key": Choice(("a", "b"), weights=(3, 1)),
+    "amount": UniformInt(1, 6),
+    "share": UniformDouble(0.0, 1.0),
+    "noise": Normal(0.0, 1.0),
+    "at": JitteredTime(1000, 5, 20),
+}
+
+
+def generated(subtask: Callable, source: GeneratorSource, parallelism: int, seed: int) -> list[list[object]]:
+    return [subtask(source.create_reader(), i, parallelism, seed=seed).drain() for i in range(parallelism)]
+
+
+def test_the_seed_decides_everything(subtask: Callable) -> None:
+    source = GeneratorSource(50, FIELDS, timestamp_field="at")
+    assert generated(subtask, source, 2, seed=1) == generated(subtask, source, 2, seed=1)
+    assert generated(subtask, source, 2, seed=1) != generated(subtask, source, 2, seed=2)
+
+
+def test_subtasks_share_the_count_by_index(subtask: Callable) -> None:
+    parts = generated(subtask, GeneratorSource(7, {"id": SequenceOf(100, 10), "m": SequenceOf(modulo=3)}), 3, seed=0)
+    assert parts == [
+        [((100, 0), None), ((130, 0), None), ((160, 0), None)],
+        [((110, 1), None), ((140, 1), None)],
+        [((120, 2), None), ((150, 2), None)],
+    ]
+
+
+def test_drawn_fields_keep_their_bounds_and_the_timestamp_is_the_named_field(subtask: Callable) -> None:
+    (part,) = generated(subtask, GeneratorSource(200, FIELDS, timestamp_field="at"), 1, seed=3)
+    for index, ((number, key, amount, share, _, at), timestamp) in enumerate(part):
+        assert number == 100 + 10 * index
+        assert key in ("a", "b")
+        assert 1 <= amount <= 6
+        assert 0.0 <= share <= 1.0
+        assert 1000 + 5 * index - 20 <= at <= 1000 + 5 * index
+        assert timestamp == at
+    assert {value[1] for value, _ in part} == {"a", "b"}
+
+
+def test_pace_is_a_schedule_in_virtual_time(subtask: Callable) -> None:
+    running = subtask(GeneratorSource(3, {"id": SequenceOf()}, pace_ns=10_000).create_reader(), cost_ns=1000)
+    wakes = []
+    while running.poll() is DataInputStatus.NOTHING_AVAILABLE:
+        wakes.append(running.operator.wake_time_ns)
+        running.clock.now_ns = running.operator.wake_time_ns
+    assert wakes == [11_001, 21_001]
+    assert running.take() == [((0,), None), ((1,), None), ((2,), None)]
+
+
+def test_an_endless_source_needs_cost_unless_it_is_paced() -> None:
+    assert GeneratorSource(None, {"id": SequenceOf()}).needs_cost
+    assert not GeneratorSource(None, {"id": SequenceOf()}, pace_ns=1).needs_cost
+    assert not GeneratorSource(5, {"id": SequenceOf()}).needs_cost
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: GeneratorSource(1, {}), "expected at least one field, got none"),
+        (lambda: GeneratorSource(-1, FIELDS), "expected count >= 0, got -1"),
+        (lambda: GeneratorSource(1, FIELDS, timestamp_field="att"), r"no field 'att' \(nearest: 'at'\)"),
+        (lambda: GeneratorSource(1, FIELDS, pace_ns=0), "expected pace_ns >= 1, got 0"),
+        (lambda: Choice(()), "choice: expected at least one value"),
+        (lambda: Choice((1, 2), weights=(1,)), "choice: expected 2 weights, got 1"),
+        (lambda: Choice((1,), weights=(0,)), "choice: expected weights >= 0, not all of them 0"),
+        (lambda: UniformInt(2, 1), "uniform int: expected low <= high, got 2 and 1"),
+        (lambda: SequenceOf(modulo=0), "sequence: expected modulo >= 1, got 0"),
+        (lambda: JitteredTime(jitter=-1), "jittered time: expected jitter >= 0 ms, got -1"),
+    ],
+)
+def test_bad_declarations_are_refused_when_they_are_written(make: Callable, told: str) -> None:
+    with pytest.raises(BadInput, match=told):
+        make()
+
+
+def test_a_collection_is_emitted_in_order_and_a_run_cannot_change_it_for_the_next(subtask: Callable) -> None:
+    source = CollectionSource([[1], [2]])
+    first = subtask(source.create_reader()).drain()
+    first[0][0].append("changed")
+    assert subtask(source.create_reader()).drain() == [([1], None), ([2], None)]
+    assert source.required_parallelism == 1

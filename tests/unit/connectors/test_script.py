@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from flowsim.connectors.script import ScriptedSource, end, idle, record, sleep, watermark
+from flowsim.errors import BadInput
+from flowsim.operators.data_input_status import DataInputStatus
+
+MS = 1_000_000
+
+
+def test_each_subtask_plays_its_own_script(subtask: Callable) -> None:
+    source = ScriptedSource([record("a", 3), watermark(2)], [record("b", 7)])
+    assert source.required_parallelism == 2
+    assert subtask(source.create_reader(), 0, 2).drain() == [("a", 3), ("wm", 2)]
+    assert subtask(source.create_reader(), 1, 2).drain() == [("b", 7)]
+
+
+def test_a_record_without_timestamp_repeats_the_one_before_it(subtask: Callable) -> None:
+    source = ScriptedSource([record("a"), record("b", 5), watermark(9), record("c")])
+    assert subtask(source.create_reader()).drain() == [("a", None), ("b", 5), ("wm", 9), ("c", 5)]
+
+
+def test_a_record_ends_idleness(subtask: Callable) -> None:
+    source = ScriptedSource([idle(), idle(), record("a", 1)])
+    assert subtask(source.create_reader()).drain() == ["IDLE", "ACTIVE", ("a", 1)]
+
+
+def test_sleep_waits_in_virtual_time_before_what_follows_even_the_end(subtask: Callable) -> None:
+    playing = subtask(ScriptedSource([sleep(5), record("a", 1), sleep(7)]).create_reader())
+    assert playing.poll() is DataInputStatus.NOTHING_AVAILABLE
+    assert playing.operator.wake_time_ns == 1 + 5 * MS
+    playing.clock.now_ns = playing.operator.wake_time_ns
+    assert playing.poll() is DataInputStatus.NOTHING_AVAILABLE
+    assert playing.take() == [("a", 1)]
+    assert playing.operator.wake_time_ns == 1 + 5 * MS + 1000 + 7 * MS
+    assert playing.drain() == []
+
+
+def test_end_leaves_the_rest_unplayed(subtask: Callable) -> None:
+    assert subtask(ScriptedSource([record("a", 1), end(), record("b", 2)]).create_reader()).drain() == [("a", 1)]
+
+
+def test_steps_are_ordered_in_virtual_time_over_subtasks_and_sources(subtask: Callable) -> None:
+    first = ScriptedSource([record("a", 1, step=0), record("c", 3, step=2)], [record("b", 2, step=1)])
+    second = ScriptedSource([record("d", 4, step=3)])
+    times = {}
+    for source, index, parallelism in ((first, 0, 2), (first, 1, 2), (second, 0, 1)):
+        playing = subtask(source.create_reader(), index, parallelism, cost_ns=0)
+        while playing.poll() is DataInputStatus.NOTHING_AVAILABLE:
+            playing.clock.now_ns = playing.operator.wake_time_ns
+            playing.poll(records=0)
+            times[playing.take()[0][0]] = playing.clock.now_ns
+    assert times == {"a": 1 + 10 * MS, "b": 1 + 20 * MS, "c": 1 + 30 * MS, "d": 1 + 40 * MS}
+
+
+def test_a_batch_ends_between_two_entries(subtask: Callable) -> None:
+    playing = subtask(ScriptedSource([record("a", 1), record("b", 2)]).create_reader())
+    assert playing.poll(records=1) is DataInputStatus.MORE_AVAILABLE
+    assert playing.take() == [("a", 1)]
+    assert playing.drain() == [("b", 2)]
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: ScriptedSource(), "expected one script per subtask, got none"),
+        (lambda: ScriptedSource([record(1, step=1), record(2, step=1)]), "entry 1: step 1 does not follow step 1"),
+        (lambda: ScriptedSource([], [idle(step=-2)]), "subtask 1, entry 0: expected step >= -1, got -2"),
+        (lambda: ScriptedSource([], gap_ms=0), "expected gap_ms >= 1, got 0"),
+        (lambda: sleep(-1), "sleep: expected 0 ms or more, got -1"),
+    ],
+)
+def test_bad_scripts_are_refused_when_they_are_written(make: Callable, told: str) -> None:
+    with pytest.raises(BadInput, match=told):
+        make()

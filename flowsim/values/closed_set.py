@@ -8,7 +8,6 @@ nest at most 100 deep.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from flowsim.errors import ValueNotAllowed
@@ -22,50 +21,43 @@ INT_MAX: Final = 2**63 - 1
 
 SCALARS: Final = frozenset((type(None), bool, int, float, str, bytes))
 
-_FLAT_LIMIT: Final = 4096
-_FLAT_WIDTH: Final = 64
-
-flat_signatures: Final[dict[tuple[type, ...], tuple[int, ...]]] = {}
-"""Types of the flat tuples met so far -> positions of their ints, whose range must still be checked.
-
-A cache only: what it holds never changes an answer. Strings are checked when they are encoded.
-"""
-
 
 def check(value: object) -> None:
     """Raises ValueNotAllowed, naming the place inside ``value``, unless it belongs to the closed set."""
-    if type(value) is tuple:
-        ints = flat_signatures.get(tuple(map(type, value)))
-        if ints is not None:
-            for i in ints:
-                if not -9223372036854775808 <= value[i] <= 9223372036854775807:
-                    break
-            else:
-                if str not in map(type, value) or _texts_encode(value):
-                    return
-    _check(value, "value", 0)
+    if not _allowed(value, 0):
+        _explain(value, "value", 0)
 
 
-def _texts_encode(values: Iterable[object]) -> bool:
-    return all(type(v) is not str or v.isascii() or _encodes(v) for v in values)
-
-
-def _encodes(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
+def _allowed(value: object, depth: int) -> bool:
+    """Whether ``_explain`` would find nothing to object to; apart from it, as naming places costs time."""
+    if depth >= MAX_DEPTH:
         return False
-    return True
+    if type(value) is tuple or type(value) is list:
+        for item in value:
+            kind = type(item)
+            if kind is int:
+                if not -9223372036854775808 <= item <= 9223372036854775807:
+                    return False
+            elif kind is str:
+                if not item.isascii() and not _encodes(item):
+                    return False
+            elif kind is not float and kind not in SCALARS and not _allowed(item, depth + 1):
+                return False
+        return True
+    if type(value) is dict:
+        return all(_allowed_key(key, depth + 1) for key in value) and _allowed(tuple(value.values()), depth)
+    if type(value) is Row:
+        return _allowed(value.field_values, depth) and all(map(_encodes, value.field_names or ()))
+    return type(value) in SCALARS and _allowed((value,), depth)
 
 
-def remember_flat(value: tuple[object, ...]) -> None:
-    """Adds the signature of a checked tuple to ``flat_signatures`` if the tuple holds only scalars."""
-    signature = tuple(map(type, value))
-    if len(signature) <= _FLAT_WIDTH and len(flat_signatures) < _FLAT_LIMIT and SCALARS.issuperset(signature):
-        flat_signatures[signature] = tuple(i for i, each in enumerate(signature) if each is int)
+def _allowed_key(key: object, depth: int) -> bool:
+    if type(key) is tuple:
+        return depth < MAX_DEPTH and all(_allowed_key(item, depth + 1) for item in key)
+    return type(key) in SCALARS and _allowed((key,), 0)
 
 
-def _check(value: object, place: str, depth: int) -> None:
+def _explain(value: object, place: str, depth: int) -> None:
     kind = type(value)
     if kind in SCALARS:
         _check_scalar(value, place)
@@ -74,18 +66,16 @@ def _check(value: object, place: str, depth: int) -> None:
         raise ValueNotAllowed(f"{_start(place)}: nested more than {MAX_DEPTH} deep (or contains itself)")
     if isinstance(value, tuple | list) and kind in (tuple, list):
         for i, item in enumerate(value):
-            _check(item, f"{place}[{i}]", depth + 1)
-        if kind is tuple:
-            remember_flat(tuple(value))
+            _explain(item, f"{place}[{i}]", depth + 1)
     elif isinstance(value, dict) and kind is dict:
         for key, item in value.items():
             _check_dict_key(key, place, depth + 1)
-            _check(item, f"{place}[{key!r:.20}]", depth + 1)
+            _explain(item, f"{place}[{key!r:.20}]", depth + 1)
     elif isinstance(value, Row) and kind is Row:
         for name in value.field_names or ():
             _check_scalar(name, f"field name of {place}")
         for i, item in enumerate(value.field_values):
-            _check(item, f"{place}[{i}]", depth + 1)
+            _explain(item, f"{place}[{i}]", depth + 1)
     else:
         raise ValueNotAllowed(_refusal(value, place))
 
@@ -93,9 +83,17 @@ def _check(value: object, place: str, depth: int) -> None:
 def _check_scalar(value: object, place: str) -> None:
     if type(value) is int and not INT_MIN <= value <= INT_MAX:
         bits = value.bit_length()
-        raise ValueNotAllowed(f"{_start(place)}: an int must fit 64 bits (Flink's Long), this one has {bits} and a sign")
+        raise ValueNotAllowed(f"{_start(place)}: an int must fit 64 bits (Flink's Long), this has {bits} and a sign")
     if type(value) is str and not value.isascii() and not _encodes(value):
         raise ValueNotAllowed(f"{_start(place)}: text with a lone surrogate cannot be encoded: {value!a:.80}")
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _check_dict_key(key: object, place: str, depth: int) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from flowsim.values.closed_set import SCALARS, flat_signatures
+from operator import is_not
+
+from flowsim.values.closed_set import SCALARS
 from flowsim.values.row import Row
 
 
@@ -15,19 +17,21 @@ def copy_value(value: object) -> object:
     if kind in SCALARS:
         return value
     if isinstance(value, tuple):
-        if tuple(map(type, value)) in flat_signatures or SCALARS.issuperset(map(type, value)):
-            return value
-        items = tuple(map(copy_value, value))
-        return items if any(map(_is_not, items, value)) else value
+        for item in value:
+            if type(item) not in SCALARS:
+                return _copy_items(value)
+        return value
     if isinstance(value, list):
         return list(map(copy_value, value))
     if isinstance(value, dict):
         return {key: copy_value(item) for key, item in value.items()}
     if isinstance(value, Row):
-        items = tuple(map(copy_value, value.field_values))
-        return Row.of(items, value.field_names) if any(map(_is_not, items, value.field_values)) else value
+        items = _copy_items(value.field_values)
+        return value if items is value.field_values else Row.of(items, value.field_names)
     return value
 
 
-def _is_not(a: object, b: object) -> bool:
-    return a is not b
+def _copy_items(items: tuple[object, ...]) -> tuple[object, ...]:
+    """The same tuple if no item had to be copied."""
+    copies = tuple(map(copy_value, items))
+    return copies if any(map(is_not, copies, items)) else items

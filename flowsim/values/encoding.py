@@ -14,7 +14,7 @@ import msgspec
 import xxhash
 
 from flowsim.errors import ValueNotAllowed
-from flowsim.values.closed_set import SCALARS, check, flat_signatures
+from flowsim.values.closed_set import SCALARS, check
 from flowsim.values.row import Row
 
 LIST_CODE: Final = 1
@@ -34,16 +34,21 @@ def encode_into(buffer: bytearray, timestamp: int | None, value: object) -> None
     ``timestamp`` is trusted to be an int64 or None: it is checked where timestamps are assigned.
     """
     if type(value) is tuple:
-        ints = flat_signatures.get(tuple(map(type, value)))
-        if ints is not None:
-            for i in ints:
-                if not -9223372036854775808 <= value[i] <= 9223372036854775807:
-                    check(value)
+        # The guard of ``check`` once more: a call would double the cost of the common flat tuple. Texts are left to the
+        # encoder, which refuses lone surrogates.
+        for item in value:
+            kind = type(item)
+            if kind is int:
+                if not -9223372036854775808 <= item <= 9223372036854775807:
+                    break
+            elif kind is not str and kind is not float and kind not in SCALARS:
+                break
+        else:
             size = len(buffer)
             try:
                 _append((timestamp, value), buffer, -1)
             except UnicodeEncodeError:
-                # The encoder grows the buffer before it fails.
+                # The encoder has grown the buffer before it failed.
                 del buffer[size:]
                 check(value)
             return
@@ -70,6 +75,9 @@ def decode_value(encoded: bytes | bytearray | memoryview) -> object:
 
 def plain(value: object) -> object:
     """Checks a value and replaces its lists and rows by extensions, so that the encoder tells them from tuples."""
+    kind = type(value)
+    if kind is float or (isinstance(value, str) and kind is str and value.isascii()):
+        return value
     check(value)
     return _plain(value)
 
@@ -79,7 +87,10 @@ def _plain(value: object) -> object:
     if kind in SCALARS:
         return value
     if isinstance(value, tuple):
-        return value if kind is tuple and tuple(map(type, value)) in flat_signatures else tuple(map(_plain, value))
+        for item in value:
+            if type(item) not in SCALARS:
+                return tuple(map(_plain, value))
+        return value
     if isinstance(value, list):
         return msgspec.msgpack.Ext(LIST_CODE, _encoder.encode(tuple(map(_plain, value))))
     if isinstance(value, dict):
@@ -103,7 +114,9 @@ def decode_extension(code: int, content: bytes) -> object:
 
 def fingerprint(timestamp: int | None, value: object) -> int:
     """63-bit hash of a record: equal for equal bytes. The hash is xxh3-64 without its lowest bit."""
-    return _digest(encode_record(timestamp, value)) >> 1
+    buffer = bytearray()
+    encode_into(buffer, timestamp, value)
+    return _digest(buffer) >> 1
 
 
 def fingerprint_frame(frame: bytes | bytearray | memoryview) -> int:

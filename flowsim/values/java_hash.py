@@ -165,7 +165,7 @@ def _hash_declared(value: object, declared: TypeInformation) -> int:
             return ord(value)
         case TypeKind.BOOLEAN, bool():
             return 1231 if value else 1237
-        case (TypeKind.BYTE | TypeKind.SHORT | TypeKind.INT), int() if type(value) is int and _fits(value, kind):
+        case ((TypeKind.BYTE | TypeKind.SHORT | TypeKind.INT), int()) if type(value) is int and _fits(value, kind):
             return value
         case TypeKind.LONG, int() if type(value) is int and _fits(value, kind):
             return _long(value)
@@ -175,7 +175,7 @@ def _hash_declared(value: object, declared: TypeInformation) -> int:
             return _float(value, declared)
         case TypeKind.PRIMITIVE_ARRAY, bytes() if arguments[0].kind is TypeKind.BYTE:
             return _byte_array(value)
-        case (TypeKind.LIST | TypeKind.PRIMITIVE_ARRAY | TypeKind.BASIC_ARRAY | TypeKind.OBJECT_ARRAY), list():
+        case ((TypeKind.LIST | TypeKind.PRIMITIVE_ARRAY | TypeKind.BASIC_ARRAY | TypeKind.OBJECT_ARRAY), list()):
             return _list(value, arguments[0])
         case TypeKind.MAP, dict():
             return _map(value, *arguments)
@@ -185,5 +185,3 @@ def _hash_declared(value: object, declared: TypeInformation) -> int:
             return _row(value, arguments)
         case _:
             raise _misfit(value, declared)
-
-

@@ -1,0 +1,159 @@
+"""Elements as bytes of a channel, and back (rule 0.3, architecture decision D5). Flink: StreamElementSerializer.
+
+An element is one msgpack array, told apart by its length:
+
+=  ===========================================================  ==================
+2  ``(timestamp or nil, value)``                                record
+1  ``(timestamp,)``                                             watermark
+3  ``(2, status, 0)``                                           watermark status
+4  ``(3, marked_time_ms, operator_id, subtask_index)``          latency marker
+=  ===========================================================  ==================
+
+Elements follow each other without separator and may be cut anywhere. Flink writes a length before each element and
+flowsim does not, so a watermark costs 2 to 10 bytes of buffer instead of 13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Final
+
+import msgpack
+import msgspec
+
+from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
+from flowsim.values import decode_extension, encode_into
+
+Element = tuple[object, ...]
+"""A decoded element; its length says what it is."""
+
+WATERMARK_LENGTH: Final = 1
+RECORD_LENGTH: Final = 2
+STATUS_LENGTH: Final = 3
+LATENCY_MARKER_LENGTH: Final = 4
+
+_STATUS_KIND: Final = 2
+_LATENCY_MARKER_KIND: Final = 3
+
+_append: Final = msgspec.msgpack.Encoder().encode_into
+
+encode_record_into: Final = encode_into
+"""Appends a record: ``(buffer, timestamp, value)``; raises ValueNotAllowed, leaving the buffer as it was."""
+
+
+def encode_watermark_into(buffer: bytearray, timestamp: int) -> None:
+    """Appends a watermark of ``timestamp`` ms."""
+    _append((timestamp,), buffer, -1)
+
+
+def encode_status_into(buffer: bytearray, status: WatermarkStatus) -> None:
+    """Appends a watermark status."""
+    _append((_STATUS_KIND, int(status), 0), buffer, -1)
+
+
+def encode_latency_marker_into(buffer: bytearray, marker: LatencyMarker) -> None:
+    """Appends a latency marker."""
+    _append((_LATENCY_MARKER_KIND, marker.marked_time_ms, marker.operator_id, marker.subtask_index), buffer, -1)
+
+
+def latency_marker(element: Element) -> LatencyMarker:
+    """The latency marker in an element of length 4."""
+    _, marked_time_ms, operator_id, subtask_index = element
+    if not (isinstance(marked_time_ms, int) and isinstance(operator_id, int) and isinstance(subtask_index, int)):
+        raise TypeError(f"not a latency marker: {element!r:.80}")
+    return LatencyMarker(marked_time_ms, operator_id, subtask_index)
+
+
+class ElementDecoder:
+    """Decodes the bytes of one channel after the other; one decoder serves a whole gate.
+
+    ``feed`` a slice, iterate over its complete elements, ``take_tail`` and keep it for the channel; put it before the
+    channel's next slice. Iteration may break off anywhere and be taken up again by iterating again. Flink:
+    SpillingAdaptiveSpanningRecordDeserializer.
+
+    The unpacker itself does the iterating, so an element costs no Python code of ours. It cannot tell where a cut
+    element began, though; hence it gets the last ``TRACKED_BYTES`` of a slice separately and is asked for its position
+    after each element there.
+    """
+
+    __slots__ = ("_slice", "_unpacker", "_elements", "_end", "_tracked")
+
+    TRACKED_BYTES: Final = 1024
+
+    _slice: memoryview
+    _elements: Iterator[Element]
+
+    def __init__(self) -> None:
+        self._clear()
+
+    def feed(self, encoded: bytes | bytearray | memoryview) -> None:
+        """Adds bytes of the current channel; they must not change before ``take_tail``."""
+        if len(self._slice):
+            encoded = self.take_tail() + encoded
+        self._slice = memoryview(encoded)
+        self._unpacker = _unpacker()
+        self._tracked = False
+        self._elements = chain.from_iterable(self._parts())
+
+    def __iter__(self) -> Iterator[Element]:
+        """The complete elements that were not iterated over yet, each a tuple."""
+        return self._elements
+
+    def take_tail(self) -> bytes:
+        """The bytes after the last element iterated over; the decoder is empty afterwards."""
+        tail = bytes(self._slice[self._position() :])
+        self._clear()
+        return tail
+
+    def _clear(self) -> None:
+        self._slice = memoryview(b"")
+        self._unpacker = _unpacker()
+        self._elements = iter(())
+        self._end: int | None = 0
+        self._tracked = True
+
+    def _parts(self) -> Iterator[Iterator[Element]]:
+        untracked = len(self._slice) - self.TRACKED_BYTES
+        if untracked > 0:
+            self._unpacker.feed(self._slice[:untracked])
+            yield self._unpacker
+            self._end = None
+        else:
+            untracked = 0
+            self._end = 0
+        self._tracked = True
+        self._unpacker.feed(self._slice[untracked:])
+        yield self._tracked_part()
+
+    def _tracked_part(self) -> Iterator[Element]:
+        position = self._unpacker.tell
+        for element in self._unpacker:
+            self._end = position()
+            yield element
+
+    def _position(self) -> int:
+        """Where the element after the last one iterated over begins in the slice."""
+        if not self._tracked:
+            # Iteration has not passed a cut element yet, so the unpacker stands right behind an element.
+            behind: int = self._unpacker.tell()
+            return behind
+        return self._end if self._end is not None else self._search()
+
+    def _search(self) -> int:
+        """Finds it by skimming the slice again: the cut element is longer than the tracked bytes."""
+        unpacker = _unpacker()
+        unpacker.feed(self._slice)
+        end = 0
+        while True:
+            try:
+                unpacker.skip()
+            except msgpack.OutOfData:
+                return end
+            end = unpacker.tell()
+
+
+def _unpacker() -> msgpack.Unpacker:
+    return msgpack.Unpacker(
+        use_list=False, strict_map_key=False, raw=False, ext_hook=decode_extension, max_buffer_size=0, read_size=1024
+    )

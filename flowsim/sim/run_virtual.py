@@ -73,20 +73,23 @@ def in_free_thread(run: Callable[[], _T], interrupt: Callable[[], object]) -> _T
 def _run(loop: VirtualTimeLoop, main: Callable[[VirtualTimeLoop], Coroutine[Any, Any, _T]]) -> _T:
     with _interruptible(loop):
         try:
-            return loop.run_until_complete(main(loop))
+            result = loop.run_until_complete(main(loop))
         finally:
+            interrupted = loop.withdraw_interrupt()
             _close_down(loop)
+    if interrupted:
+        raise KeyboardInterrupt
+    return result
 
 
 def _close_down(loop: VirtualTimeLoop) -> None:
     """Cancels what still runs, in order of creation; time goes on for what it awaits meanwhile."""
     loop.until_ns = loop.on_quiescent = None
     try:
-        tasks = list(asyncio.all_tasks(loop))
+        tasks = sorted(asyncio.all_tasks(loop), key=hash)
         for task in tasks:
             task.cancel()
-        if tasks:
-            loop.run_until_complete(asyncio.wait(tasks))
+        _finish(loop, tasks)
         loop.run_until_complete(loop.shutdown_asyncgens())
         for task in tasks:
             error = None if task.cancelled() else task.exception()
@@ -96,6 +99,17 @@ def _close_down(loop: VirtualTimeLoop) -> None:
                 loop.call_exception_handler({"message": "a cancelled task failed", "exception": error, "task": task})
     finally:
         loop.close()
+
+
+def _finish(loop: VirtualTimeLoop, tasks: list[asyncio.Task[Any]]) -> None:
+    """Runs until all ``tasks`` are done; a Ctrl-C that comes just now has to wait for that, once."""
+    if not tasks:
+        return
+    try:
+        loop.run_until_complete(asyncio.wait(tasks))
+    except KeyboardInterrupt:
+        loop.run_until_complete(asyncio.wait(tasks))
+        raise
 
 
 @contextmanager

@@ -87,6 +87,7 @@ class VirtualTimeLoop(AsyncioServices):
         self._closed = False
         self._thread: int | None = None
         self._stop_handle: VirtualHandle | None = None
+        self._interrupt_handle: VirtualHandle | None = None
 
     # Scheduler: time, timers and the turns of actors.
 
@@ -270,7 +271,16 @@ class VirtualTimeLoop(AsyncioServices):
 
     def interrupt(self) -> None:
         """Makes the run raise KeyboardInterrupt between two callbacks; safe in signal handlers and other threads."""
-        self._ready.appendleft(VirtualHandle(_raise_interrupt, (), self._context))
+        self._interrupt_handle = VirtualHandle(_raise_interrupt, (), self._context)
+        self._ready.appendleft(self._interrupt_handle)
+
+    def withdraw_interrupt(self) -> bool:
+        """Whether an interrupt came that has not ended a run yet; none of the next runs will see it."""
+        handle, self._interrupt_handle = self._interrupt_handle, None
+        is_pending = handle is not None and handle in self._ready
+        if handle is not None:
+            handle.cancel()
+        return is_pending
 
     def is_running(self) -> bool:
         return self._thread is not None

@@ -1,0 +1,341 @@
+"""The order of one round: callbacks, due timers, one actor's turn, the jump to the next timer (D4)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from flowsim.errors import Deadlock, InvariantViolation
+from flowsim.sim import virtual_time_loop
+from flowsim.sim.policy import FifoPolicy, ScriptedPolicy, SeededRandomPolicy
+from flowsim.sim.rng import RandomStreams
+from flowsim.sim.virtual_time_loop import START_NS, Livelock, UntilReached, VirtualTimeLoop
+
+
+@pytest.fixture
+def loop() -> Iterator[VirtualTimeLoop]:
+    made = VirtualTimeLoop()
+    yield made
+    made.close()
+
+
+def in_turn(*callbacks: Callable[[], object]) -> Callable[[], None]:
+    def call_all() -> None:
+        for callback in callbacks:
+            callback()
+
+    return call_all
+
+
+def run_actors(loop: VirtualTimeLoop, actors: int, turns: int) -> list[int]:
+    """``actors`` actors that give way ``turns`` times each: the order of their turns."""
+    log: list[int] = []
+
+    async def actor(number: int) -> None:
+        for _ in range(turns):
+            loop.wake(number)
+            await loop.park(number)
+            log.append(number)
+
+    async def main() -> None:
+        await asyncio.gather(*(actor(number) for number in range(actors)))
+
+    loop.run_until_complete(main())
+    return log
+
+
+def test_time_starts_at_one_second_because_flink_reads_zero_as_not_started(loop: VirtualTimeLoop) -> None:
+    assert loop.now_ns == START_NS == 1_000_000_000
+    assert loop.time() == 1.0
+
+
+def test_time_jumps_to_each_timer_and_keeps_every_nanosecond(loop: VirtualTimeLoop) -> None:
+    log: list[tuple[str, int]] = []
+    far_ns = START_NS + 10**18 + 1
+    loop.call_at_ns(far_ns, in_turn(lambda: log.append(("far", loop.now_ns)), loop.stop))
+    loop.call_at_ns(START_NS + 1, lambda: log.append(("near", loop.now_ns)))
+    loop.run_forever()
+    assert log == [("near", START_NS + 1), ("far", far_ns)]
+
+
+def test_timers_at_the_same_time_run_in_order_of_creation_asyncio_timers_too(loop: VirtualTimeLoop) -> None:
+    log: list[str] = []
+    loop.call_at_ns(START_NS + 10**9, lambda: log.append("first"))
+    loop.call_later(1.0, log.append, "second")
+    loop.call_at(2.0, log.append, "third")
+    loop.call_at_ns(START_NS + 10**9, loop.stop)
+    loop.run_forever()
+    assert log == ["first", "second", "third"]
+
+
+def test_a_time_that_has_passed_means_at_once_and_behind_the_timers_that_are_due(loop: VirtualTimeLoop) -> None:
+    log: list[tuple[str, int]] = []
+    loop.call_at_ns(START_NS, lambda: log.append(("due", loop.now_ns)))
+    loop.call_at_ns(0, lambda: log.append(("passed", loop.now_ns)))
+    loop.call_later(-5, loop.stop)
+    loop.run_forever()
+    assert log == [("due", START_NS), ("passed", START_NS)]
+
+
+def test_a_cancelled_timer_does_not_run_and_does_not_hold_time_up(loop: VirtualTimeLoop) -> None:
+    log: list[str] = []
+    timer = loop.call_at_ns(START_NS + 5, lambda: log.append("cancelled"))
+    loop.call_at_ns(START_NS + 9, loop.stop)
+    timer.cancel()
+    timer.cancel()
+    loop.run_forever()
+    assert (log, loop.now_ns) == ([], START_NS + 9)
+    timer.cancel()
+
+
+def test_a_timer_cancelled_by_another_one_of_the_same_time_does_not_run(loop: VirtualTimeLoop) -> None:
+    log: list[str] = []
+    loop.call_at_ns(START_NS + 5, lambda: second.cancel())
+    second = loop.call_at_ns(START_NS + 5, lambda: log.append("cancelled"))
+    loop.call_at_ns(START_NS + 6, loop.stop)
+    loop.run_forever()
+    assert log == []
+
+
+def test_thousands_of_cancelled_timers_are_forgotten_and_the_others_keep_their_order(loop: VirtualTimeLoop) -> None:
+    log: list[int] = []
+    timers = [loop.call_later(1, log.append, number) for number in range(5_000)]
+    for number, timer in enumerate(timers):
+        if number % 1_000:
+            timer.cancel()
+    assert len(loop._timers) < 500
+    loop.call_later(1, loop.stop)
+    loop.run_forever()
+    assert log == [0, 1_000, 2_000, 3_000, 4_000]
+
+
+def test_all_callbacks_and_due_timers_run_before_an_actor_gets_its_turn(loop: VirtualTimeLoop) -> None:
+    log: list[str] = []
+
+    async def actor() -> None:
+        loop.wake(0)
+        loop.call_soon(in_turn(lambda: log.append("callback"), lambda: loop.call_soon(log.append, "its callback")))
+        loop.call_at_ns(loop.now_ns, lambda: log.append("due timer"))
+        loop.call_at_ns(loop.now_ns + 1, lambda: log.append("later timer"))
+        await loop.park(0)
+        log.append(f"turn at {loop.now_ns - START_NS}")
+
+    loop.run_until_complete(actor())
+    assert log == ["callback", "its callback", "due timer", "turn at 0"]
+
+
+def test_actors_take_turns_in_the_order_in_which_they_became_ready(loop: VirtualTimeLoop) -> None:
+    assert run_actors(loop, actors=3, turns=2) == [0, 1, 2, 0, 1, 2]
+
+
+def test_a_policy_chooses_among_the_ready_and_only_real_choices_are_recorded() -> None:
+    choices: list[tuple[int, int, int]] = []
+    loop = VirtualTimeLoop(ScriptedPolicy([2, 0, 1]), on_choice=lambda *choice: choices.append(choice))
+    assert run_actors(loop, actors=3, turns=1) == [2, 0, 1]
+    loop.close()
+    # The last actor was alone: no choice.
+    assert choices == [(0, 2, 3), (1, 0, 2)]
+
+
+def test_the_recorded_choices_of_a_random_run_replay_it() -> None:
+    choices: list[int] = []
+    recorded = VirtualTimeLoop(
+        SeededRandomPolicy(RandomStreams(9)), on_choice=lambda step, index, ready: choices.append(index)
+    )
+    log = run_actors(recorded, actors=5, turns=20)
+    recorded.close()
+    replayed = VirtualTimeLoop(ScriptedPolicy(choices))
+    assert run_actors(replayed, actors=5, turns=20) == log
+    replayed.close()
+    fifo = VirtualTimeLoop(FifoPolicy())
+    assert run_actors(fifo, actors=5, turns=20) != log
+    fifo.close()
+
+
+def test_a_policy_that_answers_out_of_range_is_our_bug() -> None:
+    class Broken(FifoPolicy):
+        def choose(self, ready: object) -> int:
+            return -1
+
+    loop = VirtualTimeLoop(Broken())
+    with pytest.raises(InvariantViolation, match="policy fifo chose actor -1 of 2"):
+        run_actors(loop, actors=2, turns=1)
+    loop.close()
+
+
+def test_waking_twice_gives_one_turn_and_waking_early_is_remembered(loop: VirtualTimeLoop) -> None:
+    log: list[str] = []
+
+    async def actor() -> None:
+        loop.wake(4)
+        loop.wake(4)
+        await loop.park(4)
+        log.append("remembered")
+        loop.call_at_ns(loop.now_ns + 7, in_turn(lambda: loop.wake(4), lambda: loop.wake(4)))
+        await loop.park(4)
+        log.append(f"woken at {loop.now_ns - START_NS}")
+        await loop.park(4)
+
+    with pytest.raises(Deadlock, match=r"nothing can run any more at virtual time 1000000007 ns; parked actors: 4"):
+        loop.run_until_complete(actor())
+    assert log == ["remembered", "woken at 7"]
+
+
+def test_a_cancelled_park_is_taken_back_and_its_wake_stays_remembered(loop: VirtualTimeLoop) -> None:
+    log: list[str] = []
+
+    async def actor() -> None:
+        try:
+            await loop.park(1)
+        except asyncio.CancelledError:
+            loop.unpark(1)
+            log.append("cancelled")
+        await loop.park(1)
+        log.append("woken before")
+
+    async def main() -> None:
+        task = asyncio.ensure_future(actor())
+        await asyncio.sleep(1)
+        loop.wake(1)
+        task.cancel()
+        await task
+
+    loop.run_until_complete(main())
+    assert log == ["cancelled", "woken before"]
+    assert (loop._parked, loop._ready_futures, loop._ready_actors, loop._woken) == ({}, {}, [], set())
+
+
+def test_daemons_alone_do_not_keep_a_run_alive_while_they_have_nothing_to_do(loop: VirtualTimeLoop) -> None:
+    quiescent_at: list[int] = []
+    loop.on_quiescent = in_turn(lambda: quiescent_at.append(loop.now_ns - START_NS), loop.stop)
+    unflushed = ["a"]
+
+    def flush() -> None:
+        unflushed.clear()
+        loop.call_at_ns(loop.now_ns + 100, flush, daemon_while_not=lambda: bool(unflushed))
+
+    loop.call_at_ns(loop.now_ns + 100, flush, daemon_while_not=lambda: bool(unflushed))
+    loop.call_at_ns(loop.now_ns + 250, lambda: unflushed.append("b"))
+    loop.run_forever()
+    # The ordinary timer at 250 carries the idle daemon of 200 along; then "b" waits for the daemon of 300.
+    assert quiescent_at == [300]
+    assert unflushed == []
+
+
+def test_a_cancelled_daemon_is_not_asked(loop: VirtualTimeLoop) -> None:
+    asked: list[str] = []
+
+    def ask() -> bool:
+        asked.append("asked")
+        return True
+
+    loop.on_quiescent = loop.stop
+    timer = loop.call_at_ns(loop.now_ns + 5, lambda: None, daemon_while_not=ask)
+    timer.cancel()
+    loop.run_forever()
+    assert asked == []
+
+
+def test_on_quiescent_may_make_something_ready_and_is_called_again_at_the_next_standstill(
+    loop: VirtualTimeLoop,
+) -> None:
+    calls: list[int] = []
+
+    def on_quiescent() -> None:
+        calls.append(loop.now_ns - START_NS)
+        if len(calls) == 1:
+            loop.call_at_ns(loop.now_ns + 10, lambda: None)
+        else:
+            loop.stop()
+
+    loop.on_quiescent = on_quiescent
+    loop.run_forever()
+    assert calls == [0, 10]
+
+
+def test_what_on_quiescent_raises_ends_the_run(loop: VirtualTimeLoop) -> None:
+    def report() -> None:
+        raise Deadlock("A waits for B")
+
+    loop.on_quiescent = report
+    with pytest.raises(Deadlock, match="A waits for B"):
+        loop.run_until_complete(loop.create_future())
+
+
+def test_the_clock_stops_at_the_bound_and_goes_on_for_what_the_callback_leaves_running() -> None:
+    log: list[tuple[str, int]] = []
+
+    async def cleans_up() -> None:
+        try:
+            await asyncio.sleep(100)
+        finally:
+            await asyncio.sleep(1)
+            log.append(("clean", loop.now_ns - START_NS))
+
+    def on_until() -> None:
+        log.append(("until", loop.now_ns - START_NS))
+        task.cancel()
+
+    loop = VirtualTimeLoop(until_ns=START_NS + 5, on_until=on_until)
+    task = loop.create_task(cleans_up())
+    with pytest.raises(asyncio.CancelledError):
+        loop.run_until_complete(task)
+    loop.close()
+    assert log == [("until", 5), ("clean", 10**9 + 5)]
+
+
+def test_a_timer_at_the_very_bound_still_runs_and_without_a_callback_the_bound_is_an_error() -> None:
+    log: list[str] = []
+    loop = VirtualTimeLoop(until_ns=START_NS + 5)
+    loop.call_at_ns(START_NS + 5, lambda: log.append("ran"))
+    loop.call_at_ns(START_NS + 6, lambda: log.append("never"))
+    with pytest.raises(UntilReached, match="reached the bound of the run, 1000000005 ns"):
+        loop.run_forever()
+    loop.close()
+    assert log == ["ran"]
+
+
+def test_an_error_in_a_timer_of_ours_ends_the_run_and_one_in_a_callback_of_asyncio_is_reported(
+    loop: VirtualTimeLoop,
+) -> None:
+    reported: list[str] = []
+    loop.set_exception_handler(lambda _, context: reported.append(repr(context["exception"])))
+    loop.call_soon(lambda: 1 // 0)
+    loop.call_later(1, lambda: [][1])
+
+    def fails() -> None:
+        raise ValueError("ours")
+
+    loop.call_at_ns(START_NS + 2 * 10**9, fails)
+    with pytest.raises(ValueError, match="ours"):
+        loop.run_forever()
+    assert reported == [
+        "ZeroDivisionError('integer division or modulo by zero')",
+        "IndexError('list index out of range')",
+    ]
+
+
+def test_polling_while_time_stands_still_is_reported_instead_of_hanging(
+    loop: VirtualTimeLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(virtual_time_loop, "_LIVELOCK_CALLBACKS", 1_000)
+
+    async def polls() -> None:
+        while True:
+            await asyncio.sleep(0)
+
+    with pytest.raises(Livelock, match="1000 callbacks ran while virtual time stood still"):
+        loop.run_until_complete(polls())
+
+
+def test_stop_lets_queued_callbacks_run_and_keeps_later_ones_for_the_next_run(loop: VirtualTimeLoop) -> None:
+    log: list[str] = []
+    loop.call_soon(in_turn(loop.stop, loop.stop, lambda: loop.call_soon(log.append, "next run")))
+    loop.call_soon(log.append, "this run")
+    loop.run_forever()
+    assert log == ["this run"]
+    loop.call_soon(loop.stop)
+    loop.run_forever()
+    assert log == ["this run", "next run"]

@@ -66,13 +66,15 @@ LAWS: Final[Sequence[Law]] = (
         "A record of a keyed edge goes to the subtask that owns the key group of its key.",
         ("1.18", "1.19", "1.20", "1.23"), Level.ELEMENTS),
     Law("window-fire",
-        "A window fires when its task's watermark has passed it, as often as its trigger demands, with exactly the rows that belong to it.",
+        "A window fires when its task's watermark has passed it, as often as its trigger demands, with exactly the rows that "
+        "belong to it.",
         ("10.1", "10.7", "10.12", "10.13", "10.17"), Level.ELEMENTS),
     Law("late-rows",
         "A row is dropped as late exactly when every window it belongs to has been cleaned up at its arrival.",
         ("10.8", "10.9", "10.10"), Level.ELEMENTS),
     Law("conservation",
-        "No operator gains or loses records: what goes into each is what the one before gave out, and its kind accounts for the rest.",
+        "No operator gains or loses records: what goes into each is what the one before gave out, and its kind accounts for "
+        "the rest.",
         ("7.20", "13.4"), Level.ELEMENTS),
     Law("credits",
         "A sender never sends data without credit, gets exactly the credits its receiver grants, and spends one per data buffer.",

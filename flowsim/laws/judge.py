@@ -1,0 +1,54 @@
+"""Judges recorded facts by all laws, in this process: what every step of an exploration is held against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from flowsim.laws.actions import actions
+from flowsim.laws.catalogue import LAWS, Law, Outcome
+from flowsim.laws.channels import channel_end, channel_fifo
+from flowsim.laws.conservation import conservation
+from flowsim.laws.credits import credits
+from flowsim.laws.facts import Facts, not_applicable
+from flowsim.laws.job_graph import JobGraph, job_graph
+from flowsim.laws.routing import key_routing
+from flowsim.laws.watermarks import valve, watermark_monotone
+from flowsim.laws.windows import late_rows, window_fire
+
+Check = Callable[[Facts, JobGraph, bool], Outcome]
+"""Takes the facts, their graph, and whether the run is whole."""
+
+WHOLE: Final = "complete"
+"""The only run status whose facts are not a prefix."""
+
+CHECKS: Final[dict[str, Check]] = {
+    "channel-fifo": channel_fifo,
+    "channel-end": channel_end,
+    "watermark-monotone": watermark_monotone,
+    "valve": valve,
+    "key-routing": key_routing,
+    "window-fire": window_fire,
+    "late-rows": late_rows,
+    "conservation": conservation,
+    "credits": credits,
+    "actions": actions,
+}
+
+
+def check_all(facts: Facts, status: str = WHOLE) -> list[Outcome]:
+    """One outcome per law, in the catalogue's order.
+
+    ``status`` is how the run ended (``recording.manifest.RunStatus``); the facts of any other than ``complete`` are judged
+    as a prefix. ``docs/laws.md`` says what each law counts.
+    """
+    graph = job_graph(facts)
+    return [check(law, facts, graph, status == WHOLE) for law in LAWS]
+
+
+def check(law: Law, facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
+    """The outcome of one law."""
+    if facts.level < law.level:
+        needed, recorded = law.level.name.lower(), facts.level.name.lower()
+        return not_applicable(law.id, f"needs recording level {needed}, the run was recorded at level {recorded}")
+    return CHECKS[law.id](facts, graph, whole)

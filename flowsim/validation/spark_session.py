@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import socket
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 LOCAL: Final = "local[*]"
 _LOOPBACK: Final = "127.0.0.1"
+_CONNECT_PORT: Final = 15002
+_ANSWER_WITHIN_S: Final = 10
 
 _SETTINGS: Final[dict[str, str]] = {
     "spark.sql.ansi.enabled": "true",
@@ -62,6 +66,7 @@ def spark_session(
         raise MissingExtra("spark", "validation")
     if master is not None and remote is not None:
         raise BadInput(f"--master {master} and --remote {remote} exclude each other: give one of them")
+    _refuse_unreachable(remote or master or LOCAL)
     running = None if remote is not None else _running_session(master)
     if running is not None:
         yield running
@@ -85,6 +90,21 @@ def _running_session(master: str | None) -> SparkSession | None:
     if runs_on != master:
         raise BadInput(f"a Spark session on {runs_on} is running in this process: stop it before asking for {master}")
     return session
+
+
+def _refuse_unreachable(address: str) -> None:
+    """Asks for a connection first: Spark itself would try for minutes before it says that nobody is there."""
+    places = re.fullmatch(r"(?:spark|sc)://([^/]+)(?:/.*)?", address)
+    if places is None:
+        return
+    for place in places[1].split(","):
+        host, _, port = place.rpartition(":") if re.search(r":\d+$", place) else (place, "", str(_CONNECT_PORT))
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER_WITHIN_S).close()
+            return
+        except (OSError, OverflowError) as error:
+            refused = error
+    raise BadInput(f"nobody answers at {address} ({_first_line(refused)}): is that Spark running?")
 
 
 def _connected(remote: str, app_name: str) -> Iterator[SparkSession]:

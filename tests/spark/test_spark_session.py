@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -84,9 +85,19 @@ def test_a_session_that_is_running_is_used_and_left_running(spark: SparkSession)
 def test_a_session_elsewhere_than_the_running_one_is_refused(spark: SparkSession) -> None:
     with (
         pytest.raises(BadInput, match=r"a Spark session on local\[2\] is running in this process: stop it"),
-        spark_session("spark://127.0.0.1:17077"),
+        spark_session("local[1]"),
     ):
         raise AssertionError("no session was expected")
+
+
+@pytest.mark.parametrize("scheme", ["spark", "sc"])
+def test_a_cluster_that_is_not_there_is_named_at_once(scheme: str) -> None:
+    with socket.socket() as taken:  # bound but not listening: a port on which nobody answers
+        taken.bind(("127.0.0.1", 0))
+        address = f"{scheme}://127.0.0.1:{taken.getsockname()[1]}"
+        place = {"master" if scheme == "spark" else "remote": address}
+        with pytest.raises(BadInput, match=rf"^nobody answers at {address} \("), spark_session(**place):
+            raise AssertionError("no session was expected")
 
 
 def test_answers_do_not_depend_on_the_settings_of_the_machine(spark: SparkSession) -> None:

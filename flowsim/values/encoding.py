@@ -78,6 +78,8 @@ def plain(value: object) -> object:
     kind = type(value)
     if kind is float or (isinstance(value, str) and kind is str and value.isascii()):
         return value
+    if isinstance(value, int) and kind is int and -9223372036854775808 <= value <= 9223372036854775807:
+        return value
     check(value)
     return _plain(value)
 

@@ -1,0 +1,118 @@
+"""What a user declares about a state: name, types and functions; argument for argument as in PyFlink.
+
+Time-to-live is not offered. Flink: StateDescriptor and its subclasses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from flowsim.errors import BadInput
+from flowsim.values import TypeInformation
+
+
+class Reducer(Protocol):
+    """Combines two values into one. Flink: ReduceFunction."""
+
+    def reduce(self, value1: object, value2: object) -> object: ...
+
+
+class Aggregator(Protocol):
+    """Folds values into an accumulator and answers from it. Flink: AggregateFunction."""
+
+    def create_accumulator(self) -> object: ...
+
+    def add(self, value: object, accumulator: object) -> object: ...
+
+    def get_result(self, accumulator: object) -> object: ...
+
+    def merge(self, acc_a: object, acc_b: object) -> object: ...
+
+
+class StateDescriptor:
+    """Name and type of a state; raises BadInput for an empty name or what is no type. Flink: StateDescriptor."""
+
+    __slots__ = ("name", "type_info")
+
+    def __init__(self, name: str, type_info: TypeInformation) -> None:
+        if not name:
+            raise BadInput("a state needs a name that is not empty")
+        _check_type(name, type_info)
+        self.name = name
+        self.type_info = type_info
+
+    def get_name(self) -> str:
+        """The name, unique among the states of one operator."""
+        return self.name
+
+
+class ValueStateDescriptor(StateDescriptor):
+    """Declares one value per key. Flink: ValueStateDescriptor."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str, value_type_info: TypeInformation) -> None:
+        super().__init__(name, value_type_info)
+
+
+class ListStateDescriptor(StateDescriptor):
+    """Declares a list per key, of elements of this type. Flink: ListStateDescriptor."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str, elem_type_info: TypeInformation) -> None:
+        super().__init__(name, elem_type_info)
+
+
+class MapStateDescriptor(StateDescriptor):
+    """Declares a map per key. Flink: MapStateDescriptor."""
+
+    __slots__ = ("key_type_info",)
+
+    def __init__(self, name: str, key_type_info: TypeInformation, value_type_info: TypeInformation) -> None:
+        super().__init__(name, value_type_info)
+        _check_type(name, key_type_info)
+        self.key_type_info = key_type_info
+
+
+class ReducingStateDescriptor(StateDescriptor):
+    """Declares a value per key that each added value is reduced into. Flink: ReducingStateDescriptor."""
+
+    __slots__ = ("_reducer",)
+
+    def __init__(
+        self, name: str, reduce_function: Reducer | Callable[[object, object], object], type_info: TypeInformation
+    ) -> None:
+        super().__init__(name, type_info)
+        self._reducer = _CallableReducer(reduce_function) if callable(reduce_function) else reduce_function
+
+    def get_reduce_function(self) -> Reducer:
+        """The function, wrapped where it was given as a callable."""
+        return self._reducer
+
+
+class AggregatingStateDescriptor(StateDescriptor):
+    """Declares an accumulator per key. Flink: AggregatingStateDescriptor."""
+
+    __slots__ = ("_aggregator",)
+
+    def __init__(self, name: str, agg_function: Aggregator, state_type_info: TypeInformation) -> None:
+        super().__init__(name, state_type_info)
+        self._aggregator = agg_function
+
+    def get_agg_function(self) -> Aggregator:
+        """The function."""
+        return self._aggregator
+
+
+class _CallableReducer:
+    __slots__ = ("reduce",)
+
+    def __init__(self, reduce: Callable[[object, object], object]) -> None:
+        self.reduce = reduce
+
+
+def _check_type(name: str, declared: object) -> None:
+    if not isinstance(declared, TypeInformation):
+        raise BadInput(f"state {name!r}: expected a type such as Types.LONG(), got {declared!r:.60}")

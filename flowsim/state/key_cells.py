@@ -1,0 +1,115 @@
+"""Where keyed state lives: the cells of each key, arranged by key group. Flink: StateTable, InternalKeyContext."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from flowsim.errors import InvariantViolation
+from flowsim.state.key_group_range import KeyGroupRange, assign_to_key_group
+from flowsim.values import state_key
+
+Place = tuple[str, Hashable]
+"""Which cell of a key: name of the state and namespace (a window, or None outside windows)."""
+
+_NOTHING: Final[dict[Place, object]] = {}
+"""The cells of a key that holds none; never written to."""
+
+
+@dataclass(slots=True)
+class _HeldKey:
+    key: object
+    key_group: int
+    cells: dict[Place, object] = field(default_factory=dict)
+
+
+class KeyCells:
+    """All cells of one operator subtask, read and written at the current key.
+
+    Invariants: a key is held only while it has cells; it is held in its own key group, inside the subtask's range.
+    """
+
+    __slots__ = (
+        "current_key",
+        "current_key_id",
+        "_cells",
+        "_groups",
+        "_held",
+        "_key_type",
+        "_max_parallelism",
+        "_range",
+    )
+
+    current_key: object
+    current_key_id: object
+
+    def __init__(self, key_group_range: KeyGroupRange, max_parallelism: int, key_type: str | None) -> None:
+        self._range = key_group_range
+        self._max_parallelism = max_parallelism
+        self._key_type = key_type
+        self._held: dict[object, _HeldKey] = {}
+        self._groups: dict[int, dict[object, _HeldKey]] = {}
+        self.current_key = None
+        self.current_key_id = None
+        self._cells = _NOTHING
+
+    def move_to(self, key: object, key_id: object) -> None:
+        """Makes ``key`` the current key; ``key_id`` is its ``state_key``."""
+        self.current_key = key
+        self.current_key_id = key_id
+        held = self._held.get(key_id)
+        self._cells = _NOTHING if held is None else held.cells
+
+    def get(self, place: Place) -> object:
+        """Content of a cell of the current key, None where it is empty."""
+        return self._cells.get(place)
+
+    def put(self, place: Place, content: object) -> None:
+        """Fills a cell of the current key; raises ValueNotAllowed if the current key is None."""
+        if self._cells is _NOTHING:
+            self._cells = self._hold_current_key()
+        self._cells[place] = content
+
+    def remove(self, place: Place) -> object:
+        """Empties a cell of the current key and returns what it held, None if nothing."""
+        content = self._cells.pop(place, None)
+        if not self._cells and self._cells is not _NOTHING:
+            held = self._held.pop(self.current_key_id)
+            del self._groups[held.key_group][self.current_key_id]
+            self._cells = _NOTHING
+        return content
+
+    def key_groups(self) -> list[int]:
+        """The key groups that hold anything, in order."""
+        return sorted(group for group, keys in self._groups.items() if keys)
+
+    def of_key_group(self, key_group: int) -> Iterator[tuple[object, Place, object]]:
+        """Key, place and content of every cell of a key group, in the order in which keys and cells were made."""
+        for held in self._groups.get(key_group, {}).values():
+            for place, content in held.cells.items():
+                yield held.key, place, content
+
+    def validate(self) -> None:
+        """Raises InvariantViolation unless the invariants hold."""
+        if sum(map(len, self._groups.values())) != len(self._held):
+            raise InvariantViolation("as many keys in key groups as keys held: not so")
+        for key_id, held in self._held.items():
+            at_home = assign_to_key_group(held.key, self._max_parallelism, self._key_type) == held.key_group
+            filed = self._groups[held.key_group].get(key_id) is held and held.key_group in self._range
+            if not (at_home and filed and held.cells and state_key(held.key) == key_id):
+                raise InvariantViolation(
+                    f"key {held.key!r:.60} is held in key group {held.key_group}, or without cells"
+                )
+
+    def _hold_current_key(self) -> dict[Place, object]:
+        key_group = assign_to_key_group(self.current_key, self._max_parallelism, self._key_type)
+        if key_group not in self._range:
+            raise InvariantViolation(
+                f"key {self.current_key!r:.60} of key group {key_group} reached a subtask that owns "
+                f"{self._range.start} to {self._range.end}"
+            )
+        held = _HeldKey(self.current_key, key_group)
+        self._held[self.current_key_id] = held
+        self._groups.setdefault(key_group, {})[self.current_key_id] = held
+        return held.cells

@@ -12,6 +12,7 @@ from typing import Final
 
 from flowsim.errors import FlowsimError
 from flowsim.scenario.record_schema import FieldType
+from flowsim.values import java_hash
 
 INT64_MIN: Final = -(2**63)
 INT64_MAX: Final = 2**63 - 1
@@ -277,5 +278,6 @@ FUNCTIONS: Final[dict[str, FunctionSpec]] = {
     "split": FunctionSpec(_split, "ss?", _ANY),
     "substring": FunctionSpec(_substring, "sii?", _STRING),
     "concat": FunctionSpec(_concat, "s*", _STRING, grows=True),
+    "hash": FunctionSpec(java_hash, "a", _LONG),
     "coalesce": FunctionSpec(_coalesce, "a*", join_types),
 }

@@ -12,8 +12,12 @@ from flowsim.scenario.expressions import ExpressionError, compile_expression, co
 from flowsim.scenario.record_schema import FieldType, RecordSchema
 
 LONG, STRING, ANY, DOUBLE, BOOLEAN = (
-    FieldType.LONG, FieldType.STRING, FieldType.ANY, FieldType.DOUBLE, FieldType.BOOLEAN,
-)  # fmt: skip
+    FieldType.LONG,
+    FieldType.STRING,
+    FieldType.ANY,
+    FieldType.DOUBLE,
+    FieldType.BOOLEAN,
+)
 SCHEMA = RecordSchema(("origin", "dest", "delay", "extra", "ratio"), (STRING, STRING, LONG, ANY, DOUBLE))
 RECORD = ("EWR", "IAH", 17, ("a", 2), 0.5)
 pytestmark = pytest.mark.timeout(10)
@@ -86,6 +90,7 @@ def refusal(source: str) -> ExpressionError:
         ("substring(origin, 1) + substring(origin, 0, 1)", "WRE", STRING),
         ("concat(origin, '/', dest)", "EWR/IAH", STRING),
         ("coalesce(None, delay)", 17, LONG),
+        ("hash(origin)", 69088, LONG),
     ],
 )
 def test_an_expression_gives_the_value_and_the_static_type(source: str, result: object, kind: FieldType) -> None:
@@ -129,14 +134,38 @@ def test_known_escapes_are_refused(source: str) -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        "", "   ", "\0", "1\0",
-        "1\n+ 1", "(1\n)", "\x0c1", "a" * 2001, "(" * 300, "(" * 49 + "1" + ")" * 48, "-" * 1990 + "1",
-        "not " * 480 + "1", "[" * 100 + "]" * 100, "{" * 200, "lambda:" * 280 + "1", "1 if 1 else " * 160 + "1",
-        "+".join(["1"] * 500), "1" * 2000, "f'{" * 60, "delay" + "[0]" * 300, "len(" * 300, "delay" + ".x" * 500,
-        "((((" * 12 + "1 for x in " + "))))" * 12, "0x" + "f" * 1900, "1_" * 900 + "1",
-        "delay and " * 190 + "delay or", "(" * 50 + "delay" + ",)" * 50 + "=1", "\ud800", "'\\N{DIGIT'", "'\\x'",
+        "",
+        "   ",
+        "\0",
+        "1\0",
+        "1\n+ 1",
+        "(1\n)",
+        "\x0c1",
+        "a" * 2001,
+        "(" * 300,
+        "(" * 49 + "1" + ")" * 48,
+        "-" * 1990 + "1",
+        "not " * 480 + "1",
+        "[" * 100 + "]" * 100,
+        "{" * 200,
+        "lambda:" * 280 + "1",
+        "1 if 1 else " * 160 + "1",
+        "+".join(["1"] * 500),
+        "1" * 2000,
+        "f'{" * 60,
+        "delay" + "[0]" * 300,
+        "len(" * 300,
+        "delay" + ".x" * 500,
+        "((((" * 12 + "1 for x in " + "))))" * 12,
+        "0x" + "f" * 1900,
+        "1_" * 900 + "1",
+        "delay and " * 190 + "delay or",
+        "(" * 50 + "delay" + ",)" * 50 + "=1",
+        "\ud800",
+        "'\\N{DIGIT'",
+        "'\\x'",
     ],
-)  # fmt: skip
+)
 def test_huge_deep_and_broken_sources_are_refused(source: str) -> None:
     refusal(source)
 
@@ -144,16 +173,39 @@ def test_huge_deep_and_broken_sources_are_refused(source: str) -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        "delay ** 99999999", "2 ** delay ** delay", "(-2) ** 64", "delay * 9223372036854775807", "extra * 1000000000",
-        "extra[0] * 1000000000", "1000000000 * extra", "extra[0] % 5", "1 << 64", "1 << -1", "delay << 62",
-        "round(ratio, -1000000000)", "round(1e308)", "int(1e300)", "ceil(1e300)", "-(-9223372036854775807 - 1)",
-        "abs(-9223372036854775807 - 1)", "delay + 9223372036854775807", "(delay + 9223372036854775807,)",
-        "delay + 9223372036854775807 if delay else 0", "0 or delay + 9223372036854775807",
-        "coalesce(delay + 9223372036854775807, 1)", "max(delay + 9223372036854775807, 1)", "split(origin, '')",
-        "replace(origin, '', 'x')", "int(concat(" + ",".join(["'9999999999'"] * 5) + "))", "(-8) ** 0.5",
-        "lower(extra)", "min(extra[1])", "float(extra)", "int(extra)",
+        "delay ** 99999999",
+        "2 ** delay ** delay",
+        "(-2) ** 64",
+        "delay * 9223372036854775807",
+        "extra * 1000000000",
+        "extra[0] * 1000000000",
+        "1000000000 * extra",
+        "extra[0] % 5",
+        "1 << 64",
+        "1 << -1",
+        "delay << 62",
+        "round(ratio, -1000000000)",
+        "round(1e308)",
+        "int(1e300)",
+        "ceil(1e300)",
+        "-(-9223372036854775807 - 1)",
+        "abs(-9223372036854775807 - 1)",
+        "delay + 9223372036854775807",
+        "(delay + 9223372036854775807,)",
+        "delay + 9223372036854775807 if delay else 0",
+        "0 or delay + 9223372036854775807",
+        "coalesce(delay + 9223372036854775807, 1)",
+        "max(delay + 9223372036854775807, 1)",
+        "split(origin, '')",
+        "replace(origin, '', 'x')",
+        "int(concat(" + ",".join(["'9999999999'"] * 5) + "))",
+        "(-8) ** 0.5",
+        "lower(extra)",
+        "min(extra[1])",
+        "float(extra)",
+        "int(extra)",
     ],
-)  # fmt: skip
+)
 def test_results_beyond_the_limits_fail_while_running_and_quickly(source: str) -> None:
     expression = compile_expression(source, SCHEMA)
     with pytest.raises(ExpressionFailure):

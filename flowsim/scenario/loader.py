@@ -1,0 +1,89 @@
+"""Reads a scenario file into a validated model that remembers where everything stands."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from flowsim.errors import ScenarioError, SourcePosition
+from flowsim.scenario.overrides import apply_overrides
+from flowsim.scenario.problems import Problems
+from flowsim.scenario.schema import ScenarioModel
+from flowsim.scenario.suggestions import nearest
+from flowsim.scenario.validation_messages import report
+from flowsim.scenario.yaml_positions import MAX_FILE_BYTES, PositionedDocument, decode, read_document
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A valid scenario: the model, its text, the folder it reads from, and the positions for later errors."""
+
+    model: ScenarioModel
+    document: PositionedDocument
+    text: str
+    folder: Path
+    overrides: tuple[str, ...]
+
+    def resolved(self) -> dict[str, object]:
+        """The whole scenario with its overrides, as JSON-able values, without what nobody set."""
+        resolved: dict[str, object] = self.model.model_dump(mode="json", exclude_none=True)
+        return resolved
+
+    def digest(self) -> str:
+        """SHA-256 over the resolved scenario in canonical JSON: equal for equal meaning, whatever the layout."""
+        canonical = json.dumps(self.resolved(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+def load_scenario(path: str | Path, overrides: Sequence[str] = ()) -> Scenario:
+    """Reads, overrides and validates a scenario file; raises ScenarioError telling all that is wrong with it."""
+    file = Path(path)
+    start = SourcePosition(str(path), 1, 1)
+    try:
+        with file.open("rb") as opened:
+            raw = opened.read(MAX_FILE_BYTES + 1)
+    except FileNotFoundError:
+        raise ScenarioError(_missing(file)) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise ScenarioError(f"{path}: cannot be read: {reason}") from None
+    return load_text(decode(raw, start.file), str(path), file.resolve().parent, overrides)
+
+
+def load_text(text: str, file: str, folder: Path, overrides: Sequence[str] = ()) -> Scenario:
+    """The same from a text; ``file`` names it in errors, ``folder`` is where its relative paths begin."""
+    document = read_document(text, file)
+    problems = Problems(document)
+    if not isinstance(document.value, dict):
+        problems.at((), "expected a mapping that begins with 'flowsim: 1'")
+        problems.raise_any()
+    _check_version(document, problems)
+    apply_overrides(document, overrides)
+    try:
+        model = ScenarioModel.model_validate(document.value)
+    except ValidationError as error:
+        report(error, ScenarioModel, document.value, problems)
+        problems.raise_any()
+        raise
+    return Scenario(model, document, text, folder, tuple(overrides))
+
+
+def _check_version(document: PositionedDocument, problems: Problems) -> None:
+    """The version comes first: under another one the rest would be misread."""
+    version = document.value.get("flowsim") if isinstance(document.value, dict) else None
+    if isinstance(version, int) and not isinstance(version, bool) and version != 1:
+        problems.at(("flowsim",), f"expected version 1 of the format, got {version}: this flowsim knows no other")
+        problems.raise_any()
+
+
+def _missing(file: Path) -> str:
+    try:
+        siblings = sorted(one.name for one in file.parent.iterdir() if one.suffix in (".yaml", ".yml"))[:200]
+    except OSError:
+        siblings = []
+    return f"{file}: there is no such file{nearest(file.name, siblings)}"

@@ -1,0 +1,106 @@
+"""The scenario format, version 1, as pydantic models; ``json_schema()`` is what docs/scenario.schema.json holds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from flowsim.scenario.schema_operators import OperatorModel, SinkModel
+from flowsim.scenario.schema_sources import Scalar, SourceModel
+from flowsim.scenario.schema_types import (
+    ByteSize,
+    DurationMs,
+    DurationNs,
+    FieldName,
+    Name,
+    Parallelism,
+    Strict,
+    TimeoutMs,
+)
+
+Count = Annotated[int, Field(ge=0, le=10**12)]
+VerdictName = Literal["holds", "violated", "vacuous", "not applicable"]
+
+
+class SettingsModel(Strict):
+    """How the job runs; the defaults are Flink's where Flink has the setting."""
+
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
+    policy: Literal["fifo", "random"] = Field(
+        default="fifo", description="Which ready task runs next on the virtual clock."
+    )
+    clock: Literal["virtual", "real"] = "virtual"
+    until: DurationNs | None = Field(default=None, description="Stops the job after this much time on its clock.")
+    record: Literal["off", "elements", "full"] = Field(default="elements", description="How much the run records.")
+    parallelism: Parallelism = Field(default=1, description="Of operators that do not say their own.")
+    max_parallelism: Parallelism | None = None
+    buffer_timeout: TimeoutMs = Field(default=100, description="0 flushes after every record, never only full buffers.")
+    segment_size: Annotated[ByteSize, Field(ge=64, le=1 << 26)] = Field(
+        default=32768, description="Size of a network buffer."
+    )
+    network_buffers: Annotated[int, Field(ge=2, le=10_000_000)] | None = None
+    exclusive_buffers_per_channel: Annotated[int, Field(ge=0, le=100_000)] = 2
+    floating_buffers_per_gate: Annotated[int, Field(ge=0, le=100_000)] = 8
+    max_buffers_per_channel: Annotated[int, Field(ge=1, le=100_000)] = 10
+    overdraft_buffers: Annotated[int, Field(ge=0, le=100_000)] = 20
+    auto_watermark_interval: DurationMs = 200
+    operator_chaining: bool = True
+    object_reuse: bool = False
+    cost: DurationNs = Field(default=1000, description="Virtual time that one record costs in one operator.")
+    budget_records: Annotated[int, Field(ge=1, le=1_000_000)] = 4096
+    local_channels: bool = Field(
+        default=False, description="All subtasks on one task manager: channels without credits."
+    )
+
+
+class FaultModel(Strict):
+    """A fault switched on inside the running simulator; the laws must notice it."""
+
+    fault: Annotated[str, Field(min_length=1, max_length=60)]
+    operator: Name | None = Field(default=None, description="The operator, source or sink that it strikes.")
+    subtask: Annotated[int, Field(ge=0, le=32767)] | None = None
+    channel: Annotated[int, Field(ge=0)] | None = None
+    at: Annotated[int, Field(ge=0)] | None = Field(default=None, description="Strikes at the n-th element, from 0.")
+    params: dict[FieldName, Scalar] = Field(default_factory=dict)
+
+
+class ExpectModel(Strict):
+    """What a run must show to count as fine; exit code 1 otherwise."""
+
+    laws: dict[Annotated[str, Field(max_length=60)], VerdictName] = Field(default_factory=dict)
+    job: Literal["finished", "failed", "stopped", "deadlocked"] = "finished"
+    rows: dict[Name, Count] = Field(default_factory=dict, description="Rows that each sink gets.")
+    back_pressured_at_least: dict[Name, Annotated[float, Field(ge=0, le=1)]] = Field(
+        default_factory=dict, description="Share of its time that the task of this source or operator waits for output."
+    )
+
+
+class RecomputeModel(Strict):
+    """Plain PySpark beside the scenario that computes the results again from the input; only with --allow-python."""
+
+    pyspark: Annotated[str, Field(pattern=r"^[A-Za-z0-9_./-]+\.py:[A-Za-z_][A-Za-z0-9_]*$", max_length=300)] = Field(
+        description="file.py:function, called as function(spark, input_path, out_dir)."
+    )
+    input: Name = Field(description="The csv source whose file it gets.")
+
+
+class ScenarioModel(Strict):
+    """A flowsim scenario: a job, the settings it runs under, faults, and what it must show."""
+
+    flowsim: Literal[1] = Field(description="Version of the format.")
+    name: Name
+    description: Annotated[str, Field(max_length=4000)] | None = None
+    settings: SettingsModel = Field(default_factory=SettingsModel)
+    sources: Annotated[dict[Name, SourceModel], Field(min_length=1, max_length=200)]
+    operators: Annotated[dict[Name, OperatorModel], Field(max_length=500)] = Field(default_factory=dict)
+    sinks: Annotated[dict[Name, SinkModel], Field(min_length=1, max_length=200)]
+    faults: Annotated[list[FaultModel], Field(max_length=100)] = Field(default_factory=list)
+    expect: ExpectModel = Field(default_factory=ExpectModel)
+    recompute: RecomputeModel | None = None
+
+
+def json_schema() -> dict[str, Any]:
+    """The format as a JSON Schema (draft 2020-12)."""
+    schema = ScenarioModel.model_json_schema(mode="validation")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "flowsim scenario", **schema}

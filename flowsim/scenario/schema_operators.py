@@ -1,0 +1,198 @@
+"""Operators and sinks of a scenario: the nodes between and behind the sources."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from flowsim.scenario.schema_sources import WatermarksModel
+from flowsim.scenario.schema_types import (
+    DurationMs,
+    DurationNs,
+    ExpressionSource,
+    FieldName,
+    FieldTypes,
+    Name,
+    Parallelism,
+    PythonReference,
+    StreamName,
+    Strict,
+    TimeoutMs,
+    TypeName,
+    one_of,
+)
+
+KINDS = ("map", "filter", "flat_map", "aggregate", "reduce", "process", "watermarks")
+
+
+class MapModel(Strict):
+    """One record out for each one in: fields added to it, a selection of expressions, or a Python function."""
+
+    add: Annotated[dict[FieldName, ExpressionSource], Field(min_length=1)] | None = Field(
+        default=None, description="New fields behind the others; a known name replaces that field in place."
+    )
+    select: Annotated[dict[FieldName, ExpressionSource], Field(min_length=1)] | None = Field(
+        default=None, description="The output's fields, each an expression over the input's."
+    )
+    python: PythonReference | None = Field(
+        default=None, description="package.module:function, only with --allow-python."
+    )
+    fields: FieldTypes | None = Field(default=None, description="What the Python function returns, a tuple of these.")
+
+    @model_validator(mode="after")
+    def _one_form(self) -> MapModel:
+        needs_fields(one_of(self, ("add", "select", "python")), self.fields)
+        return self
+
+
+class FlatMapModel(Strict):
+    """One record out for each item of a sequence, or whatever a Python function yields."""
+
+    each: ExpressionSource | None = Field(default=None, description="A tuple or list, such as split(line).")
+    into: FieldName = Field(default="item", description="The field that takes the item.")
+    type: TypeName | None = Field(default=None, description="Type of the item where the expression does not tell.")
+    keep: list[FieldName] = Field(default_factory=list, description="Fields of the input that come before the item.")
+    python: PythonReference | None = None
+    fields: FieldTypes | None = None
+
+    @model_validator(mode="after")
+    def _one_form(self) -> FlatMapModel:
+        needs_fields(one_of(self, ("each", "python")), self.fields)
+        return self
+
+
+class FunctionModel(Strict):
+    """A Python function or class, and the fields of the tuples it emits."""
+
+    python: PythonReference
+    fields: FieldTypes | None = None
+
+
+class WindowModel(Strict):
+    """Tumbling event-time windows."""
+
+    tumbling: Annotated[DurationMs, Field(ge=1)] = Field(description="Size of the windows.")
+    offset: DurationMs = 0
+    allowed_lateness: DurationMs = 0
+    late_output: Name | None = Field(
+        default=None, description="Name of a side output for the rows that come too late: read it as OPERATOR.NAME."
+    )
+
+    @model_validator(mode="after")
+    def _offset_is_inside(self) -> WindowModel:
+        if self.offset >= self.tumbling:
+            raise ValueError("expected an offset shorter than the window")
+        return self
+
+
+class EdgeModel(Strict):
+    """What operators and sinks share: where records come from and how the operator runs."""
+
+    input: StreamName | Annotated[list[StreamName], Field(min_length=1)] = Field(
+        description="Name of a source or operator above, OPERATOR.OUTPUT for a side output, a list for a union."
+    )
+    partition: Literal["forward", "rebalance", "rescale", "shuffle", "broadcast", "global"] | None = None
+    parallelism: Parallelism | None = None
+    cost: DurationNs | None = Field(default=None, description="Virtual time that one record costs.")
+    buffer_timeout: TimeoutMs | None = None
+    chaining: Literal["always", "head", "never"] = "always"
+
+    def inputs(self) -> list[str]:
+        """Names of the streams it reads."""
+        return [self.input] if isinstance(self.input, str) else list(self.input)
+
+
+class OperatorModel(EdgeModel):
+    """One operator; exactly one of map, filter, flat_map, aggregate, reduce, process, watermarks."""
+
+    map: MapModel | None = None
+    filter: ExpressionSource | FunctionModel | None = Field(
+        default=None, description="Keeps the records for which it is true."
+    )
+    flat_map: FlatMapModel | None = None
+    watermarks: WatermarksModel | None = None
+    key_by: ExpressionSource | list[FieldName] | dict[FieldName, ExpressionSource] | None = Field(
+        default=None, description="An expression, a list of fields, or named expressions."
+    )
+    window: WindowModel | None = None
+    aggregate: Annotated[dict[FieldName, str], Field(min_length=1)] | None = Field(
+        default=None,
+        description="Per window: count(), sum(x), min(x), max(x), avg(x), first(x), last(x), with an expression x.",
+    )
+    reduce: Annotated[dict[FieldName, Literal["sum", "min", "max", "first", "last"]], Field(min_length=1)] | None = (
+        Field(
+            default=None,
+            description="Per key and record: how each field is combined; fields not named keep their first value.",
+        )
+    )
+    process: FunctionModel | None = Field(
+        default=None, description="A ProcessFunction, KeyedProcessFunction or, with a window, ProcessWindowFunction."
+    )
+    max_parallelism: Parallelism | None = None
+
+    @property
+    def kind(self) -> str:
+        """Which kind of operator it is, a member of ``KINDS``."""
+        return one_of(self, KINDS)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> OperatorModel:
+        kind = one_of(self, KINDS)
+        if self.window is not None and kind not in ("aggregate", "process"):
+            raise ValueError(f"a window needs aggregate or process, this operator is a {kind}")
+        if kind == "aggregate" and self.window is None:
+            raise ValueError("aggregate needs a window")
+        if kind in ("aggregate", "reduce") and self.key_by is None:
+            raise ValueError(f"{kind} needs key_by")
+        if kind == "watermarks" and self.key_by is not None:
+            raise ValueError("watermarks takes no key_by")
+        if self.key_by is not None and self.partition is not None:
+            raise ValueError("key_by decides the partition, remove partition")
+        if self.process is not None:
+            needs_fields("python", self.process.fields)
+        if isinstance(self.filter, FunctionModel) and self.filter.fields is not None:
+            raise ValueError("a filter passes its records on, remove fields")
+        return self
+
+
+class EmptyModel(Strict):
+    """A sink without options: ``{}``."""
+
+
+class FileSinkModel(Strict):
+    """Files of a folder of the sink's own."""
+
+    path: Annotated[str, Field(min_length=1, max_length=1000)] | None = Field(
+        default=None,
+        description="Folder, relative to --out; without it sinks/NAME. Outside --out only with --allow-path.",
+    )
+
+
+class SinkModel(EdgeModel):
+    """One sink; exactly one of parquet, csv, collect, print."""
+
+    parquet: FileSinkModel | None = None
+    csv: FileSinkModel | None = None
+    collect: EmptyModel | None = Field(
+        default=None, description="Keeps the results in memory, shown at the end of the run."
+    )
+    print: EmptyModel | None = None
+
+    @property
+    def kind(self) -> str:
+        """parquet, csv, collect or print."""
+        return one_of(self, ("parquet", "csv", "collect", "print"))
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> SinkModel:
+        one_of(self, ("parquet", "csv", "collect", "print"))
+        return self
+
+
+def needs_fields(form: str, fields: dict[str, TypeName] | None) -> None:
+    """A Python function must declare the fields it emits, nothing else may."""
+    if form == "python" and fields is None:
+        raise ValueError("a python function must declare the fields that it emits")
+    if form != "python" and fields is not None:
+        raise ValueError(f"fields are declared for a python function only, {form} tells its own")

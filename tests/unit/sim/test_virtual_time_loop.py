@@ -332,7 +332,7 @@ def test_polling_while_time_stands_still_is_reported_instead_of_hanging(
 
 def test_stop_lets_queued_callbacks_run_and_keeps_later_ones_for_the_next_run(loop: VirtualTimeLoop) -> None:
     log: list[str] = []
-    loop.call_soon(in_turn(loop.stop, loop.stop, lambda: loop.call_soon(log.append, "next run")))
+    loop.call_soon(in_turn(loop.stop, loop.stop, loop.stop, lambda: loop.call_soon(log.append, "next run")))
     loop.call_soon(log.append, "this run")
     loop.run_forever()
     assert log == ["this run"]

@@ -264,6 +264,7 @@ def test_cancelling_ends_a_call_of_an_awaitable_and_a_running_spend_leaves_no_ti
         await asyncio.wait(tasks)
         assert all(task.cancelled() for task in tasks)
         assert not loop._any_timer_counts()
+        assert loop._parked == loop._ready_futures == {}
         return loop.time()
 
     assert run_virtual(main) == 2.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SKIPS_ARE_FAILURES = os.environ.get("FLOWSIM_SKIPS_ARE_FAILURES", "") not in ("", "0")
+
+# Workers of xdist and jobs of a shell in the background are started deaf to Ctrl-C, and so would be what they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # `ci` tries the same examples on every run, so that a red test is red for everybody; `deep` looks for new ones.
 settings.register_profile(

@@ -26,7 +26,7 @@ class HeapPriorityQueueSet(Generic[N]):
 
     def __init__(self) -> None:
         self._heap: list[InternalTimer[N] | None] = [None]
-        self._timers: dict[tuple[int, Hashable, N], InternalTimer[N]] = {}
+        self._timers: dict[tuple[int, object, N], InternalTimer[N]] = {}
 
     def __len__(self) -> int:
         return len(self._timers)

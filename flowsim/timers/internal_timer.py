@@ -19,7 +19,7 @@ class InternalTimer(Generic[N]):
 
     __slots__ = ("timestamp", "key", "key_id", "namespace", "index")
 
-    def __init__(self, timestamp: int, key: object, key_id: Hashable, namespace: N) -> None:
+    def __init__(self, timestamp: int, key: object, key_id: object, namespace: N) -> None:
         self.timestamp = timestamp
         self.key = key
         self.key_id = key_id
@@ -27,7 +27,7 @@ class InternalTimer(Generic[N]):
         self.index = NOT_IN_QUEUE
 
     @property
-    def identity(self) -> tuple[int, Hashable, N]:
+    def identity(self) -> tuple[int, object, N]:
         """Two timers are the same timer exactly when these agree (rule 9.1)."""
         return (self.timestamp, self.key_id, self.namespace)
 

@@ -21,10 +21,10 @@ class KeyContext(Protocol):
     def current_key(self) -> object: ...
 
     @property
-    def current_key_id(self) -> Hashable:
+    def current_key_id(self) -> object:
         """``values.state_key`` of the current key."""
 
-    def set_current_key(self, key: object, key_id: Hashable) -> None: ...
+    def set_current_key(self, key: object, key_id: object) -> None: ...
 
 
 class Triggerable(Protocol[N]):
@@ -39,9 +39,9 @@ class Triggerable(Protocol[N]):
 class TimersSnapshot(Generic[N]):
     """The timers of one key group, in the order of registration. Flink: InternalTimersSnapshot (rule 9.15)."""
 
-    event_time: tuple[tuple[int, object, Hashable, N], ...]
+    event_time: tuple[tuple[int, object, object, N], ...]
     """(timestamp, key, key id, namespace)"""
-    processing_time: tuple[tuple[int, object, Hashable, N], ...]
+    processing_time: tuple[tuple[int, object, object, N], ...]
 
 
 class InternalTimerService(Generic[N]):
@@ -131,7 +131,7 @@ class InternalTimerService(Generic[N]):
     def snapshot_timers_for_key_group(self, key_group: int, key_group_of: Callable[[object], int]) -> TimersSnapshot[N]:
         """The timers whose keys belong to ``key_group``; ``key_group_of`` assigns keys to groups (rule 9.15)."""
 
-        def of_group(queue: HeapPriorityQueueSet[N]) -> tuple[tuple[int, object, Hashable, N], ...]:
+        def of_group(queue: HeapPriorityQueueSet[N]) -> tuple[tuple[int, object, object, N], ...]:
             found = (t for t in queue.timers() if key_group_of(t.key) == key_group)
             return tuple((t.timestamp, t.key, t.key_id, t.namespace) for t in found)
 

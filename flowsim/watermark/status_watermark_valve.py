@@ -134,7 +134,13 @@ class StatusWatermarkValve:
             if self._idle[channel] or behind or not in_order:
                 raise InvariantViolation(
                     f"valve: channel {channel} is aligned with watermark {watermark}",
-                    (f"idle: {self._idle[channel]}", f"last output: {self.last_output_watermark}", f"heap: {self._heap}"),
+                    (
+                        f"idle: {self._idle[channel]}",
+                        f"last output: {self.last_output_watermark}",
+                        f"heap: {self._heap}",
+                    ),
                 )
         if self._active_count != self._idle.count(False) or len(entries) != len(self._heap):
-            raise InvariantViolation("valve: counts of active channels or heap entries are wrong", (f"heap: {self._heap}",))
+            raise InvariantViolation(
+                "valve: counts of active channels or heap entries are wrong", (f"heap: {self._heap}",)
+            )

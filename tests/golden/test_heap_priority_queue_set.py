@@ -31,7 +31,8 @@ def run(queue: HeapPriorityQueueSet[None], command: list[object]) -> object:
 
 
 def test_every_step_of_400_command_sequences_agrees_with_flink() -> None:
-    cases = [json.loads(line) for line in gzip.open(DATA, "rt")]
+    with gzip.open(DATA, "rt") as lines:
+        cases = [json.loads(line) for line in lines]
     assert len(cases) == 400
     for case in cases:
         queue: HeapPriorityQueueSet[None] = HeapPriorityQueueSet()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +32,13 @@ class Rig:
 
     def __init__(self) -> None:
         self.current_key: object = None
-        self.current_key_id: Hashable = None
+        self.current_key_id: object = None
         self.now_ms = 0
         self.scheduled: list[SystemTimer] = []
         self.fired: list[list[object]] = []
         self.service: InternalTimerService[None] = InternalTimerService("t", self, self, self)
 
-    def set_current_key(self, key: object, key_id: Hashable) -> None:
+    def set_current_key(self, key: object, key_id: object) -> None:
         self.current_key, self.current_key_id = key, key_id
 
     def current_processing_time_ms(self) -> int:
@@ -94,7 +94,8 @@ class Rig:
 
 
 def test_every_step_of_400_command_sequences_agrees_with_flink() -> None:
-    cases = [json.loads(line) for line in gzip.open(DATA, "rt")]
+    with gzip.open(DATA, "rt") as lines:
+        cases = [json.loads(line) for line in lines]
     assert len(cases) == 400
     for case in cases:
         rig = Rig()

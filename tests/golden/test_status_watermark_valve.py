@@ -24,7 +24,8 @@ class Listener:
 
 
 def test_every_step_of_600_command_sequences_agrees_with_flink() -> None:
-    cases = [json.loads(line) for line in gzip.open(DATA, "rt")]
+    with gzip.open(DATA, "rt") as lines:
+        cases = [json.loads(line) for line in lines]
     assert len(cases) == 600
     for case in cases:
         listener = Listener()

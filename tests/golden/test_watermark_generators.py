@@ -20,7 +20,8 @@ DATA = Path(__file__).parent / "data" / "component"
 
 
 def golden_cases(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in gzip.open(DATA / f"{name}.jsonl.gz", "rt")]
+    with gzip.open(DATA / f"{name}.jsonl.gz", "rt") as lines:
+        return [json.loads(line) for line in lines]
 
 
 class Listener:
@@ -78,5 +79,7 @@ def test_the_combined_watermark_of_several_inputs_agrees_with_flink() -> None:
         combined = IndexedCombinedWatermarkStatus(case["inputs"])
         for number, (command, expected) in enumerate(zip(case["cmds"], case["out"], strict=True)):
             kind, index, argument = command
-            grew = combined.update_watermark(index, argument) if kind == "wm" else combined.update_status(index, argument)
+            grew = (
+                combined.update_watermark(index, argument) if kind == "wm" else combined.update_status(index, argument)
+            )
             assert [grew, combined.combined_watermark, combined.idle] == expected, (case["id"], number, command)

@@ -1,0 +1,115 @@
+"""What a user function learns when it is opened, and the life of that function. Flink: RuntimeContext."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from flowsim.errors import BadInput
+from flowsim.operators.stream_operator import OperatorContext, StreamOperator
+from flowsim.state.descriptors import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    ValueStateDescriptor,
+)
+from flowsim.state.keyed_state import KeyedStateStore
+from flowsim.state.states import AggregatingState, ListState, MapState, ReducingState, ValueState
+
+__all__ = ["FunctionLife", "FunctionOperator", "KeyedStateStore", "RuntimeContext", "UserFunction"]
+
+
+class RuntimeContext:
+    """Where the function runs, and its keyed state if its stream is keyed. Flink: RuntimeContext."""
+
+    __slots__ = ("_ctx", "_store")
+
+    def __init__(self, ctx: OperatorContext, store: KeyedStateStore | None) -> None:
+        self._ctx = ctx
+        self._store = store
+
+    def get_task_name(self) -> str:
+        return self._ctx.operator_name
+
+    def get_task_name_with_subtasks(self) -> str:
+        return self._ctx.task_name
+
+    def get_number_of_parallel_subtasks(self) -> int:
+        return self._ctx.parallelism
+
+    def get_max_number_of_parallel_subtasks(self) -> int:
+        return self._ctx.max_parallelism
+
+    def get_index_of_this_subtask(self) -> int:
+        """From 0."""
+        return self._ctx.subtask_index
+
+    def get_attempt_number(self) -> int:
+        """From 0; a job is not restarted yet, so this is always the first attempt."""
+        return 0
+
+    def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState:
+        return self._keyed("get_state").get_state(state_descriptor)
+
+    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState:
+        return self._keyed("get_list_state").get_list_state(state_descriptor)
+
+    def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState:
+        return self._keyed("get_map_state").get_map_state(state_descriptor)
+
+    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState:
+        return self._keyed("get_reducing_state").get_reducing_state(state_descriptor)
+
+    def get_aggregating_state(self, state_descriptor: AggregatingStateDescriptor) -> AggregatingState:
+        return self._keyed("get_aggregating_state").get_aggregating_state(state_descriptor)
+
+    def _keyed(self, door: str) -> KeyedStateStore:
+        if self._store is None:
+            raise BadInput(
+                f"operator {self._ctx.operator_name}: {door} needs a keyed stream, put key_by(...) before the operator"
+            )
+        return self._store
+
+
+class UserFunction(Protocol):
+    """The life cycle of a user function. Flink: RichFunction."""
+
+    def open(self, runtime_context: RuntimeContext) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class FunctionLife:
+    """Opens a user function once, and closes it once if it was opened (section 4)."""
+
+    __slots__ = ("_function", "_is_open")
+
+    def __init__(self, function: UserFunction) -> None:
+        self._function = function
+        self._is_open = False
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._is_open = True
+        self._function.open(runtime_context)
+
+    def close(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            self._function.close()
+
+
+class FunctionOperator(StreamOperator):
+    """An operator around a user function, which may have a life cycle. Flink: AbstractUdfStreamOperator."""
+
+    __slots__ = ("_life",)
+
+    def __init__(self, user_function: UserFunction | None) -> None:
+        self._life = FunctionLife(user_function) if user_function is not None else None
+
+    def open(self) -> None:
+        if self._life is not None:
+            self._life.open(RuntimeContext(self.ctx, None))
+
+    def close(self) -> None:
+        if self._life is not None:
+            self._life.close()

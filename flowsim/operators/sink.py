@@ -1,0 +1,50 @@
+"""The operator at the end of a pipeline. Flink: SinkWriterOperator."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from flowsim.operators.stream_operator import OperatorContext, StreamOperator, Value
+
+
+class SinkWriter(Protocol):
+    """Keeps what a sink is given; one per subtask. Flink: SinkWriter."""
+
+    def open(self, ctx: OperatorContext) -> None:
+        """Called before the first record; ``ctx`` names the operator and its subtask."""
+
+    def write(self, value: Value, timestamp: int | None) -> None: ...
+
+    def flush(self) -> None:
+        """Everything written so far must be kept; called when the input ended."""
+
+    def close(self) -> None:
+        """Called exactly once after a successful ``open``, also after a failure."""
+
+
+class SinkOperator(StreamOperator):
+    """Hands every record to a writer. Flink: SinkWriterOperator."""
+
+    __slots__ = ("_writer", "_write", "_is_open")
+
+    def __init__(self, writer: SinkWriter) -> None:
+        self._writer = writer
+        self._write = writer.write
+        self._is_open = False
+
+    def open(self) -> None:
+        self._writer.open(self.ctx)
+        self._is_open = True
+
+    def process_element(self, value: Value, timestamp: int | None) -> None:
+        self.clock.now_ns += self.cost_ns
+        self.records_in += 1
+        self._write(value, timestamp)
+
+    def finish(self) -> None:
+        self._writer.flush()
+
+    def close(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            self._writer.close()

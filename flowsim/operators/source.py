@@ -1,0 +1,109 @@
+"""The operator at the head of a pipeline, and the contract of what it reads from. Flink: SourceOperator, SourceReader."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from flowsim.operators.data_input_status import DataInputStatus
+from flowsim.operators.source_output import SourceOutput, SourceOutputWithWatermarks
+from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator, Value
+from flowsim.units import MAX_WATERMARK
+from flowsim.watermark.watermark_strategy import WatermarkStrategy
+
+
+class SourceReader(Protocol):
+    """Reads the records of one source subtask; a connector implements it. Flink: SourceReader.
+
+    ``poll_next`` emits records in a loop while ``ctx.clock.now_ns < ctx.clock.batch_end_ns`` and then answers
+    MORE_AVAILABLE; the output charges the cost of each record, so the reader only has to look. It answers
+    NOTHING_AVAILABLE when it has to wait, and then ``wake_time_ns`` says until when; END_OF_DATA or STOPPED exactly once.
+    """
+
+    @property
+    def wake_time_ns(self) -> int | None:
+        """After NOTHING_AVAILABLE: the clock's time at which to poll again, None when only a wake-up can tell."""
+
+    def open(self, ctx: OperatorContext) -> None:
+        """Called before the first poll; ``ctx.subtask_index`` says which share to read."""
+
+    def poll_next(self, output: SourceOutput) -> DataInputStatus: ...
+
+    def close(self) -> None:
+        """Called exactly once after a successful ``open``, also after a failure."""
+
+
+class SourceOperator(StreamOperator):
+    """Runs a reader, and makes watermarks from its records when it has a strategy. Flink: SourceOperator.
+
+    Without a strategy the reader speaks for itself: it emits watermarks and idleness, and a record after an idle time makes
+    the stream active, as with Flink's legacy ``SourceContext``.
+    """
+
+    __slots__ = ("source_output", "_reader", "_strategy", "_interval_ms", "_ended", "_is_open")
+
+    source_output: SourceOutput
+
+    def __init__(
+        self, reader: SourceReader, strategy: WatermarkStrategy | None = None, auto_watermark_interval_ms: int = 200
+    ) -> None:
+        self._reader = reader
+        self._strategy = strategy
+        self._interval_ms = auto_watermark_interval_ms
+        self._ended = False
+        self._is_open = False
+
+    def setup(self, ctx: OperatorContext, output: Output) -> None:
+        super().setup(ctx, output)
+        if self._strategy is None:
+            self.source_output = SourceOutput(ctx, output)
+        else:
+            self.source_output = SourceOutputWithWatermarks(ctx, output, self._strategy)
+
+    def set_cost_ns(self, cost_ns: int) -> None:
+        """The output charges the cost, record by record."""
+        super().set_cost_ns(cost_ns)
+        self.source_output.cost_ns = cost_ns
+
+    @property
+    def wake_time_ns(self) -> int | None:
+        """When to poll again after NOTHING_AVAILABLE; None when only a wake-up can tell."""
+        return self._reader.wake_time_ns
+
+    def open(self) -> None:
+        self._reader.open(self.ctx)
+        self._is_open = True
+        self._schedule_periodic_emit()
+
+    def poll_next(self) -> DataInputStatus:
+        """Lets the reader emit one batch; after END_OF_DATA or STOPPED it answers END_OF_INPUT (rule 4.14)."""
+        if self._ended:
+            return DataInputStatus.END_OF_INPUT
+        status = self._reader.poll_next(self.source_output)
+        self.records_in = self.source_output.records
+        if status is DataInputStatus.END_OF_DATA or status is DataInputStatus.STOPPED:
+            self._ended = True
+        return status
+
+    def advance_to_end_of_event_time(self) -> None:
+        """The task's last watermark when it drains (rule 4.10); an output that is idle drops it (rule 5.8)."""
+        self.output.emit_watermark(MAX_WATERMARK)
+
+    def process_element(self, value: Value, timestamp: int | None) -> None:
+        raise TypeError(f"{self.ctx.operator_name} is a source: it takes no records")
+
+    def close(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            self._reader.close()
+
+    def _schedule_periodic_emit(self) -> None:
+        if self._interval_ms > 0 and self._strategy is not None and self._strategy.periodic:
+            service = self.ctx.processing_time
+            due_ms = service.current_processing_time_ms() + self._interval_ms
+            service.register_timer(
+                due_ms, self._on_periodic_emit, daemon_while_not=self.source_output.has_pending_effect
+            )
+
+    def _on_periodic_emit(self, timestamp: int) -> None:
+        self.source_output.on_periodic_emit()
+        self._schedule_periodic_emit()

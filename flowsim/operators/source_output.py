@@ -1,0 +1,97 @@
+"""Where a source's reader emits. Flink: ReaderOutput, SourceContext, ProgressiveTimestampsAndWatermarks."""
+
+from __future__ import annotations
+
+from flowsim.operators.stream_operator import OperatorContext, Output, Value
+from flowsim.streamrecord.elements import WatermarkStatus
+from flowsim.units import NO_TIMESTAMP
+from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
+from flowsim.watermark.watermark_strategy import WatermarkStrategy
+from flowsim.watermark.watermark_to_data_output import WatermarkToDataOutput
+
+
+class SourceOutput:
+    """The reader emits watermarks and idleness itself. Flink: SourceContext (ManualWatermarkContext).
+
+    Each record costs the source operator's time, which is added before the record goes out.
+    """
+
+    __slots__ = ("records", "cost_ns", "_clock", "_collect", "_output", "_idle")
+
+    def __init__(self, ctx: OperatorContext, output: Output) -> None:
+        self.records = 0
+        self.cost_ns = ctx.cost_ns
+        self._clock = ctx.clock
+        self._collect = output.collect
+        self._output = output
+        self._idle = False
+
+    def collect(self, value: Value, timestamp: int | None) -> None:
+        """Emits one record; ``timestamp`` in ms, None when the reader knows none."""
+        self._clock.now_ns += self.cost_ns
+        self.records += 1
+        if self._idle:
+            self.mark_active()
+        self._collect(value, timestamp)
+
+    def emit_watermark(self, timestamp: int) -> None:
+        """Passes as it is, also when it goes back: a manual source is trusted."""
+        if self._idle:
+            self.mark_active()
+        self._output.emit_watermark(timestamp)
+
+    def mark_idle(self) -> None:
+        """Downstream stops waiting for this source until the next record or watermark."""
+        if not self._idle:
+            self._idle = True
+            self._output.emit_watermark_status(WatermarkStatus.IDLE)
+
+    def mark_active(self) -> None:
+        if self._idle:
+            self._idle = False
+            self._output.emit_watermark_status(WatermarkStatus.ACTIVE)
+
+    def on_periodic_emit(self) -> None:
+        """Nothing: nobody makes watermarks here but the reader."""
+
+    def has_pending_effect(self) -> bool:
+        return False
+
+
+class SourceOutputWithWatermarks(SourceOutput):
+    """A strategy gives timestamps and watermarks (rules 8.1-8.5). Flink: ProgressiveTimestampsAndWatermarks."""
+
+    __slots__ = ("input_activity_clock", "watermark_output", "_generator", "_extract")
+
+    def __init__(self, ctx: OperatorContext, output: Output, strategy: WatermarkStrategy) -> None:
+        super().__init__(ctx, output)
+        clock = ctx.clock
+        self.input_activity_clock = PausableRelativeClock(lambda: clock.now_ns)
+        self.watermark_output = WatermarkToDataOutput(output)
+        self._generator = strategy.create_generator(self.input_activity_clock.relative_time_ns)
+        self._extract = strategy.timestamp_extractor
+
+    def collect(self, value: Value, timestamp: int | None) -> None:
+        self._clock.now_ns += self.cost_ns
+        self.records += 1
+        previous = NO_TIMESTAMP if timestamp is None else timestamp
+        extract = self._extract
+        new_timestamp = previous if extract is None else extract(value, previous)
+        # Rule 8.3: the record goes first, so that a watermark made from it follows it.
+        self._collect(value, new_timestamp)
+        self._generator.on_event(value, new_timestamp, self.watermark_output)
+
+    def emit_watermark(self, timestamp: int) -> None:
+        self.watermark_output.emit_watermark(timestamp)
+
+    def mark_idle(self) -> None:
+        self.watermark_output.mark_idle()
+
+    def mark_active(self) -> None:
+        self.watermark_output.mark_active()
+
+    def on_periodic_emit(self) -> None:
+        self._generator.on_periodic_emit(self.watermark_output)
+
+    def has_pending_effect(self) -> bool:
+        return self._generator.has_pending_effect(self.watermark_output.current_watermark)

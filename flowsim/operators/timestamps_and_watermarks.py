@@ -1,0 +1,77 @@
+"""Gives records timestamps and the stream watermarks. Flink: TimestampsAndWatermarksOperator (rules 8.1-8.7)."""
+
+from __future__ import annotations
+
+from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator, Value
+from flowsim.streamrecord.elements import WatermarkStatus
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+from flowsim.watermark.generators import WatermarkGenerator
+from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
+from flowsim.watermark.watermark_strategy import TimestampExtractor, WatermarkStrategy
+from flowsim.watermark.watermark_to_data_output import WatermarkToDataOutput
+
+
+class TimestampsAndWatermarksOperator(StreamOperator):
+    """Forwards records with their new timestamp, and makes watermarks of its own. Flink: TimestampsAndWatermarksOperator.
+
+    Incoming watermarks are swallowed except the last one of all, incoming statuses always (rule 8.7). Periodic emission
+    asks for its next timer ``interval`` after each run, so it drifts (rule 8.2).
+    """
+
+    __slots__ = (
+        "input_activity_clock", "watermark_output", "_strategy", "_interval_ms", "_generator", "_extract",
+    )  # fmt: skip
+
+    input_activity_clock: PausableRelativeClock
+    """Idleness is measured on it; the task pauses it while it is back-pressured (rule 8.4)."""
+    watermark_output: WatermarkToDataOutput
+    _generator: WatermarkGenerator
+    _extract: TimestampExtractor | None
+
+    def __init__(self, strategy: WatermarkStrategy, auto_watermark_interval_ms: int = 200) -> None:
+        self._strategy = strategy
+        self._interval_ms = auto_watermark_interval_ms
+
+    def setup(self, ctx: OperatorContext, output: Output) -> None:
+        super().setup(ctx, output)
+        clock = ctx.clock
+        self.input_activity_clock = PausableRelativeClock(lambda: clock.now_ns)
+        self.watermark_output = WatermarkToDataOutput(output)
+        self._generator = self._strategy.create_generator(self.input_activity_clock.relative_time_ns)
+        self._extract = self._strategy.timestamp_extractor
+
+    def open(self) -> None:
+        self._schedule_periodic_emit()
+
+    def process_element(self, value: Value, timestamp: int | None) -> None:
+        self.clock.now_ns += self.cost_ns
+        self.records_in += 1
+        previous = NO_TIMESTAMP if timestamp is None else timestamp
+        extract = self._extract
+        new_timestamp = previous if extract is None else extract(value, previous)
+        # Rule 8.3: the record goes first, so that a watermark made from it follows it.
+        self.collect(value, new_timestamp)
+        self._generator.on_event(value, new_timestamp, self.watermark_output)
+
+    def process_watermark(self, timestamp: int) -> None:
+        if timestamp == MAX_WATERMARK:
+            self.watermark_output.emit_watermark(MAX_WATERMARK)
+
+    def process_watermark_status(self, status: WatermarkStatus) -> None:
+        """Swallowed (rule 8.7)."""
+
+    def finish(self) -> None:
+        self._generator.on_periodic_emit(self.watermark_output)
+
+    def _schedule_periodic_emit(self) -> None:
+        if self._interval_ms > 0 and self._strategy.periodic:
+            service = self.ctx.processing_time
+            due_ms = service.current_processing_time_ms() + self._interval_ms
+            service.register_timer(due_ms, self._on_periodic_emit, daemon_while_not=self._has_pending_effect)
+
+    def _on_periodic_emit(self, timestamp: int) -> None:
+        self._generator.on_periodic_emit(self.watermark_output)
+        self._schedule_periodic_emit()
+
+    def _has_pending_effect(self) -> bool:
+        return self._generator.has_pending_effect(self.watermark_output.current_watermark)

@@ -1,0 +1,137 @@
+"""The window operator's shortcut for its commonest job. Flink: WindowOperator with TumblingEventTimeWindows, EventTimeTrigger."""
+
+from __future__ import annotations
+
+from flowsim.operators.stream_operator import OperatorContext, Output, Value
+from flowsim.operators.windowing.assigners import TumblingEventTimeWindows
+from flowsim.operators.windowing.time_window import TimeWindow
+from flowsim.operators.windowing.triggers import EventTimeTrigger
+from flowsim.operators.windowing.window_contents import ListContents, Pane, WindowContents
+from flowsim.operators.windowing.window_functions import InternalWindowFunction
+from flowsim.operators.windowing.window_operator import ABSENT, WindowOperator
+from flowsim.streamrecord.elements import OutputTag
+from flowsim.units import MAX_WATERMARK
+from flowsim.values import state_key
+
+_NOTHING_OPEN = MAX_WATERMARK + 1
+
+
+class TumblingWindowOperator(WindowOperator):
+    """The same behaviour as ``WindowOperator``, record for record and timer for timer, at a fraction of the cost.
+
+    A window is *open* while the watermark has not reached its last millisecond. A record of an open window whose key has a
+    pane there is only added: its trigger answers CONTINUE, and both its timers exist (rules 9.1, 10.15, 10.17). Everything
+    else takes the general path. The last window used is remembered, since records come roughly in order.
+    """
+
+    __slots__ = ("_size_ms", "_phase_ms", "_start", "_end", "_panes", "_open", "_first_close")
+
+    _open: dict[int, dict[object, Pane]]
+    """Panes of the open windows by window start."""
+    _panes: dict[object, Pane]
+    """Panes of the window [``_start``, ``_end``), which is open; the window is empty where nothing is remembered."""
+
+    def __init__(
+        self, assigner: TumblingEventTimeWindows, contents: WindowContents, window_function: InternalWindowFunction,
+        allowed_lateness_ms: int = 0, late_tag: OutputTag | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(assigner, contents, window_function, EventTimeTrigger(), allowed_lateness_ms, late_tag)
+        self._size_ms = assigner.size_ms
+        self._phase_ms = assigner.phase_ms
+
+    def setup(self, ctx: OperatorContext, output: Output) -> None:
+        super().setup(ctx, output)
+        self._open = {}
+        self._first_close = _NOTHING_OPEN
+        self._forget_last_window()
+        if ctx.faults:
+            return
+        if ctx.trace is not None:
+            self.take = self._take_fast
+        elif isinstance(self.contents, ListContents):
+            self.process_element = self._process_collecting
+        else:
+            self.process_element = self._process_folding
+
+    def process_watermark(self, timestamp: int) -> None:
+        """Closes the windows that the watermark reaches; from then on their records need the general path."""
+        if timestamp >= self._first_close:
+            self._close_up_to(timestamp)
+        super().process_watermark(timestamp)
+
+    def _process_collecting(self, value: Value, timestamp: int | None) -> None:
+        self.clock.now_ns += self.cost_ns
+        self.records_in += 1
+        key = self.key_selector(value)
+        key_id = key if type(key) is str else state_key(key)
+        if timestamp is not None and self._start <= timestamp < self._end:
+            pane = self._panes.get(key_id)
+            if type(pane) is list:
+                pane.append(value)
+                return
+        self._take_fast(value, timestamp, key, key_id)
+
+    def _process_folding(self, value: Value, timestamp: int | None) -> None:
+        self.clock.now_ns += self.cost_ns
+        self.records_in += 1
+        key = self.key_selector(value)
+        key_id = key if type(key) is str else state_key(key)
+        if timestamp is not None and self._start <= timestamp < self._end:
+            panes = self._panes
+            pane = panes.get(key_id, ABSENT)
+            if pane is not ABSENT:
+                panes[key_id] = self._add(value, pane)
+                return
+        self._take_fast(value, timestamp, key, key_id)
+
+    def _take_fast(self, value: Value, timestamp: int | None, key: Value, key_id: object) -> None:
+        if timestamp is None or not (self._start <= timestamp < self._end or self._recall(timestamp)):
+            self.take_generally(value, timestamp, key, key_id)
+            if timestamp is not None:
+                self._remember_if_open(timestamp)
+            return
+        panes = self._panes
+        pane = panes.get(key_id, ABSENT)
+        if pane is not ABSENT:
+            panes[key_id] = self._add(value, pane)
+        else:
+            self._create_pane(value, key, key_id)
+
+    def _create_pane(self, value: Value, key: Value, key_id: object) -> None:
+        """The first record of a key in the remembered window: what trigger and cleanup register for it."""
+        self.set_current_key(key, key_id)
+        self._panes[key_id] = self.contents.create(value)
+        window = TimeWindow(self._start, self._end)
+        self.timers.register_event_time_timer(window, self._end - 1)
+        if self._allowed_lateness_ms:
+            self._register_cleanup_timer(window)
+
+    def _recall(self, timestamp: int) -> bool:
+        """Makes the open window of ``timestamp`` the remembered one; False when it is not open."""
+        start = timestamp - (timestamp - self._phase_ms) % self._size_ms
+        panes = self._open.get(start)
+        if panes is None:
+            return False
+        self._start = start
+        self._end = start + self._size_ms
+        self._panes = panes
+        return True
+
+    def _remember_if_open(self, timestamp: int) -> None:
+        start = timestamp - (timestamp - self._phase_ms) % self._size_ms
+        last = start + self._size_ms - 1
+        panes = self.windows.get(TimeWindow(start, last + 1))
+        if panes is not None and last > self.timers.current_watermark:
+            self._open[start] = panes
+            self._first_close = min(self._first_close, last)
+            self._recall(timestamp)
+
+    def _close_up_to(self, watermark: int) -> None:
+        last_offset = self._size_ms - 1
+        self._open = {start: panes for start, panes in self._open.items() if start + last_offset > watermark}
+        self._first_close = min(self._open, default=_NOTHING_OPEN) + last_offset
+        self._forget_last_window()
+
+    def _forget_last_window(self) -> None:
+        self._start = self._end = 0
+        self._panes = {}

@@ -1,0 +1,131 @@
+"""What a window keeps of its records: all of them, or an accumulator. Flink: InternalAppendingState and its kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from flowsim.operators.stream_operator import Value
+
+Pane = object
+"""The contents of one key and window, in a form that only its ``WindowContents`` understands."""
+
+
+class AggregateFunction(Protocol):
+    """Folds the records of a window into an accumulator. Flink: AggregateFunction."""
+
+    def create_accumulator(self) -> object: ...
+
+    def add(self, value: Value, accumulator: object) -> object:
+        """The accumulator with ``value`` in it, which may be the same object."""
+
+    def get_result(self, accumulator: object) -> Value: ...
+
+
+class WindowContents(Protocol):
+    """Makes, grows and reads panes."""
+
+    def create(self, value: Value) -> Pane:
+        """A pane holding one record."""
+
+    def add(self, value: Value, pane: Pane) -> Pane:
+        """The pane with one record more, which may be the same object."""
+
+    def result(self, pane: Pane) -> object:
+        """What the window function is given."""
+
+
+class ListContents:
+    """Keeps every record, in the order of arrival. Flink: ListState."""
+
+    __slots__ = ()
+
+    def create(self, value: Value) -> Pane:
+        return [value]
+
+    def add(self, value: Value, pane: Pane) -> Pane:
+        assert isinstance(pane, list)
+        pane.append(value)
+        return pane
+
+    def result(self, pane: Pane) -> object:
+        assert isinstance(pane, list)
+        # A copy: what the window function does to its argument must not change what a later firing sees.
+        return list(pane)
+
+
+class ReducingContents:
+    """Keeps one value, reduced with each new record. Flink: ReducingState."""
+
+    __slots__ = ("_reduce",)
+
+    def __init__(self, reduce_function: Callable[[Value, Value], Value]) -> None:
+        self._reduce = reduce_function
+
+    def create(self, value: Value) -> Pane:
+        return value
+
+    def add(self, value: Value, pane: Pane) -> Pane:
+        return self._reduce(pane, value)
+
+    def result(self, pane: Pane) -> object:
+        return pane
+
+
+class AggregatingContents:
+    """Keeps an accumulator. Flink: AggregatingState."""
+
+    __slots__ = ("_function", "add")
+
+    add: Callable[[Value, Pane], Pane]
+
+    def __init__(self, function: AggregateFunction) -> None:
+        self._function = function
+        # The function's own method, so that a record costs no call more than the user's.
+        self.add = function.add
+
+    def create(self, value: Value) -> Pane:
+        return self._function.add(value, self._function.create_accumulator())
+
+    def result(self, pane: Pane) -> object:
+        return self._function.get_result(pane)
+
+
+class TracedPane:
+    """A pane with the account of the records that really went into it."""
+
+    __slots__ = ("pane", "rows", "fingerprint_sum", "fingerprint_xor")
+
+    def __init__(self, pane: Pane, fingerprint: int) -> None:
+        self.pane = pane
+        self.rows = 1
+        self.fingerprint_sum = fingerprint >> 31
+        self.fingerprint_xor = fingerprint
+
+
+class TracedContents:
+    """Other contents, counting and fingerprinting exactly what is added to them (table ``window_fire``)."""
+
+    __slots__ = ("_contents", "fingerprint")
+
+    fingerprint: int
+    """Of the record being added; set by the operator when it takes the record in."""
+
+    def __init__(self, contents: WindowContents) -> None:
+        self._contents = contents
+        self.fingerprint = 0
+
+    def create(self, value: Value) -> Pane:
+        return TracedPane(self._contents.create(value), self.fingerprint)
+
+    def add(self, value: Value, pane: Pane) -> Pane:
+        assert isinstance(pane, TracedPane)
+        pane.pane = self._contents.add(value, pane.pane)
+        pane.rows += 1
+        pane.fingerprint_sum += self.fingerprint >> 31
+        pane.fingerprint_xor ^= self.fingerprint
+        return pane
+
+    def result(self, pane: Pane) -> object:
+        assert isinstance(pane, TracedPane)
+        return self._contents.result(pane.pane)

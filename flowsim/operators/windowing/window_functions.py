@@ -1,0 +1,136 @@
+"""What is computed from the contents of a window that fires. Flink: InternalWindowFunction and its kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from flowsim.operators.emitting import Results
+from flowsim.operators.runtime_context import KeyedStateStore, RuntimeContext
+from flowsim.operators.stream_operator import Value
+from flowsim.operators.windowing.time_window import TimeWindow
+
+
+class WindowContext(Protocol):
+    """What a window function may ask about the window it is called for. Flink: ProcessWindowFunction.Context."""
+
+    def window(self) -> TimeWindow: ...
+
+    def current_processing_time(self) -> int:
+        """Milliseconds."""
+
+    def current_watermark(self) -> int:
+        """Milliseconds; ``NO_TIMESTAMP`` before the first watermark."""
+
+    def window_state(self) -> KeyedStateStore:
+        """State of this key and window; the function's ``clear`` must clear it."""
+
+    def global_state(self) -> KeyedStateStore:
+        """State of this key, shared by all its windows."""
+
+
+class ProcessWindowFunction(Protocol):
+    """A user's function of all that a window knows. Flink: ProcessWindowFunction."""
+
+    def open(self, runtime_context: RuntimeContext) -> None: ...
+
+    def close(self) -> None: ...
+
+    def process(self, key: Value, context: WindowContext, elements: Iterable[Value]) -> Results: ...
+
+    def clear(self, context: WindowContext) -> None:
+        """The window is cleaned up; per-window state must be cleared here."""
+
+
+class WindowFunction(Protocol):
+    """A user's function of key, window and contents. Flink: WindowFunction."""
+
+    def open(self, runtime_context: RuntimeContext) -> None: ...
+
+    def close(self) -> None: ...
+
+    def apply(self, key: Value, window: TimeWindow, inputs: Iterable[Value]) -> Results: ...
+
+
+class InternalWindowFunction(Protocol):
+    """The one shape in which the operator calls any of them. Flink: InternalWindowFunction."""
+
+    def open(self, runtime_context: RuntimeContext) -> None: ...
+
+    def close(self) -> None: ...
+
+    def process(self, key: Value, context: WindowContext, contents: object) -> Results: ...
+
+    def clear(self, context: WindowContext) -> None: ...
+
+
+class PassThroughWindowFunction:
+    """Emits the one value that the contents were folded into. Flink: PassThroughWindowFunction."""
+
+    __slots__ = ()
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        """Nothing to open."""
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def process(self, key: Value, context: WindowContext, contents: object) -> Results:
+        return (contents,)
+
+    def clear(self, context: WindowContext) -> None:
+        """Nothing was kept."""
+
+
+class InternalProcessWindowFunction:
+    """Calls a ProcessWindowFunction. Flink: InternalIterable-, InternalSingleValueProcessWindowFunction.
+
+    ``single_value``: the contents are one folded value, which the function gets as an iterable of one.
+    """
+
+    __slots__ = ("_function", "_single_value")
+
+    def __init__(self, function: ProcessWindowFunction, single_value: bool = False) -> None:
+        self._function = function
+        self._single_value = single_value
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._function.open(runtime_context)
+
+    def close(self) -> None:
+        self._function.close()
+
+    def process(self, key: Value, context: WindowContext, contents: object) -> Results:
+        return self._function.process(key, context, _iterable(contents, self._single_value))
+
+    def clear(self, context: WindowContext) -> None:
+        self._function.clear(context)
+
+
+class InternalApplyWindowFunction:
+    """Calls a WindowFunction. Flink: InternalIterableWindowFunction, InternalSingleValueWindowFunction."""
+
+    __slots__ = ("_function", "_single_value")
+
+    def __init__(self, function: WindowFunction, single_value: bool = False) -> None:
+        self._function = function
+        self._single_value = single_value
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._function.open(runtime_context)
+
+    def close(self) -> None:
+        self._function.close()
+
+    def process(self, key: Value, context: WindowContext, contents: object) -> Results:
+        return self._function.apply(key, context.window(), _iterable(contents, self._single_value))
+
+    def clear(self, context: WindowContext) -> None:
+        """A WindowFunction has no state per window."""
+
+
+def _iterable(contents: object, single_value: bool) -> Iterable[Value]:
+    if single_value:
+        return [contents]
+    assert isinstance(contents, list)
+    return contents

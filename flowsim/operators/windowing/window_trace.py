@@ -1,0 +1,49 @@
+"""What a window operator reports (tables ``window_intake``, ``window_fire``, ``late_drop``)."""
+
+from __future__ import annotations
+
+from flowsim.facts.tracer import TaskTrace
+from flowsim.operators.stream_operator import Value
+from flowsim.operators.windowing.time_window import TimeWindow
+from flowsim.operators.windowing.window_contents import Pane, TracedContents, TracedPane
+from flowsim.timers.key_facts import KeyFacts
+from flowsim.units import NO_TIMESTAMP
+from flowsim.values import fingerprint
+
+
+class WindowTrace:
+    """Stamps the facts of one window operator with its index and the current key's names."""
+
+    __slots__ = ("_trace", "_operator", "_key_facts", "_contents")
+
+    def __init__(self, trace: TaskTrace, operator: int, key_facts: KeyFacts, contents: TracedContents) -> None:
+        self._trace = trace
+        self._operator = operator
+        self._key_facts = key_facts
+        self._contents = contents
+
+    def intake(self, value: Value, timestamp: int | None, key: Value, key_id: object, watermark: int) -> None:
+        """A record came, and nothing is decided about it yet; its fingerprint counts until the next one comes."""
+        key_hash, key_number = self._key_facts.of(key, key_id)
+        number = fingerprint(timestamp, value)
+        self._contents.fingerprint = number
+        self._trace.window_intake(self._operator, key_hash, key_number, _at(timestamp), number, watermark)
+
+    def fire(self, window: TimeWindow, pane: Pane, key: Value, key_id: object, watermark: int) -> None:
+        """The contents of a pane go to the window function."""
+        assert isinstance(pane, TracedPane)
+        key_hash, key_number = self._key_facts.of(key, key_id)
+        self._trace.window_fire(
+            self._operator, key_hash, key_number, window.start, window.end, watermark,
+            pane.rows, pane.fingerprint_sum, pane.fingerprint_xor,
+        )  # fmt: skip
+
+    def late(self, timestamp: int | None, key: Value, key_id: object, watermark: int, side: bool) -> None:
+        """The record taken in last was late."""
+        key_hash, key_number = self._key_facts.of(key, key_id)
+        number = self._contents.fingerprint
+        self._trace.late_drop(self._operator, key_hash, key_number, _at(timestamp), number, watermark, side)
+
+
+def _at(timestamp: int | None) -> int:
+    return NO_TIMESTAMP if timestamp is None else timestamp

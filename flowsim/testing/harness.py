@@ -1,0 +1,229 @@
+"""One operator on a bench: feed it elements and time, look at everything it emits. Flink: OneInputStreamOperatorTestHarness.
+
+No task, no network, no event loop: each door calls the operator directly, and processing time moves only when told to.
+
+>>> from flowsim.operators.basic import FilterOperator
+>>> with OneInputOperatorHarness(FilterOperator(lambda value: value > 1)) as harness:
+...     harness.process_elements([(1, 10), (2, 11)])
+...     harness.process_watermark(11)
+...     harness.take_output()
+[('rec', 2, 11), ('wm', 11)]
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from random import Random
+from types import TracebackType
+from typing import Literal, Self
+
+from flowsim.errors import Deadlock
+from flowsim.facts.tracer import TaskTrace
+from flowsim.operators.stream_operator import KeySelector, OperatorContext, StreamOperator, Value
+from flowsim.state.key_group_range import compute_key_group_range_for_operator_index
+from flowsim.streamrecord.elements import LatencyMarker, OutputTag, WatermarkStatus
+from flowsim.units import MAX_WATERMARK, NS_PER_MS
+
+Emitted = (
+    tuple[Literal["rec"], Value, int | None]
+    | tuple[Literal["wm"], int]
+    | tuple[Literal["st"], WatermarkStatus]
+    | tuple[Literal["side"], str, Value, int | None]
+    | tuple[Literal["latency"], LatencyMarker]
+)
+"""``('rec', value, timestamp)``, ``('wm', timestamp)``, ``('st', status)``, ``('side', tag id, value, timestamp)``."""
+
+
+class ManualClock:
+    """The task's clock, moved by hand (and by the cost of records); ``batch_end_ns`` lets a source run to its end."""
+
+    __slots__ = ("now_ns", "batch_end_ns")
+
+    def __init__(self, now_ns: int) -> None:
+        self.now_ns = now_ns
+        self.batch_end_ns = MAX_WATERMARK
+
+
+class ManualTimer:
+    """A system timer that is registered with a ``ManualProcessingTimeService``."""
+
+    __slots__ = ("timestamp_ms", "callback", "keeps_alive", "is_live")
+
+    def __init__(self, timestamp_ms: int, callback: Callable[[int], None], keeps_alive: Callable[[], bool]) -> None:
+        self.timestamp_ms = timestamp_ms
+        self.callback = callback
+        self.keeps_alive = keeps_alive
+        self.is_live = True
+
+    def cancel(self) -> None:
+        self.is_live = False
+
+
+class ManualProcessingTimeService:
+    """Runs what is due when ``advance_to`` is called, timers of equal time in the order of registration.
+
+    A timer for T runs once time reaches T: the extra millisecond of a real cluster (rule 9.10) is left out, as in Flink's
+    ``TestProcessingTimeService``.
+    """
+
+    __slots__ = ("timers", "_clock")
+
+    def __init__(self, clock: ManualClock) -> None:
+        self.timers: list[ManualTimer] = []
+        self._clock = clock
+
+    def current_processing_time_ms(self) -> int:
+        return self._clock.now_ns // NS_PER_MS
+
+    def register_timer(
+        self, timestamp_ms: int, callback: Callable[[int], None], *, daemon_while_not: Callable[[], bool] | None = None
+    ) -> ManualTimer:
+        timer = ManualTimer(timestamp_ms, callback, daemon_while_not if daemon_while_not is not None else lambda: True)
+        self.timers.append(timer)
+        return timer
+
+    def advance_to(self, now_ms: int) -> None:
+        """Moves time forward and runs what became due, including what that registers."""
+        self._clock.now_ns = max(self._clock.now_ns, now_ms * NS_PER_MS)
+        while due := [timer for timer in self.timers if timer.is_live and timer.timestamp_ms <= now_ms]:
+            timer = min(due, key=lambda each: each.timestamp_ms)
+            timer.is_live = False
+            self.timers.remove(timer)
+            timer.callback(timer.timestamp_ms)
+
+    def live_timers_ms(self) -> list[int]:
+        """Registered times of the timers still to run."""
+        return [timer.timestamp_ms for timer in self.timers if timer.is_live]
+
+    def keeps_alive(self) -> bool:
+        """Whether some live timer still has an effect to wait for (D4)."""
+        return any(timer.is_live and timer.keeps_alive() for timer in self.timers)
+
+
+class QueueingMailboxExecutor:
+    """Mails wait in a queue until someone yields; yielding with none waiting raises Deadlock."""
+
+    __slots__ = ("_mails",)
+
+    def __init__(self) -> None:
+        self._mails: deque[Callable[[], None]] = deque()
+
+    def execute(self, command: Callable[[], None], description: str) -> None:
+        self._mails.append(command)
+
+    def yield_(self) -> None:
+        if not self.try_yield():
+            raise Deadlock("the operator yields, but there is no mail that could run")
+
+    def try_yield(self) -> bool:
+        if not self._mails:
+            return False
+        self._mails.popleft()()
+        return True
+
+
+class CollectingOutput:
+    """Keeps everything that is emitted, in order."""
+
+    __slots__ = ("emitted",)
+
+    def __init__(self) -> None:
+        self.emitted: list[Emitted] = []
+
+    def collect(self, value: Value, timestamp: int | None) -> None:
+        self.emitted.append(("rec", value, timestamp))
+
+    def collect_side(self, tag: OutputTag, value: Value, timestamp: int | None) -> None:
+        self.emitted.append(("side", tag.tag_id, value, timestamp))
+
+    def emit_watermark(self, timestamp: int) -> None:
+        self.emitted.append(("wm", timestamp))
+
+    def emit_watermark_status(self, status: WatermarkStatus) -> None:
+        self.emitted.append(("st", status))
+
+    def emit_latency_marker(self, marker: LatencyMarker) -> None:
+        self.emitted.append(("latency", marker))
+
+
+class OneInputOperatorHarness:
+    """Sets an operator up as one subtask, and opens it on ``with``. Flink: OneInputStreamOperatorTestHarness.
+
+    The operator sees a manual clock and processing time that start at 1 ms, and records that cost ``cost_ns`` each (0 by
+    default). Its output is kept as it is emitted: nothing drops watermarks or statuses here, as a channel would.
+    """
+
+    def __init__(
+        self, operator: StreamOperator, *, key_selector: KeySelector | None = None, key_type: str | None = None,
+        subtask_index: int = 0, parallelism: int = 1, max_parallelism: int = 128, cost_ns: int = 0, seed: int = 0,
+        faults: Iterable[str] = (), trace: Callable[[ManualClock], TaskTrace] | None = None,
+    ) -> None:  # fmt: skip
+        """``trace`` builds the operator's trace over the harness's clock; None records nothing."""
+        self.operator = operator
+        self.clock = ManualClock(NS_PER_MS)
+        self.processing_time = ManualProcessingTimeService(self.clock)
+        self.mailbox = QueueingMailboxExecutor()
+        self.collected = CollectingOutput()
+        self.context = OperatorContext(
+            operator_name=type(operator).__name__,
+            operator_index=0,
+            task_name=f"{type(operator).__name__} ({subtask_index + 1}/{parallelism})",
+            subtask_index=subtask_index,
+            parallelism=parallelism,
+            max_parallelism=max_parallelism,
+            key_group_range=compute_key_group_range_for_operator_index(max_parallelism, parallelism, subtask_index),
+            key_selector=key_selector,
+            key_type=key_type,
+            clock=self.clock,
+            processing_time=self.processing_time,
+            mailbox_executor=self.mailbox,
+            random=Random(seed),
+            cost_ns=cost_ns,
+            trace=None if trace is None else trace(self.clock),
+            faults=frozenset(faults),
+        )
+        operator.setup(self.context, self.collected)
+
+    def __enter__(self) -> Self:
+        self.operator.open()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.operator.close()
+
+    @property
+    def output(self) -> list[Emitted]:
+        """Everything emitted since the start or the last ``take_output``."""
+        return self.collected.emitted
+
+    def take_output(self) -> list[Emitted]:
+        """The same, and forgets it."""
+        emitted, self.collected.emitted = self.collected.emitted, []
+        return emitted
+
+    def process_element(self, value: Value, timestamp: int | None = None) -> None:
+        self.operator.process_element(value, timestamp)
+
+    def process_elements(self, elements: Iterable[tuple[Value, int | None]]) -> None:
+        """Pairs of value and timestamp."""
+        for value, timestamp in elements:
+            self.operator.process_element(value, timestamp)
+
+    def process_watermark(self, timestamp: int) -> None:
+        self.operator.process_watermark(timestamp)
+
+    def process_watermark_status(self, status: WatermarkStatus) -> None:
+        self.operator.process_watermark_status(status)
+
+    def set_processing_time(self, now_ms: int) -> None:
+        """Moves processing time to ``now_ms`` and runs the timers that are due."""
+        self.processing_time.advance_to(now_ms)
+
+    def end_of_input(self) -> None:
+        """What a drained task does at its end (rules 4.9-4.12): the last watermark, ``end_input``, ``finish``."""
+        self.operator.process_watermark(MAX_WATERMARK)
+        self.operator.end_input()
+        self.operator.finish()

@@ -1,0 +1,93 @@
+"""Timers that report what happens to them (table ``timers``, level full)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+from flowsim.facts.schema import TimeDomain, TimerAction
+from flowsim.facts.tracer import TaskTrace
+from flowsim.timers.internal_timer import InternalTimer
+from flowsim.timers.internal_timer_service import InternalTimerService, KeyContext, Triggerable
+from flowsim.timers.key_facts import KeyFacts
+from flowsim.timers.processing_time_service import ProcessingTimeService
+
+N = TypeVar("N", bound=Hashable)
+
+
+class TimerTrace(Generic[N]):
+    """Writes one row per timer registered, deleted or fired; what changes nothing is no fact."""
+
+    __slots__ = ("_trace", "_operator", "_key_facts", "_namespace_number")
+
+    def __init__(
+        self, trace: TaskTrace, operator: int, key_facts: KeyFacts, namespace_number: Callable[[N], int]
+    ) -> None:
+        self._trace = trace
+        self._operator = operator
+        self._key_facts = key_facts
+        self._namespace_number = namespace_number
+
+    def record(self, action: TimerAction, domain: TimeDomain, timer: InternalTimer[N], watermark: int) -> None:
+        key_hash, key = self._key_facts.of(timer.key, timer.key_id)
+        namespace = self._namespace_number(timer.namespace)
+        self._trace.timer(self._operator, action, domain, timer.timestamp, key_hash, key, namespace, watermark)
+
+
+class _TracingTriggerable(Generic[N]):
+    """Reports that a timer fired, then lets it fire."""
+
+    __slots__ = ("_triggerable", "_timer_trace", "service")
+
+    service: InternalTimerService[N]
+
+    def __init__(self, triggerable: Triggerable[N], timer_trace: TimerTrace[N]) -> None:
+        self._triggerable = triggerable
+        self._timer_trace = timer_trace
+
+    def on_event_time(self, timer: InternalTimer[N]) -> None:
+        self._timer_trace.record(TimerAction.FIRE, TimeDomain.EVENT_TIME, timer, self.service.current_watermark)
+        self._triggerable.on_event_time(timer)
+
+    def on_processing_time(self, timer: InternalTimer[N]) -> None:
+        self._timer_trace.record(TimerAction.FIRE, TimeDomain.PROCESSING_TIME, timer, self.service.current_watermark)
+        self._triggerable.on_processing_time(timer)
+
+
+class TracedInternalTimerService(InternalTimerService[N]):
+    """The same service, reporting; a separate class so that an unrecorded run pays nothing."""
+
+    __slots__ = ("_timer_trace",)
+
+    def __init__(
+        self, name: str, key_context: KeyContext, processing_time: ProcessingTimeService, triggerable: Triggerable[N],
+        timer_trace: TimerTrace[N],
+    ) -> None:  # fmt: skip
+        tracing = _TracingTriggerable(triggerable, timer_trace)
+        super().__init__(name, key_context, processing_time, tracing)
+        tracing.service = self
+        self._timer_trace = timer_trace
+
+    def register_event_time_timer(self, namespace: N, timestamp: int) -> None:
+        timer = self._timer(namespace, timestamp)
+        if timer not in self._event_queue:
+            self._timer_trace.record(TimerAction.REGISTER, TimeDomain.EVENT_TIME, timer, self.current_watermark)
+        super().register_event_time_timer(namespace, timestamp)
+
+    def delete_event_time_timer(self, namespace: N, timestamp: int) -> None:
+        timer = self._timer(namespace, timestamp)
+        if timer in self._event_queue:
+            self._timer_trace.record(TimerAction.DELETE, TimeDomain.EVENT_TIME, timer, self.current_watermark)
+        super().delete_event_time_timer(namespace, timestamp)
+
+    def register_processing_time_timer(self, namespace: N, timestamp: int) -> None:
+        timer = self._timer(namespace, timestamp)
+        if timer not in self._processing_queue:
+            self._timer_trace.record(TimerAction.REGISTER, TimeDomain.PROCESSING_TIME, timer, self.current_watermark)
+        super().register_processing_time_timer(namespace, timestamp)
+
+    def delete_processing_time_timer(self, namespace: N, timestamp: int) -> None:
+        timer = self._timer(namespace, timestamp)
+        if timer in self._processing_queue:
+            self._timer_trace.record(TimerAction.DELETE, TimeDomain.PROCESSING_TIME, timer, self.current_watermark)
+        super().delete_processing_time_timer(namespace, timestamp)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SKIPS_ARE_FAILURES = os.environ.get("FLOWSIM_SKIPS_ARE_FAILURES", "") not in ("", "0")
 
-# Workers of xdist and jobs of a shell in the background are started deaf to Ctrl-C, and so would be what they start.
+# Jobs that a shell starts in the background are deaf to Ctrl-C, and so would be what the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # `ci` tries the same examples on every run, so that a red test is red for everybody; `deep` looks for new ones.
@@ -34,6 +34,8 @@ settings.load_profile(os.environ.get("FLOWSIM_HYPOTHESIS_PROFILE", "ci"))
 def spark() -> Iterator[SparkSession]:
     """The one Spark session of a test run; code under test that asks for a session without a master gets this one."""
     with spark_session("local[2]", app_name="flowsim tests") as session:
+        # Spark's own handler of Ctrl-C would stay for the tests that need no Spark and come later.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         yield session
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import socket
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -125,7 +127,11 @@ def _connected(remote: str, app_name: str) -> Iterator[SparkSession]:
 
 
 def _started(master: str, app_name: str) -> Iterator[SparkSession]:
-    with tempfile.TemporaryDirectory(prefix="flowsim-spark-") as folder, _environment(_spark_environment(master)):
+    with (
+        tempfile.TemporaryDirectory(prefix="flowsim-spark-") as folder,
+        _environment(_spark_environment(master)),
+        _interrupt_handler_kept(),
+    ):
         session = _start(master, app_name, Path(folder))
         try:
             yield session
@@ -179,6 +185,19 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+@contextmanager
+def _interrupt_handler_kept() -> Iterator[None]:
+    """A Spark context puts its own handler of Ctrl-C in place, which cancels its jobs, and leaves it there."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _first_line(error: BaseException) -> str:

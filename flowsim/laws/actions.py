@@ -50,7 +50,13 @@ def _replay(findings: Findings, task: int, steps: list[tuple[int, int, int, int]
         if broken:
             inside = None if top is None else f"{ActionPhase(top[0]).name} {_kind(top[0], top[1])} {top[2]}".lower()
             findings.broken(
-                broken, task=task, seq=seq, phase=ActionPhase(phase), kind=_kind(phase, kind), action=action, inside=inside
+                broken,
+                task=task,
+                seq=seq,
+                phase=ActionPhase(phase),
+                kind=_kind(phase, kind),
+                action=action,
+                inside=inside,
             )
     return stack
 

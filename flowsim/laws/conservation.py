@@ -79,7 +79,11 @@ class _Judge:
         rows = self.tally.count_rows.get((task.task, operator.operator), 0)
         if rows > 1 or (whole and rows == 0):
             self.findings.broken(
-                "counters written other than once", task=task.task, operator=operator.operator, name=operator.name, rows=rows
+                "counters written other than once",
+                task=task.task,
+                operator=operator.operator,
+                name=operator.name,
+                rows=rows,
             )
 
     def kind(self, task: Task, operator: Operator) -> None:

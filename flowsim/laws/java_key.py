@@ -31,11 +31,11 @@ def _hash(declared: TypeInformation, value: object) -> int:
     if value is None:
         return 0
     match declared.kind, value:
-        case (TypeKind.STRING | TypeKind.CHAR), str():
+        case ((TypeKind.STRING | TypeKind.CHAR), str()):
             return _polynomial(unit for (unit,) in struct.iter_unpack("<H", value.encode("utf-16-le")))
         case TypeKind.BOOLEAN, bool():
             return 1231 if value else 1237
-        case (TypeKind.BYTE | TypeKind.SHORT | TypeKind.INT), int():
+        case ((TypeKind.BYTE | TypeKind.SHORT | TypeKind.INT), int()):
             return value
         case TypeKind.LONG, int():
             return _folded(struct.pack(">q", value))

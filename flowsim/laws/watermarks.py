@@ -34,7 +34,12 @@ def watermark_monotone(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
         for seq, timestamp in sorted(in_tasks[task, input_index]):
             if before is not None and timestamp <= before:
                 findings.broken(
-                    "task watermark does not grow", task=task, input=input_index, seq=seq, timestamp=timestamp, before=before
+                    "task watermark does not grow",
+                    task=task,
+                    input=input_index,
+                    seq=seq,
+                    timestamp=timestamp,
+                    before=before,
                 )
             before = timestamp
     return findings.outcome("watermark-monotone")

@@ -116,7 +116,9 @@ class WindowTimeline:
                 if intake.watermark >= last:
                     yield self._fire(key, last, intake.watermark, intake.rank + 1, members[: i + 1], intake.seq)
 
-    def _fire(self, key: int, last: int, watermark: int, intakes_before: int, rows: list[Intake], cause: int) -> Expected:
+    def _fire(
+        self, key: int, last: int, watermark: int, intakes_before: int, rows: list[Intake], cause: int
+    ) -> Expected:
         fingerprint_sum = fingerprint_xor = 0
         for intake in rows:
             fingerprint_sum += intake.fingerprint >> 31
@@ -137,7 +139,15 @@ class WindowTimeline:
         side = int(self.params.late_output)
         for intake in self.intakes:
             if intake.late:
-                row = (self.task, self.operator, intake.rank + 1, intake.key, intake.timestamp, intake.fingerprint, side)
+                row = (
+                    self.task,
+                    self.operator,
+                    intake.rank + 1,
+                    intake.key,
+                    intake.timestamp,
+                    intake.fingerprint,
+                    side,
+                )
                 yield Expected(row, intake.seq)
 
     def actual_drops(self) -> list[Row]:

@@ -9,7 +9,9 @@ from flowsim.laws.facts import Facts, Findings, Row, multiset_difference, not_ap
 from flowsim.laws.job_graph import JobGraph
 from flowsim.laws.window_timeline import Expected, WindowTimeline, window_timelines
 
-_NO_WINDOW = "the job has no tumbling event-time window with the event-time trigger at the head of a chain with one input"
+_NO_WINDOW = (
+    "the job has no tumbling event-time window with the event-time trigger at the head of a chain with one input"
+)
 _FIRE = (
     "task", "operator", "key", "window_start", "window_end", "watermark", "intakes_before", "rows", "fingerprint_sum",
     "fingerprint_xor",

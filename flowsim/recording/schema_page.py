@@ -1,0 +1,87 @@
+"""Writes ``docs/recording.md`` from the schema: ``python -m flowsim.recording.schema_page > docs/recording.md``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import IntEnum
+from typing import Final
+
+from flowsim.facts import schema
+from flowsim.facts.schema import FACT_TABLES, FORMAT_VERSION, STATIC_TABLES, Column, Table
+
+_TYPES: Final = {"q": "int64", "i": "int32", "b": "int8", "s": "text"}
+_KINDS_OF_ACTIONS: Final = (schema.ActionKind, schema.WaitKind)
+
+_HEAD: Final = f"""\
+# The format of a recording
+
+Generated from `flowsim/facts/schema.py`; do not edit. Format version {FORMAT_VERSION}.
+
+A run leaves a directory `recording/`:
+
+| path | content |
+|---|---|
+| `manifest.json` | what was run and how it ended: status, level, scenario text, resolved settings, input hashes, seed, policy, \
+versions, rows and digest per table, the story of a failure. Nothing of the wall clock, no absolute path, no host name |
+| `wall.json` | start, end, elapsed time, platform; covered by no digest |
+| `<table>/part-<epoch>.parquet` | the rows that a table got during one epoch; no file when there were none |
+| `epochs/<epoch>.json` | written last: its epoch is complete in every table, with these numbers of rows |
+
+**Epochs.** All tables close their parts together whenever one of them has 262,144 rows, and at the end. Every file is written
+aside and renamed, so a process that is killed leaves its complete epochs; parts without a marker are not part of the recording.
+
+**Status** is `running` from the start on, so a recording that still says so was killed. At the end it becomes `complete`,
+`failed`, `canceled` or `stopped` (by `until:`). Only a `complete` recording is judged as a whole, any other as a prefix (`docs/laws.md`).
+
+**Digests.** A fact table's digest is the SHA-256 of its rows in the order in which they were recorded, each packed little-endian
+without padding in the order of the columns; a description table's is that of its rows as JSON arrays, one a line. `facts_digest`
+covers the digests of all tables and the level, `digest` also what the manifest says of the run. Versions are not covered.
+
+**Types.** No column holds nulls. Fact tables hold only integers; what a sentinel means is said where it occurs.
+
+**Order.** Rows of one table are in the order in which they were recorded. `seq` orders the facts of one task over all tables.
+"""
+
+
+def schema_page() -> str:
+    """The whole page, as Markdown."""
+    lines = [_HEAD]
+    lines += ["## Fact tables", ""]
+    for table in FACT_TABLES:
+        lines += _section(table)
+    lines += ["## Description tables", "", "Small, may hold text, and say what the ids mean.", ""]
+    for table in STATIC_TABLES:
+        lines += _section(table)
+    return "\n".join(lines)
+
+
+def _section(table: Table) -> list[str]:
+    level = f"Level {table.level.name.lower()}. " if table in FACT_TABLES else ""
+    rows = [f"| `{c.name}` | {_TYPES[c.code]} | {_meaning(table, c)} |" for c in table.columns]
+    meaning = table.meaning[0].upper() + table.meaning[1:]
+    return [
+        f"### {table.name}",
+        "",
+        f"{level}{meaning}.",
+        "",
+        "| column | type | meaning |",
+        "|---|---|---|",
+        *rows,
+        "",
+    ]
+
+
+def _meaning(table: Table, column: Column) -> str:
+    enums: tuple[type[IntEnum], ...] = (column.values,) if column.values else ()
+    if table is schema.ACTIONS and column.name == "kind":
+        enums = _KINDS_OF_ACTIONS
+    values = "; ".join(f"{enum.__name__}: {_values(enum)}" if len(enums) > 1 else _values(enum) for enum in enums)
+    return f"{column.meaning} ({values})" if values else column.meaning
+
+
+def _values(members: Iterable[IntEnum]) -> str:
+    return ", ".join(f"{member.value} {member.name}" for member in members)
+
+
+if __name__ == "__main__":
+    print(schema_page(), end="")

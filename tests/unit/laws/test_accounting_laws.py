@@ -1,0 +1,264 @@
+"""Laws conservation, credits and actions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from tiny_job import FactSet, tiny_job
+
+from flowsim.facts.schema import (
+    ActionKind,
+    ActionPhase,
+    BufferKind,
+    BufferSide,
+    CreditKind,
+    ElementKind,
+    Level,
+    LifeEvent,
+    WaitKind,
+)  # fmt: skip
+from flowsim.laws.catalogue import Outcome, Verdict
+from flowsim.laws.judge import check_all
+
+
+def judge(facts: FactSet, law: str, status: str = "complete") -> Outcome:
+    return next(outcome for outcome in check_all(facts, status) if outcome.law == law)
+
+
+def bump(table: str, column: str, by: int = 1, **where: int | str) -> Callable[[FactSet], None]:
+    def change(facts: FactSet) -> None:
+        row = facts.find(table, **where)
+        row[column] = int(row[column]) + by
+
+    return change
+
+
+def lose(table: str, **where: int | str) -> Callable[[FactSet], None]:
+    def change(facts: FactSet) -> None:
+        facts.drop(table, **where)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "equations"),
+    [
+        (bump("operator_counts", "records_in", task=0, operator=0), ["source: out = in"]),
+        (
+            bump("operator_counts", "records_out", task=0, operator=1),
+            ["map: out = in", "in = out of the operator before"],
+        ),
+        (bump("operator_counts", "records_dropped", task=0, operator=2), ["filter: in = out + dropped"]),
+        (bump("operator_counts", "records_out", task=3), ["sink: out = 0"]),
+        (
+            bump("operator_counts", "records_in", task=1),
+            ["window: in = intake", "in = received by the task"],
+        ),
+        (bump("operator_counts", "records_dropped", task=2), ["window: dropped = late"]),
+        (bump("operator_counts", "records_side", task=1), ["read from side outputs = side"]),
+        (bump("operator_counts", "records_out", task=1), ["sent over edge 1 = out"]),
+        (lose("sent", channel=0, kind=ElementKind.RECORD), ["sent over edge 0 = out"]),
+        (lose("sent", channel=4, kind=ElementKind.RECORD), ["read from side outputs = side"]),
+        (lose("received", task=4, kind=ElementKind.RECORD), ["in = received by the task"]),
+        (lose("window_intake", task=1), ["window: in = intake"]),
+        (lose("operator_counts", task=4), ["counters written other than once"]),
+        (bump("late_drop", "side_output", -1), ["window: dropped = late"]),
+    ],
+)
+def test_each_broken_equation_is_named(change: Callable[[FactSet], None], equations: list[str]) -> None:
+    facts = tiny_job()
+    change(facts)
+    outcome = judge(facts, "conservation")
+    assert [row["what"] for row in outcome.evidence] == equations
+    assert outcome.violations == len(equations)
+
+
+def test_counters_written_twice_break_conservation_in_a_prefix_too() -> None:
+    facts = tiny_job()
+    facts.add("operator_counts", facts.tables["operator_counts"][0], seq=10_000)
+    assert judge(facts, "conservation", "failed").violations == 1
+
+
+def test_an_unfinished_task_may_be_off_by_the_one_record_under_way() -> None:
+    facts = tiny_job()
+    facts.drop("lifecycle", task=0, event=LifeEvent.FINISHED)
+    bump("operator_counts", "records_out", -1, task=0, operator=1)(facts)
+    assert judge(facts, "conservation", "failed").verdict is Verdict.HOLDS
+    bump("operator_counts", "records_out", -1, task=0, operator=1)(facts)
+    assert judge(facts, "conservation", "failed").violations == 2
+
+
+def test_a_broadcast_sends_every_record_to_every_channel() -> None:
+    facts = tiny_job()
+    facts.find("edges", edge=0)["partitioner"] = "BROADCAST"
+    outcome = judge(facts, "conservation")
+    assert [(row["what"], row["counted"], row["expected"]) for row in outcome.evidence] == [
+        ("sent over edge 0 = out", 6, 11), ("sent over edge 0 = out", 5, 11),
+    ]  # fmt: skip
+
+
+def test_side_outputs_inside_a_chain_are_accounted_for_per_tag() -> None:
+    facts = tiny_job()
+    like = facts.find("operators", vertex=1)
+    facts.add("operators", like, operator=1, kind="process", input_operator=0, input_tag="late", params="{}")
+    for task in (1, 2):
+        counts = facts.find("operator_counts", task=task)
+        facts.add("operator_counts", counts, seq=9_999, operator=1, records_in=counts["records_side"])
+    assert judge(facts, "conservation").verdict is Verdict.HOLDS
+    bump("operator_counts", "records_in", task=2, operator=1)(facts)
+    assert [row["what"] for row in judge(facts, "conservation").evidence] == [
+        "readers of side output late agree", "read from side outputs = side",
+    ]  # fmt: skip
+
+
+def test_a_run_killed_before_any_task_ended_says_why_nothing_was_counted() -> None:
+    facts = tiny_job()
+    facts.tables["operator_counts"] = []
+    outcome = judge(facts, "conservation", "running")
+    assert outcome.verdict is Verdict.VACUOUS
+    assert outcome.reason == "the run did not reach its end: no operator had written its counters"
+
+
+@pytest.mark.parametrize(
+    ("change", "violations", "what"),
+    [
+        (bump("credits", "credits", channel=0, kind=CreditKind.INITIAL_GRANTED), 1, "initial credits: granted, got"),
+        (bump("credits", "credits", channel=0, kind=CreditKind.ANNOUNCED), 1, "credits: announced, got"),
+        (lose("buffers", channel=0, side=BufferSide.RECEIVED, kind=BufferKind.DATA), 1, "data buffers: sent, received"),
+        (bump("credits", "balance", channel=0, kind=CreditKind.GOT), 1, "got credits: wrong balance"),
+        (bump("buffers", "credits", channel=0, side=BufferSide.SENT), 1, "sent data: wrong balance"),
+        (
+            bump("buffers", "credits", channel=0, side=BufferSide.SENT, kind=BufferKind.EVENT),
+            1,
+            "sent an event: wrong balance",
+        ),
+    ],
+)
+def test_each_way_to_cheat_with_credits_is_found(change: Callable[[FactSet], None], violations: int, what: str) -> None:
+    facts = tiny_job()
+    change(facts)
+    outcome = judge(facts, "credits")
+    assert outcome.violations == violations
+    assert outcome.evidence[0]["what"] == what
+
+
+def test_data_sent_without_credit_is_found_however_the_sender_keeps_its_books() -> None:
+    facts = tiny_job()
+    like = facts.find("buffers", channel=0, side=BufferSide.SENT)
+    facts.tables["credits"] = [row for row in facts.tables["credits"] if row["channel"] != 0]
+    facts.tables["buffers"] = [row for row in facts.tables["buffers"] if row["channel"] != 0]
+    facts.add("buffers", like, credits=-1)
+    outcome = judge(facts, "credits", "stopped")
+    assert [row["what"] for row in outcome.evidence] == ["sent data without credit"]
+
+
+def test_credits_under_way_are_no_violation_of_a_prefix_but_credits_from_nowhere_are() -> None:
+    facts = tiny_job()
+    announced = facts.all("credits", channel=0, kind=CreditKind.ANNOUNCED)[-1]
+    announced["credits"] = 5
+    assert judge(facts, "credits", "failed").verdict is Verdict.HOLDS
+    announced["credits"] = 0
+    assert judge(facts, "credits", "failed").violations == 1
+
+
+def test_local_channels_have_no_credits() -> None:
+    facts = tiny_job()
+    for channel in facts.tables["channels"]:
+        channel["local"] = 1
+    outcome = judge(facts, "credits")
+    assert (outcome.verdict, outcome.reason) == (
+        Verdict.NOT_APPLICABLE, "every channel is local: local channels have no credits",
+    )  # fmt: skip
+    facts.find("channels", channel=3)["local"] = 0
+    outcome = judge(facts, "credits")
+    assert outcome.verdict is Verdict.HOLDS
+    assert outcome.rows_examined == len(facts.all("credits", channel=3)) + len(facts.all("buffers", channel=3))
+
+
+BEGIN, END, WAIT, RESUME = ActionPhase.BEGIN, ActionPhase.END, ActionPhase.WAIT, ActionPhase.RESUME
+Step = tuple[ActionPhase, int, int]
+
+
+def with_actions(steps: list[Step]) -> FactSet:
+    facts = tiny_job()
+    facts.tables["actions"] = [
+        {"seq": seq, "task": 1, "time_ns": seq, "phase": phase, "kind": kind, "action": action}
+        for seq, (phase, kind, action) in enumerate(steps)
+    ]
+    return facts
+
+
+DEFAULT, MAIL, COST, YIELD, BUFFER = (
+    ActionKind.DEFAULT_ACTION,
+    ActionKind.MAIL,
+    WaitKind.COST,
+    WaitKind.YIELD,
+    WaitKind.BUFFER,
+)
+
+
+@pytest.mark.parametrize(
+    ("steps", "violations"),
+    [
+        ([(BEGIN, DEFAULT, 0), (END, DEFAULT, 0), (WAIT, COST, 0), (RESUME, COST, 0)], 0),
+        (
+            [
+                (BEGIN, DEFAULT, 0),
+                (WAIT, YIELD, 0),
+                (BEGIN, MAIL, 1),
+                (END, MAIL, 1),
+                (RESUME, YIELD, 0),
+                (END, DEFAULT, 0),
+            ],
+            0,
+        ),
+        (
+            [
+                (BEGIN, DEFAULT, 0),
+                (WAIT, YIELD, 0),
+                (WAIT, COST, 1),
+                (RESUME, COST, 1),
+                (RESUME, YIELD, 0),
+                (END, DEFAULT, 0),
+            ],
+            0,
+        ),
+        ([(BEGIN, DEFAULT, 0), (BEGIN, MAIL, 1), (END, MAIL, 1), (END, DEFAULT, 0)], 1),
+        (
+            [
+                (BEGIN, DEFAULT, 0),
+                (WAIT, BUFFER, 0),
+                (BEGIN, MAIL, 1),
+                (END, MAIL, 1),
+                (RESUME, BUFFER, 0),
+                (END, DEFAULT, 0),
+            ],
+            1,
+        ),
+        ([(WAIT, COST, 0), (BEGIN, DEFAULT, 0), (RESUME, COST, 0), (END, DEFAULT, 0)], 2),
+        ([(WAIT, COST, 0), (WAIT, BUFFER, 1), (RESUME, BUFFER, 1), (RESUME, COST, 0)], 1),
+        ([(BEGIN, DEFAULT, 0), (END, DEFAULT, 1), (END, DEFAULT, 0)], 1),
+        ([(BEGIN, DEFAULT, 0), (END, MAIL, 0), (END, DEFAULT, 0)], 1),
+        ([(END, DEFAULT, 0)], 1),
+        ([(BEGIN, DEFAULT, 0), (WAIT, YIELD, 0), (END, DEFAULT, 0), (RESUME, YIELD, 0)], 1),
+    ],
+)
+def test_actions_overlap_only_inside_a_yield(steps: list[Step], violations: int) -> None:
+    outcome = judge(with_actions(steps), "actions")
+    assert outcome.violations == violations
+    assert outcome.rows_examined == len(steps)
+
+
+def test_an_action_that_never_ends_breaks_a_whole_run_only() -> None:
+    facts = with_actions([(BEGIN, DEFAULT, 0), (WAIT, YIELD, 1)])
+    assert [row["what"] for row in judge(facts, "actions").evidence] == ["never ended", "never ended"]
+    assert judge(facts, "actions", "running").verdict is Verdict.HOLDS
+
+
+def test_laws_of_level_full_say_what_they_need() -> None:
+    facts = tiny_job(Level.ELEMENTS)
+    for law in ("credits", "actions"):
+        outcome = judge(facts, law)
+        assert outcome.verdict is Verdict.NOT_APPLICABLE
+        assert outcome.reason == "needs recording level full, the run was recorded at level elements"

@@ -1,0 +1,110 @@
+"""Laws channel-fifo and channel-end: each way of breaking them is found and counted."""
+
+from __future__ import annotations
+
+import pytest
+from tiny_job import FactSet, tiny_job
+
+from flowsim.facts.schema import ElementKind, Level
+from flowsim.laws.catalogue import Outcome, Verdict
+from flowsim.laws.judge import check_all
+
+
+def judge(facts: FactSet, law: str, status: str = "complete") -> Outcome:
+    return next(outcome for outcome in check_all(facts, status) if outcome.law == law)
+
+
+def test_an_honest_channel_delivers_every_row_it_was_given() -> None:
+    facts = tiny_job()
+    outcome = judge(facts, "channel-fifo")
+    assert outcome.verdict is Verdict.HOLDS
+    assert outcome.rows_examined == len(facts.tables["sent"]) + len(facts.tables["received"])
+
+
+@pytest.mark.parametrize("column", ["fingerprint", "timestamp"])
+def test_a_payload_changed_on_its_way_breaks_fifo_once(column: str) -> None:
+    facts = tiny_job()
+    row = facts.find("received", channel=1, position=2)
+    row[column] = int(row[column]) + 1
+    outcome = judge(facts, "channel-fifo")
+    assert (outcome.verdict, outcome.violations) == (Verdict.VIOLATED, 1)
+    assert outcome.evidence[0]["what"] == "received is not what was sent"
+    assert (outcome.evidence[0]["channel"], outcome.evidence[0]["position"]) == (1, 2)
+
+
+def test_two_swapped_elements_break_fifo_twice() -> None:
+    facts = tiny_job()
+    first, second = facts.find("received", channel=0, position=0), facts.find("received", channel=0, position=1)
+    first["position"], second["position"] = 1, 0
+    assert judge(facts, "channel-fifo").violations == 2
+
+
+def test_a_lost_element_breaks_fifo_in_a_whole_run_and_not_in_a_prefix() -> None:
+    facts = tiny_job()
+    end = facts.drop("received", channel=0, kind=ElementKind.END_OF_PARTITION)
+    assert judge(facts, "channel-fifo").evidence[0]["what"] == "sent, but never received"
+    assert judge(facts, "channel-fifo").violations == 1
+    for status in ("failed", "canceled", "stopped", "running"):
+        assert judge(facts, "channel-fifo", status).verdict is Verdict.HOLDS, end
+
+
+def test_an_element_from_nowhere_and_a_position_taken_twice_break_fifo_in_a_prefix_too() -> None:
+    facts = tiny_job()
+    facts.add("received", facts.tables["received"][0], position=999)
+    facts.add("sent", facts.tables["sent"][0])
+    outcome = judge(facts, "channel-fifo", "failed")
+    assert outcome.violations == 2
+    assert {row["what"] for row in outcome.evidence} == {"received, but never sent", "two elements at one position"}
+
+
+@pytest.mark.parametrize("side", ["sent", "received"])
+def test_what_follows_the_end_of_a_channel_is_counted_row_by_row(side: str) -> None:
+    facts = tiny_job()
+    end = facts.find(side, channel=3, kind=ElementKind.END_OF_PARTITION)
+    position = int(end["position"])
+    facts.add(side, end, position=position + 1)
+    facts.add(side, end, position=position + 2, kind=ElementKind.RECORD)
+    outcome = judge(facts, "channel-end", "stopped")
+    assert outcome.violations == 2
+    assert {row["what"] for row in outcome.evidence} == {"after END_OF_PARTITION"}
+    assert {row["side"] for row in outcome.evidence} == {side}
+
+
+def test_an_element_after_end_of_data_breaks_the_end() -> None:
+    facts = tiny_job()
+    end = facts.find("sent", channel=0, kind=ElementKind.END_OF_DATA)
+    record = facts.find("sent", channel=0, kind=ElementKind.RECORD)
+    end["position"], record["position"] = record["position"], end["position"]
+    # Everything between the two now follows END_OF_DATA as well.
+    between = int(record["position"]) - int(end["position"])
+    outcome = judge(facts, "channel-end")
+    assert outcome.violations == between
+    assert outcome.evidence[0]["what"] == "after END_OF_DATA"
+
+
+def test_a_channel_that_never_ends_breaks_a_whole_run_only() -> None:
+    facts = tiny_job()
+    facts.drop("sent", channel=5, kind=ElementKind.END_OF_PARTITION)
+    facts.drop("received", channel=5, kind=ElementKind.END_OF_PARTITION)
+    outcome = judge(facts, "channel-end")
+    assert [(row["side"], row["channel"]) for row in outcome.evidence] == [("sent", 5), ("received", 5)]
+    assert judge(facts, "channel-end", "canceled").verdict is Verdict.HOLDS
+
+
+def test_a_job_without_channels_has_no_law_about_them_and_silent_channels_are_vacuous() -> None:
+    facts = tiny_job()
+    facts.tables["sent"], facts.tables["received"] = [], []
+    assert judge(facts, "channel-fifo").verdict is Verdict.VACUOUS
+    assert judge(facts, "channel-end", "stopped").verdict is Verdict.VACUOUS
+    facts.tables["channels"] = []
+    for law in ("channel-fifo", "channel-end", "watermark-monotone", "valve"):
+        outcome = judge(facts, law)
+        assert (outcome.verdict, outcome.reason) == (Verdict.NOT_APPLICABLE, "the job has no channels")
+
+
+def test_evidence_is_bounded_and_violations_are_not() -> None:
+    facts = tiny_job(Level.ELEMENTS)
+    for row in facts.tables["received"]:
+        row["fingerprint"] = -1
+    outcome = judge(facts, "channel-fifo")
+    assert outcome.violations == len(facts.tables["received"]) > len(outcome.evidence) == 20

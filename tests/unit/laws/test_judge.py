@@ -1,0 +1,48 @@
+"""All laws together: an honest run, all its prefixes, and the page that says what is counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tiny_job import tiny_job
+
+from flowsim.facts.schema import Level
+from flowsim.laws.catalogue import LAW_IDS, LAWS, Verdict
+from flowsim.laws.judge import CHECKS, check_all
+
+PAGE = Path(__file__).parents[3] / "docs" / "laws.md"
+
+
+def test_every_law_of_an_honest_run_examines_rows_and_holds() -> None:
+    for outcome in check_all(tiny_job()):
+        assert outcome.verdict is Verdict.HOLDS, outcome
+        assert outcome.rows_examined > 0
+
+
+def test_every_prefix_of_an_honest_run_breaks_no_law() -> None:
+    times = sorted(int(row["time_ns"]) for table in tiny_job().tables.values() for row in table if "time_ns" in row)
+    for cut in times[::7]:
+        facts = tiny_job()
+        facts.cut(lambda row, cut=cut: int(row["time_ns"]) < cut)  # type: ignore[misc]
+        for outcome in check_all(facts, "running"):
+            assert outcome.violations == 0, (cut, outcome)
+
+
+def test_a_prefix_judged_as_a_whole_run_breaks_laws() -> None:
+    facts = tiny_job(Level.ELEMENTS)
+    facts.cut(lambda row: int(row["time_ns"]) < 100)
+    broken = {outcome.law for outcome in check_all(facts, "complete") if outcome.verdict is Verdict.VIOLATED}
+    assert broken == {"channel-end", "conservation"}
+
+
+def test_the_catalogue_the_checks_and_the_page_name_the_same_laws_in_the_same_order() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert tuple(CHECKS) == LAW_IDS
+    headings = [line.removeprefix("## ") for line in page.splitlines() if line.startswith("## ")]
+    assert headings == ["Common definitions", *LAW_IDS]
+    for law in LAWS:
+        assert f"## {law.id}\n{law.sentence}\n" in page
+
+
+def test_outcomes_come_in_the_order_of_the_catalogue() -> None:
+    assert tuple(outcome.law for outcome in check_all(tiny_job())) == LAW_IDS

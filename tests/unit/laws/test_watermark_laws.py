@@ -1,0 +1,122 @@
+"""Laws watermark-monotone and valve."""
+
+from __future__ import annotations
+
+import pytest
+from golden import cases
+from tiny_job import FactSet, tiny_job
+
+from flowsim.facts.schema import ElementKind
+from flowsim.laws.catalogue import Outcome, Verdict
+from flowsim.laws.judge import check_all
+from flowsim.laws.valve_model import ValveModel
+
+WATERMARK, STATUS = ElementKind.WATERMARK, ElementKind.STATUS
+
+
+def judge(facts: FactSet, law: str, status: str = "complete") -> Outcome:
+    return next(outcome for outcome in check_all(facts, status) if outcome.law == law)
+
+
+def with_channel(elements: list[tuple[ElementKind, int]]) -> FactSet:
+    """The tiny job with these elements, and nothing else, on channel 0."""
+    facts = tiny_job()
+    like = facts.find("sent", channel=0)
+    facts.tables["sent"] = []
+    facts.tables["task_watermark"] = []
+    for position, (kind, timestamp) in enumerate(elements):
+        facts.add("sent", like, position=position, kind=kind, timestamp=timestamp)
+    return facts
+
+
+@pytest.mark.parametrize(
+    ("elements", "violations"),
+    [
+        ([(WATERMARK, 1), (WATERMARK, 2), (WATERMARK, 5)], 0),
+        ([(WATERMARK, 1), (WATERMARK, 1)], 1),
+        ([(WATERMARK, 5), (WATERMARK, 3), (WATERMARK, 4)], 1),
+        ([(WATERMARK, 5), (STATUS, -1), (STATUS, 0), (WATERMARK, 3)], 0),
+        ([(WATERMARK, 5), (STATUS, 0), (WATERMARK, 3)], 1),
+        ([(STATUS, -1), (WATERMARK, 3), (WATERMARK, 4)], 1),
+        ([(WATERMARK, 5), (STATUS, -1), (WATERMARK, 6), (WATERMARK, 6)], 2),
+    ],
+)
+def test_watermarks_of_a_channel_grow_between_its_idle_moments(
+    elements: list[tuple[ElementKind, int]], violations: int
+) -> None:
+    outcome = judge(with_channel(elements), "watermark-monotone")
+    assert outcome.violations == violations
+    assert outcome.rows_examined == sum(kind is WATERMARK for kind, _ in elements)
+
+
+def test_a_task_watermark_that_stands_still_breaks_the_law_in_its_task() -> None:
+    facts = tiny_job()
+    rows = facts.all("task_watermark", task=2)
+    rows[1]["timestamp"] = rows[0]["timestamp"]
+    outcome = judge(facts, "watermark-monotone")
+    assert outcome.violations == 1
+    assert (outcome.evidence[0]["task"], outcome.evidence[0]["timestamp"]) == (2, rows[0]["timestamp"])
+
+
+def test_without_any_watermark_the_law_is_vacuous() -> None:
+    facts = with_channel([(ElementKind.RECORD, 1)])
+    assert judge(facts, "watermark-monotone").verdict is Verdict.VACUOUS
+
+
+@pytest.mark.golden
+def test_the_judges_valve_answers_as_the_real_one() -> None:
+    numbers = {"IDLE": -1, "ACTIVE": 0}
+    judged = 0
+    for case in cases("component/status_watermark_valve"):
+        model = ValveModel(0, case["channels"])
+        for (what, channel, value), answer in zip(case["cmds"], case["out"], strict=True):
+            given = (WATERMARK, value) if what == "wm" else (STATUS, numbers[value])
+            expected = [(0, WATERMARK, t) if kind == "wm" else (0, STATUS, numbers[t]) for kind, t in answer]
+            assert model.on_element(channel, *given) == expected, case["id"]
+            judged += 1
+    assert judged > 10_000
+
+
+def test_an_emission_that_the_valve_would_not_make_is_found_at_its_cause() -> None:
+    facts = tiny_job()
+    row = facts.all("task_watermark", task=3)[0]
+    row["timestamp"] = int(row["timestamp"]) + 1
+    outcome = judge(facts, "valve")
+    assert outcome.violations == 1
+    assert outcome.evidence[0]["task"] == 3
+
+
+def test_a_watermark_passed_on_too_late_breaks_the_law_at_both_places() -> None:
+    facts = tiny_job()
+    for name in ("received", "task_watermark"):
+        for row in facts.tables[name]:
+            row["seq"] = 2 * int(row["seq"])
+    emitted = facts.find("task_watermark", task=1)
+    later = [int(row["seq"]) for row in facts.all("received", task=1) if int(row["seq"]) > int(emitted["seq"])]
+    emitted["seq"] = later[0] + 1
+    assert judge(facts, "valve").violations == 2
+
+
+def test_a_swallowed_watermark_is_forgiven_only_as_the_last_step_of_a_prefix() -> None:
+    facts = tiny_job()
+    emitted = facts.all("task_watermark", task=4)[-1]
+    facts.tables["task_watermark"].remove(emitted)
+    assert judge(facts, "valve").violations == 1
+    assert judge(facts, "valve", "failed").violations == 1
+    facts.cut(lambda row: row["task"] != 4 or int(row["seq"]) < int(emitted["seq"]))
+    assert judge(facts, "valve", "failed").verdict is Verdict.HOLDS
+
+
+def test_a_watermark_that_nothing_caused_breaks_the_law() -> None:
+    facts = tiny_job()
+    facts.add("task_watermark", facts.tables["task_watermark"][0], task=0)
+    first = facts.tables["task_watermark"][0]
+    facts.add("task_watermark", first, seq=-1)
+    assert judge(facts, "valve").violations == 2
+
+
+def test_no_watermark_received_is_vacuous() -> None:
+    facts = tiny_job()
+    facts.tables["received"] = facts.all("received", kind=ElementKind.RECORD)
+    facts.tables["task_watermark"] = []
+    assert judge(facts, "valve").verdict is Verdict.VACUOUS

@@ -1,0 +1,168 @@
+"""Laws window-fire and late-rows."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tiny_job import FactSet, TinyJob, tiny_job
+
+from flowsim.facts.schema import ElementKind, Level
+from flowsim.laws.catalogue import Outcome, Verdict
+from flowsim.laws.judge import check_all
+from flowsim.laws.window_timeline import WindowParams
+from flowsim.units import MAX_WATERMARK
+
+
+def judge(facts: FactSet, law: str, status: str = "complete") -> Outcome:
+    return next(outcome for outcome in check_all(facts, status) if outcome.law == law)
+
+
+def test_the_honest_job_fires_on_time_late_but_allowed_and_at_the_end() -> None:
+    facts = tiny_job()
+    fires = [(row["key"], row["window_end"], row["watermark"], row["rows"]) for row in facts.tables["window_fire"]]
+    assert sorted(fires) == [
+        (1000, 10, 9, 3), (1000, 10, 9, 4), (1000, 10, 11, 5), (1001, 10, 9, 1), (1001, 20, 24, 1), (1002, 20, 24, 1),
+        (1002, 30, MAX_WATERMARK, 1),
+    ]  # fmt: skip
+    assert [(row["timestamp"], row["watermark"]) for row in facts.tables["late_drop"]] == [(6, 12), (8, 24)]
+    assert judge(facts, "window-fire").verdict is Verdict.HOLDS
+    assert judge(facts, "window-fire").rows_examined == 11 + 7
+    assert judge(facts, "late-rows").rows_examined == 11 + 2
+
+
+@pytest.mark.parametrize(("timestamp", "start"), [(-1, -5), (0, 0), (4, 0), (5, 5), (-6, -10)])
+def test_windows_start_where_flinks_do(timestamp: int, start: int) -> None:
+    assert WindowParams(5, 0, 0, False).start_of(timestamp) == start
+
+
+def test_cleanup_never_passes_the_end_of_time() -> None:
+    assert WindowParams(10, 0, 5, False).cleanup_of(MAX_WATERMARK - 3) == MAX_WATERMARK
+
+
+@pytest.mark.parametrize("column", ["window_start", "window_end", "key", "rows", "fingerprint_sum", "fingerprint_xor"])
+def test_a_fire_with_anything_wrong_is_one_missing_and_one_unexpected(column: str) -> None:
+    facts = tiny_job()
+    row = facts.tables["window_fire"][0]
+    row[column] = int(row[column]) + 1
+    outcome = judge(facts, "window-fire")
+    assert outcome.violations == 2
+    assert [found["what"] for found in outcome.evidence] == ["missing", "unexpected"]
+
+
+def test_a_fire_that_never_happened_and_one_that_happened_twice() -> None:
+    facts = tiny_job()
+    row = facts.drop("window_fire", key=1001, window_end=20)
+    assert judge(facts, "window-fire").violations == 1
+    assert judge(facts, "window-fire", "failed").violations == 1
+    facts.add("window_fire", row)
+    facts.add("window_fire", row)
+    assert judge(facts, "window-fire").violations == 1
+
+
+def test_a_window_that_loses_a_row_is_found_by_its_fingerprint() -> None:
+    facts = tiny_job()
+    fire = facts.find("window_fire", key=1000, rows=3)
+    lost = facts.find("window_intake", key=1000)
+    fire["rows"] = 2
+    fire["fingerprint_sum"] = int(fire["fingerprint_sum"]) - (int(lost["fingerprint"]) >> 31)
+    fire["fingerprint_xor"] = int(fire["fingerprint_xor"]) ^ int(lost["fingerprint"])
+    assert judge(facts, "window-fire").violations == 2
+
+
+def test_a_fire_before_its_watermark_or_after_the_next_intake_is_out_of_place() -> None:
+    early = tiny_job()
+    fire = early.find("window_fire", key=1002, window_end=20)
+    cause = early.find("task_watermark", task=2, timestamp=24)
+    fire["seq"] = int(cause["seq"]) - 1
+    # Missing at its place, unexpected at another, and its watermark column is not the task's there.
+    assert judge(early, "window-fire").violations == 3
+    delayed = tiny_job()
+    fire = delayed.find("window_fire", key=1002, window_end=20)
+    intakes = [int(row["seq"]) for row in delayed.all("window_intake", task=2) if int(row["seq"]) > int(fire["seq"])]
+    fire["seq"] = intakes[0] + 1
+    assert judge(delayed, "window-fire").violations == 2
+
+
+@pytest.mark.parametrize(
+    ("table", "law"), [("window_intake", "window-fire"), ("window_fire", "window-fire"), ("late_drop", "late-rows")]
+)
+def test_the_operators_own_watermark_must_be_its_tasks(table: str, law: str) -> None:
+    facts = tiny_job()
+    facts.tables[table][-1]["watermark"] = 7
+    outcome = judge(facts, law)
+    assert outcome.violations == 1
+    assert outcome.evidence[0]["what"] == "not the task's watermark"
+
+
+def test_a_late_row_that_was_kept_is_missing_among_the_drops_only() -> None:
+    facts = tiny_job()
+    facts.drop("late_drop", timestamp=6)
+    outcome = judge(facts, "late-rows")
+    assert outcome.violations == 1
+    assert (outcome.evidence[0]["what"], outcome.evidence[0]["timestamp"]) == ("missing", 6)
+    assert judge(facts, "late-rows", "canceled").violations == 1
+
+
+def test_a_row_dropped_that_was_not_late_is_unexpected() -> None:
+    facts = tiny_job()
+    on_time = facts.find("window_intake", key=1000, timestamp=9)
+    facts.add(
+        "late_drop",
+        facts.tables["late_drop"][0],
+        **{n: on_time[n] for n in ("seq", "task", "key", "timestamp", "fingerprint", "watermark")},
+    )
+    facts.tables["late_drop"][-1]["seq"] = int(on_time["seq"]) + 1
+    assert [row["what"] for row in judge(facts, "late-rows").evidence] == ["unexpected"]
+
+
+def test_a_late_row_in_the_wrong_output_breaks_the_law() -> None:
+    facts = tiny_job()
+    facts.tables["late_drop"][0]["side_output"] = 0
+    assert judge(facts, "late-rows").violations == 2
+
+
+def test_another_lateness_makes_other_rows_late() -> None:
+    facts = tiny_job()
+    params = json.loads(str(facts.find("operators", kind="window")["params"]))
+    facts.find("operators", kind="window")["params"] = json.dumps({**params, "lateness_ms": 0})
+    # The two rows that fired late but allowed should have been dropped.
+    assert judge(facts, "late-rows").violations == 2
+    assert TinyJob(Level.ELEMENTS, lateness_ms=0).play().tables["late_drop"] != facts.tables["late_drop"]
+    assert judge(TinyJob(Level.ELEMENTS, lateness_ms=0).play(), "late-rows").verdict is Verdict.HOLDS
+
+
+def test_effects_of_the_last_cause_may_be_missing_in_a_prefix() -> None:
+    facts = tiny_job()
+    last = facts.find("task_watermark", task=2, timestamp=MAX_WATERMARK)
+    facts.cut(lambda row: row["task"] != 2 or int(row["seq"]) <= int(last["seq"]))
+    assert judge(facts, "window-fire", "running").verdict is Verdict.HOLDS
+    assert judge(facts, "window-fire").violations == 1
+
+
+@pytest.mark.parametrize("change", [{"assigner": "sliding_event_time"}, {"trigger": "count"}, {"size_ms": None}])
+def test_other_windows_are_not_judged(change: dict[str, object]) -> None:
+    facts = tiny_job()
+    operator = facts.find("operators", kind="window")
+    operator["params"] = json.dumps(json.loads(str(operator["params"])) | change)
+    for law in ("window-fire", "late-rows"):
+        assert judge(facts, law).verdict is Verdict.NOT_APPLICABLE
+
+
+def test_a_window_inside_a_chain_or_with_two_inputs_is_not_judged() -> None:
+    inside = tiny_job()
+    inside.find("operators", kind="window")["input_operator"] = 0
+    assert judge(inside, "window-fire").verdict is Verdict.NOT_APPLICABLE
+    two_inputs = tiny_job()
+    for task in two_inputs.all("tasks", vertex=1):
+        task["inputs"] = 2
+    assert judge(two_inputs, "late-rows").verdict is Verdict.NOT_APPLICABLE
+
+
+def test_a_window_that_took_nothing_in_is_vacuous() -> None:
+    facts = tiny_job()
+    for table in ("window_intake", "window_fire", "late_drop"):
+        facts.tables[table] = []
+    facts.tables["sent"] = facts.all("sent", kind=ElementKind.WATERMARK)
+    assert judge(facts, "window-fire").verdict is Verdict.VACUOUS
+    assert judge(facts, "late-rows").verdict is Verdict.VACUOUS

@@ -1,0 +1,170 @@
+"""Recording: what a killed or damaged recording still says."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from flowsim.errors import BadInput
+from flowsim.facts import schema
+from flowsim.facts.schema import Level
+from flowsim.recording.manifest import RunDescription, RunStatus
+from flowsim.recording.parquet_part import arrow_schema
+from flowsim.recording.reader import Recording
+from flowsim.recording.schema_page import schema_page
+from flowsim.recording.writer import RecordingWriter
+
+# Records for ever, and says when each epoch is on disk.
+ENDLESS = """
+import sys
+from flowsim.facts import schema
+from flowsim.facts.schema import Level
+from flowsim.recording.manifest import RunDescription
+from flowsim.recording.writer import RecordingWriter
+writer = RecordingWriter(sys.argv[1], Level.ELEMENTS, RunDescription(), rows_per_epoch=1000)
+append = writer.appender(schema.SENT)
+choose = writer.appender(schema.CHOICES)
+i = 0
+while True:
+    append(i, 0, i, 0, i, 0, i, i, 0, 0)
+    choose(i, 0, 1)
+    i += 1
+    if i % 1000 == 0:
+        print(i, flush=True)
+"""
+
+
+def write(directory: Path, rows: int = 100, finish: bool = True) -> None:
+    writer = RecordingWriter(directory, Level.ELEMENTS, RunDescription(), rows_per_epoch=30)
+    append = writer.appender(schema.SENT)
+    for i in range(rows):
+        append(i, 0, i, 0, i, 0, i, i, 0, 0)
+    if finish:
+        writer.finish(RunStatus.COMPLETE)
+
+
+def test_a_run_directory_and_its_recording_open_the_same(tmp_path: Path) -> None:
+    write(tmp_path / "recording")
+    assert Recording.open(tmp_path).rows("sent") == Recording.open(tmp_path / "recording").rows("sent")
+
+
+def test_a_table_is_an_arrow_table_with_the_columns_of_its_schema(tmp_path: Path) -> None:
+    write(tmp_path)
+    table = Recording.open(tmp_path).table("sent")
+    assert table.schema == arrow_schema(schema.SENT)
+    assert table["position"].to_pylist() == list(range(100))
+    assert Recording.open(tmp_path).table("received").num_rows == 0
+
+
+def test_a_recording_still_running_is_read_up_to_its_last_epoch(tmp_path: Path) -> None:
+    write(tmp_path, finish=False)
+    recording = Recording.open(tmp_path)
+    assert (recording.status, recording.is_complete, recording.row_count("sent")) == (RunStatus.RUNNING, False, 90)
+
+
+def test_parts_after_a_missing_marker_do_not_count(tmp_path: Path) -> None:
+    write(tmp_path, finish=False)
+    (tmp_path / "epochs" / "00001.json").unlink()
+    assert Recording.open(tmp_path).row_count("sent") == 30
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kill -9")
+def test_a_process_killed_at_any_moment_leaves_its_complete_epochs(tmp_path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", ENDLESS, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if int(line) >= 3000:
+            break
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    recording = Recording.open(tmp_path)
+    assert recording.status is RunStatus.RUNNING
+    assert recording.row_count("sent") >= 3000
+    assert recording.row_count("sent") == recording.row_count("choices") == 1000 * len(recording.epochs)
+    assert [row[4] for row in recording.rows("sent")] == list(range(recording.row_count("sent")))
+
+
+def _truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:100])
+
+
+def _edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda d: (d / "manifest.json").unlink(), "not a recording: it has no manifest.json"),
+        (lambda d: _truncate(d / "manifest.json"), "damaged manifest"),
+        (lambda d: _edit(d / "manifest.json", '"complete"', '"finished"'), "damaged manifest: status"),
+        (lambda d: _edit(d / "manifest.json", '"elements"', '"verbose"'), "damaged manifest: level"),
+        (
+            lambda d: _edit(d / "manifest.json", '"format_version": 1', '"format_version": 99'),
+            "this flowsim reads format 1",
+        ),
+        (lambda d: (d / "epochs" / "00002.json").unlink(), "has 2 complete epochs, but its manifest says 4"),
+        (lambda d: (d / "epochs" / "00000.json").write_text("[]"), "damaged epoch marker"),
+        (lambda d: (d / "epochs" / "00000.json").write_text('{"rows": {"sent": "many"}}'), "damaged epoch marker"),
+        (
+            lambda d: _edit(d / "epochs" / "00000.json", '"sent":30', '"sent":29'),
+            "table sent has 99 rows, but its manifest says 100",
+        ),
+        (lambda d: (d / "sent" / "part-00001.parquet").unlink(), "missing, but epoch 1 says 30 rows"),
+        (lambda d: _truncate(d / "sent" / "part-00001.parquet"), "cannot be read as Parquet"),
+        (
+            lambda d: os.replace(d / "sent" / "part-00003.parquet", d / "sent" / "part-00001.parquet"),
+            "has 10 rows, but epoch 1",
+        ),
+        (
+            lambda d: os.replace(d / "other" / "choices" / "part-00000.parquet", d / "sent" / "part-00001.parquet"),
+            "not those of table",
+        ),
+    ],
+)
+def test_each_damage_is_named(tmp_path: Path, damage: Callable[[Path], object], message: str) -> None:
+    write(tmp_path)
+    other = RecordingWriter(tmp_path / "other", Level.ELEMENTS, RunDescription())
+    other.appender(schema.CHOICES)(0, 0, 1)
+    other.finish(RunStatus.COMPLETE)
+    damage(tmp_path)
+    with pytest.raises(BadInput, match=message):
+        Recording.open(tmp_path).table("sent")
+
+
+def test_a_path_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no such recording"):
+        Recording.open(tmp_path / "nothing")
+
+
+def test_changed_facts_do_not_have_the_manifests_digest(tmp_path: Path) -> None:
+    write(tmp_path / "one")
+    write(tmp_path / "two", rows=200)
+    os.replace(tmp_path / "two" / "sent" / "part-00002.parquet", tmp_path / "one" / "sent" / "part-00001.parquet")
+    recording = Recording.open(tmp_path / "one")
+    assert recording.computed_facts_digest != recording.manifest.facts_digest
+
+
+def test_the_page_about_the_format_is_current() -> None:
+    page = Path(__file__).parents[3] / "docs" / "recording.md"
+    assert page.read_text(encoding="utf-8") == schema_page(), (
+        "python -m flowsim.recording.schema_page > docs/recording.md"
+    )
+
+
+def test_the_manifest_is_json_that_people_can_read(tmp_path: Path) -> None:
+    write(tmp_path)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert manifest["status"] == "complete"
+    assert manifest["rows"]["sent"] == 100
+    assert set(manifest["table_digests"]) == set(manifest["rows"])

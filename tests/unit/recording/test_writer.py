@@ -1,0 +1,227 @@
+"""RecordingWriter: epochs, digests, bytes, and what it refuses to overwrite."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from flowsim.errors import BadInput, InvariantViolation
+from flowsim.facts import schema
+from flowsim.facts.schema import ElementKind, Level
+from flowsim.facts.tracer import Recorder, TaskTrace
+from flowsim.recording.manifest import FailureStory, RunDescription, RunStatus, scenario_text
+from flowsim.recording.memory import MemoryRecorder
+from flowsim.recording.reader import Recording
+from flowsim.recording.writer import RecordingWriter
+
+BIG = 2**63 - 1
+
+
+class Clock:
+    now_ns = 1
+
+
+def record(recorder: Recorder, rows: int) -> None:
+    """Two tasks, several tables of very different sizes, extreme values, text and keys that appear during the run."""
+    recorder.static(schema.TASKS, [(0, 0, "source", 0, 1, 128, 0), (1, 1, 'sink "ö" 字', 0, 1, 128, 1)])
+    choose = recorder.appender(schema.CHOICES)
+    clock = Clock()
+    sender, receiver = TaskTrace(0, clock, recorder), TaskTrace(1, clock, recorder)
+    for i in range(rows):
+        clock.now_ns += 1000
+        sender.key(i % 7, i % 7 - 3, "LONG", str(i % 7))
+        sender.sent(0, i, ElementKind.RECORD, -(2**63) if i % 3 else BIG, i * 0x9E3779B97F4A7C15 & BIG, -(2**31), i % 7)
+        if i % 2:
+            receiver.received(0, i // 2, ElementKind.RECORD, i, i, 0)
+        if i % 5 == 0:
+            choose(i, 0, 2)
+        sender.timer(0, schema.TimerAction.FIRE, schema.TimeDomain.EVENT_TIME, i, 1, 1, 0, i)
+
+
+def write(directory: Path, rows: int = 100, rows_per_epoch: int = 30, level: Level = Level.ELEMENTS) -> RecordingWriter:
+    writer = RecordingWriter(directory, level, RunDescription(seed=7), rows_per_epoch=rows_per_epoch)
+    record(writer, rows)
+    return writer
+
+
+def test_what_is_read_back_is_what_was_recorded(tmp_path: Path) -> None:
+    write(tmp_path / "r", level=Level.FULL).finish(RunStatus.COMPLETE)
+    memory = MemoryRecorder(Level.FULL)
+    record(memory, 100)
+    recording = Recording.open(tmp_path / "r")
+    for table in schema.FACT_TABLES:
+        assert recording.rows(table.name) == list(memory.rows(table.name)), table.name
+    for table in schema.STATIC_TABLES:
+        assert recording.static_rows(table.name) == list(memory.static_rows(table.name)), table.name
+    assert recording.columns("sent") == memory.columns("sent") == schema.SENT.names
+
+
+@pytest.mark.parametrize("rows_per_epoch", [1, 2, 30, 100, 1000, 5000])
+def test_the_digest_depends_on_the_facts_and_not_on_how_they_are_stored(tmp_path: Path, rows_per_epoch: int) -> None:
+    memory = MemoryRecorder(Level.FULL)
+    record(memory, 100)
+    manifest = write(tmp_path, rows_per_epoch=rows_per_epoch, level=Level.FULL).finish(RunStatus.COMPLETE)
+    assert manifest.facts_digest == memory.facts_digest()
+    assert Recording.open(tmp_path).computed_facts_digest == manifest.facts_digest
+
+
+def test_a_block_grows_to_the_size_of_an_epoch(tmp_path: Path) -> None:
+    manifest = write(tmp_path, rows=5000, rows_per_epoch=3001).finish(RunStatus.COMPLETE)
+    assert (manifest.epochs, manifest.rows["sent"]) == (2, 5000)
+    assert [rows["sent"] for rows in Recording.open(tmp_path).epochs] == [3001, 1999]
+
+
+@pytest.mark.parametrize("change", [{"rows": 99}, {"level": Level.FULL}])
+def test_other_facts_have_another_digest(tmp_path: Path, change: dict[str, int]) -> None:
+    one = write(tmp_path / "one").finish(RunStatus.COMPLETE)
+    other = write(tmp_path / "other", **change).finish(RunStatus.COMPLETE)  # type: ignore[arg-type]
+    assert one.facts_digest != other.facts_digest
+
+
+def test_the_overall_digest_covers_description_status_and_failure_and_not_versions(tmp_path: Path) -> None:
+    one = write(tmp_path / "one").finish(RunStatus.COMPLETE)
+    again = write(tmp_path / "again").finish(RunStatus.COMPLETE)
+    failed = write(tmp_path / "failed").finish(
+        RunStatus.FAILED, FailureStory(task="t", operator=None, record=None, cause="c")
+    )
+    assert one.digest == again.digest != failed.digest
+    assert one.facts_digest == failed.facts_digest
+    assert one.model_copy(update={"versions": {}}).hashed() == one.digest
+
+
+def test_the_same_facts_give_the_same_bytes_in_every_file_but_the_walls(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        write(tmp_path / name, level=Level.FULL).finish(RunStatus.COMPLETE, wall={"note": name})
+    files = sorted(p.relative_to(tmp_path / "one") for p in (tmp_path / "one").rglob("*") if p.is_file())
+    assert len(files) > 10
+    for file in files:
+        if file.name != "wall.json":
+            assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), file
+
+
+def test_an_epoch_closes_in_every_table_when_one_is_full(tmp_path: Path) -> None:
+    write(tmp_path, rows=100, rows_per_epoch=30)
+    markers = sorted((tmp_path / "epochs").iterdir())
+    assert [path.name for path in markers] == ["00000.json", "00001.json", "00002.json"]
+    for epoch, marker in enumerate(markers):
+        rows = json.loads(marker.read_text())["rows"]
+        assert rows["sent"] == 30
+        for table, count in rows.items():
+            part = tmp_path / table / f"part-{epoch:05d}.parquet"
+            assert part.exists() == (count > 0)
+            if count:
+                assert pq.ParquetFile(part).metadata.num_rows == count
+
+
+def test_integers_are_delta_packed_and_only_enums_have_dictionaries(tmp_path: Path) -> None:
+    write(tmp_path).finish(RunStatus.COMPLETE)
+    group = pq.ParquetFile(tmp_path / "sent" / "part-00000.parquet").metadata.row_group(0)
+    encodings = {group.column(i).path_in_schema: set(group.column(i).encodings) for i in range(group.num_columns)}
+    assert "DELTA_BINARY_PACKED" in encodings["seq"]
+    assert "RLE_DICTIONARY" in encodings["kind"]
+    assert "RLE_DICTIONARY" not in encodings["timestamp"]
+    assert group.column(0).compression == "ZSTD"
+
+
+def test_facts_above_the_level_are_ignored_in_memory_and_on_disk(tmp_path: Path) -> None:
+    memory = MemoryRecorder(Level.ELEMENTS)
+    record(memory, 10)
+    manifest = write(tmp_path, rows=10).finish(RunStatus.COMPLETE)
+    assert memory.rows("timers") == []
+    assert "timers" not in manifest.rows
+    assert not (tmp_path / "timers").exists()
+
+
+def test_a_run_without_facts_leaves_a_readable_recording(tmp_path: Path) -> None:
+    RecordingWriter(tmp_path, Level.ELEMENTS, RunDescription()).finish(RunStatus.COMPLETE)
+    recording = Recording.open(tmp_path)
+    assert (recording.is_complete, recording.epochs, recording.rows("sent")) == (True, (), [])
+
+
+def test_an_old_recording_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    write(tmp_path, rows=200, level=Level.FULL).finish(RunStatus.COMPLETE)
+    (tmp_path / "sent" / ".part-00099.parquet.tmp").write_bytes(b"left by a killed run")
+    write(tmp_path, rows=10).finish(RunStatus.COMPLETE)
+    assert Recording.open(tmp_path).row_count("sent") == 10
+    assert not (tmp_path / "timers").exists()
+    assert sorted(p.name for p in (tmp_path / "sent").iterdir()) == ["part-00000.parquet"]
+
+
+@pytest.mark.parametrize(
+    "name", ["notes.txt", "sent/notes.txt", "results/part-00000.parquet", "sent/deep/part-00000.parquet"]
+)
+def test_a_directory_with_anything_else_in_it_is_refused_and_left_alone(tmp_path: Path, name: str) -> None:
+    write(tmp_path).finish(RunStatus.COMPLETE)
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text("mine")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(BadInput, match="no part of a recording; choose another directory"):
+        write(tmp_path)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_parts_without_a_manifest_of_ours_are_not_taken_for_ours(tmp_path: Path) -> None:
+    write(tmp_path).finish(RunStatus.COMPLETE)
+    (tmp_path / "manifest.json").write_text('{"name": "another program"}')
+    with pytest.raises(BadInput, match="has no manifest.json of a recording"):
+        write(tmp_path)
+
+
+def test_a_link_is_never_followed_or_removed(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / "sent").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(BadInput, match="holds sent"):
+        write(tmp_path / "r")
+
+
+def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
+    (tmp_path / "r").write_text("")
+    with pytest.raises(BadInput, match="is a file; give a directory"):
+        write(tmp_path / "r")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a directory that cannot be written")
+def test_a_disk_that_refuses_ends_in_a_clear_error(tmp_path: Path) -> None:
+    writer = write(tmp_path, rows=5)
+    (tmp_path / "sent").write_text("a file where the table's folder should be")
+    with pytest.raises(BadInput, match="the recording cannot be written"):
+        writer.finish(RunStatus.COMPLETE)
+
+
+def test_a_recording_is_finished_once_and_never_made_at_level_off(tmp_path: Path) -> None:
+    writer = write(tmp_path)
+    writer.finish(RunStatus.STOPPED)
+    with pytest.raises(InvariantViolation):
+        writer.finish(RunStatus.COMPLETE)
+    with pytest.raises(InvariantViolation):
+        RecordingWriter(tmp_path / "off", Level.OFF, RunDescription())
+    with pytest.raises(ValueError, match="rows_per_epoch"):
+        RecordingWriter(tmp_path / "none", Level.FULL, RunDescription(), rows_per_epoch=0)
+
+
+def test_the_manifest_knows_nothing_of_the_machine_or_the_clock(tmp_path: Path) -> None:
+    run = RunDescription(
+        scenario=scenario_text("scenarios/x.yaml", "flowsim: 1\n"), inputs={"data/x.csv": "00"}, seed=1
+    )
+    writer = RecordingWriter(tmp_path / "r", Level.ELEMENTS, run)
+    record(writer, 10)
+    writer.finish(RunStatus.COMPLETE, wall={"cpus": 2})
+    text = (tmp_path / "r" / "manifest.json").read_text()
+    assert str(tmp_path) not in text
+    assert os.uname().nodename not in text
+    wall = json.loads((tmp_path / "r" / "wall.json").read_text())
+    assert wall["cpus"] == 2
+    assert wall["elapsed_s"] >= 0
+
+
+@pytest.mark.parametrize("path", ["/etc/x.yaml", "C:\\x.yaml"])
+def test_absolute_paths_do_not_enter_a_manifest(path: str) -> None:
+    with pytest.raises(ValueError, match="expected a relative path"):
+        scenario_text(path, "")
+    with pytest.raises(ValueError, match="expected a relative path"):
+        RunDescription(inputs={path: "00"})

@@ -1,0 +1,56 @@
+"""The DataStream API, with PyFlink's names and arguments: ``pyflink.datastream`` becomes ``flowsim.datastream``.
+
+>>> from flowsim.datastream import StreamExecutionEnvironment
+>>> env = StreamExecutionEnvironment.get_execution_environment()
+>>> numbers = env.from_collection([1, 2, 3]).map(lambda number: number * 2)
+>>> list(numbers.execute_and_collect())
+[2, 4, 6]
+"""
+
+from __future__ import annotations
+
+from flowsim.datastream.closeable_iterator import CloseableIterator
+from flowsim.datastream.data_stream import DataStream, DataStreamSink, KeyedStream, WindowedStream
+from flowsim.datastream.environment import StreamExecutionEnvironment
+from flowsim.datastream.functions import (
+    AggregateFunction,
+    FilterFunction,
+    FlatMapFunction,
+    Function,
+    KeyedProcessFunction,
+    KeyedStateStore,
+    KeySelector,
+    MapFunction,
+    ProcessFunction,
+    ProcessWindowFunction,
+    ReduceFunction,
+    RuntimeContext,
+    WindowFunction,
+)
+from flowsim.datastream.output_tag import OutputTag
+from flowsim.datastream.timerservice import TimeDomain, TimerService
+
+__all__ = [
+    "AggregateFunction",
+    "CloseableIterator",
+    "DataStream",
+    "DataStreamSink",
+    "FilterFunction",
+    "FlatMapFunction",
+    "Function",
+    "KeySelector",
+    "KeyedProcessFunction",
+    "KeyedStateStore",
+    "KeyedStream",
+    "MapFunction",
+    "OutputTag",
+    "ProcessFunction",
+    "ProcessWindowFunction",
+    "ReduceFunction",
+    "RuntimeContext",
+    "StreamExecutionEnvironment",
+    "TimeDomain",
+    "TimerService",
+    "WindowFunction",
+    "WindowedStream",
+]

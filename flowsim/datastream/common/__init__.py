@@ -1,0 +1,19 @@
+"""What PyFlink keeps in ``pyflink.common``: event time, lengths of time, types and rows."""
+
+from __future__ import annotations
+
+from flowsim.datastream.common.configuration import Configuration
+from flowsim.datastream.common.time import Duration, Time
+from flowsim.datastream.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
+from flowsim.values import Row, TypeInformation, Types
+
+__all__ = [
+    "Configuration",
+    "Duration",
+    "Row",
+    "Time",
+    "TimestampAssigner",
+    "TypeInformation",
+    "Types",
+    "WatermarkStrategy",
+]

@@ -1,0 +1,100 @@
+"""Flink's option keys, as far as flowsim has what they set. Flink: Configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from flowsim.connectors.columns import nearest
+from flowsim.errors import BadInput
+from flowsim.units import duration_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """Which setting a key sets, and how its text is read."""
+
+    setting: str
+    kind: str
+    """``int``, ``bool``, ``bytes`` or ``ms``."""
+
+
+OPTIONS: Final[dict[str, Option]] = {
+    "parallelism.default": Option("parallelism", "int"),
+    "pipeline.max-parallelism": Option("max_parallelism", "int"),
+    "pipeline.operator-chaining.enabled": Option("operator_chaining", "bool"),
+    "pipeline.object-reuse": Option("object_reuse", "bool"),
+    "pipeline.auto-watermark-interval": Option("auto_watermark_interval_ms", "ms"),
+    "execution.buffer-timeout.interval": Option("buffer_timeout_ms", "ms"),
+    "taskmanager.memory.segment-size": Option("segment_size_bytes", "bytes"),
+    "taskmanager.network.memory.buffers-per-channel": Option("exclusive_buffers_per_channel", "int"),
+    "taskmanager.network.memory.floating-buffers-per-gate": Option("floating_buffers_per_gate", "int"),
+    "taskmanager.network.memory.max-buffers-per-channel": Option("max_buffers_per_channel", "int"),
+    "taskmanager.network.memory.max-overdraft-buffers-per-gate": Option("overdraft_buffers", "int"),
+}
+
+_BYTES: Final = {"b": 1, "": 1, "kb": 1 << 10, "k": 1 << 10, "mb": 1 << 20, "m": 1 << 20}
+
+
+class Configuration:
+    """Option keys and values; a key that flowsim does not know is refused with the nearest. PyFlink: Configuration."""
+
+    def __init__(self, other: Configuration | None = None) -> None:
+        self._values: dict[str, object] = {} if other is None else dict(other._values)
+
+    @staticmethod
+    def from_dict(map: Mapping[str, str]) -> Configuration:
+        configuration = Configuration()
+        for key, value in map.items():
+            configuration._set(key, value)
+        return configuration
+
+    def set_string(self, key: str, value: str) -> Configuration:
+        return self._set(key, value)
+
+    def set_integer(self, key: str, value: int) -> Configuration:
+        return self._set(key, value)
+
+    def set_boolean(self, key: str, value: bool) -> Configuration:
+        return self._set(key, value)
+
+    def contains_key(self, key: str) -> bool:
+        return key in self._values
+
+    def to_dict(self) -> dict[str, str]:
+        """Every key with its value as text."""
+        return {key: _text(value) for key, value in self._values.items()}
+
+    def settings(self) -> dict[str, object]:
+        """The settings behind the keys, by flowsim's names."""
+        return {OPTIONS[key].setting: _read(key, value) for key, value in self._values.items()}
+
+    def _set(self, key: str, value: object) -> Configuration:
+        if key not in OPTIONS:
+            raise BadInput(f"configuration: unknown key {key!r}{nearest(key, list(OPTIONS))}")
+        _read(key, value)
+        self._values[key] = value
+        return self
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _read(key: str, value: object) -> int | bool:
+    text = _text(value).strip().lower()
+    try:
+        match OPTIONS[key].kind:
+            case "bool":
+                return {"true": True, "false": False}[text]
+            case "bytes":
+                number = text.rstrip("abcdefghijklmnopqrstuvwxyz ")
+                return int(number) * _BYTES[text[len(number) :].strip()]
+            case "ms":
+                # Flink reads a bare number as milliseconds.
+                return int(text) if text.lstrip("-").isdigit() else duration_ms(text)
+            case _:
+                return int(text)
+    except (KeyError, ValueError):
+        raise BadInput(f"configuration: {key}: expected a value of kind {OPTIONS[key].kind}, got {value!r}") from None

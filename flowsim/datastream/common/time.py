@@ -1,0 +1,85 @@
+"""Lengths of time as PyFlink spells them. Flink: Duration, Time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flowsim.units import NS_PER_MS
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Duration:
+    """A length of time in whole nanoseconds. PyFlink: Duration.
+
+    >>> Duration.of_seconds(2).to_millis()
+    2000
+    """
+
+    nanos: int
+
+    @staticmethod
+    def of_days(days: int) -> Duration:
+        return Duration(days * 86_400_000 * NS_PER_MS)
+
+    @staticmethod
+    def of_hours(hours: int) -> Duration:
+        return Duration(hours * 3_600_000 * NS_PER_MS)
+
+    @staticmethod
+    def of_minutes(minutes: int) -> Duration:
+        return Duration(minutes * 60_000 * NS_PER_MS)
+
+    @staticmethod
+    def of_seconds(seconds: int) -> Duration:
+        return Duration(seconds * 1_000 * NS_PER_MS)
+
+    @staticmethod
+    def of_millis(millis: int) -> Duration:
+        return Duration(millis * NS_PER_MS)
+
+    @staticmethod
+    def of_nanos(nanos: int) -> Duration:
+        return Duration(nanos)
+
+    def to_millis(self) -> int:
+        """Whole milliseconds, rounded down as Java's ``Duration.toMillis`` does."""
+        return self.nanos // NS_PER_MS
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Time:
+    """A length of time in milliseconds, the older spelling that windows take. PyFlink: Time."""
+
+    millis: int
+
+    @staticmethod
+    def milliseconds(milliseconds: int) -> Time:
+        return Time(milliseconds)
+
+    @staticmethod
+    def seconds(seconds: int) -> Time:
+        return Time(seconds * 1_000)
+
+    @staticmethod
+    def minutes(minutes: int) -> Time:
+        return Time(minutes * 60_000)
+
+    @staticmethod
+    def hours(hours: int) -> Time:
+        return Time(hours * 3_600_000)
+
+    @staticmethod
+    def days(days: int) -> Time:
+        return Time(days * 86_400_000)
+
+    def to_milliseconds(self) -> int:
+        return self.millis
+
+
+def millis_of(length: Duration | Time, what: str) -> int:
+    """Milliseconds of either spelling; raises TypeError naming ``what`` for anything else."""
+    if isinstance(length, Duration):
+        return length.to_millis()
+    if isinstance(length, Time):
+        return length.millis
+    raise TypeError(f"{what}: expected a Duration or a Time such as Duration.of_seconds(5), got {length!r}")

@@ -1,0 +1,7 @@
+"""Declared types, under the name of PyFlink's module ``pyflink.common.typeinfo``."""
+
+from __future__ import annotations
+
+from flowsim.values import TypeInformation, Types
+
+__all__ = ["TypeInformation", "Types"]

@@ -1,0 +1,7 @@
+"""Rows, under the name of PyFlink's module ``pyflink.common.types``."""
+
+from __future__ import annotations
+
+from flowsim.values import Row
+
+__all__ = ["Row"]

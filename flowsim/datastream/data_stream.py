@@ -1,0 +1,258 @@
+"""Streams and what can be done with them, with PyFlink's names and arguments. Flink: DataStream, KeyedStream."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self
+
+from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.print import PrintSink
+from flowsim.connectors.source import Sink
+from flowsim.datastream import operator_factories as factories
+from flowsim.datastream.closeable_iterator import CloseableIterator
+from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
+from flowsim.datastream.functions import KeyedProcessFunction, ProcessFunction
+from flowsim.datastream.operator_factories import AnyFilter, AnyFlatMap, AnyKeySelector, AnyMap, MakeOperator
+from flowsim.datastream.operator_handle import OperatorHandle
+from flowsim.datastream.output_tag import OutputTag
+from flowsim.datastream.reduce import AnyReduce, KeyedReduce
+from flowsim.datastream.transformation import Transformation, Upstream
+from flowsim.datastream.windowed_stream import WindowedStream
+from flowsim.errors import BadInput
+from flowsim.graph.stream_graph import ChainingStrategy, OperatorDescription, PartitionerSpec
+from flowsim.operators.stream_operator import KeySelector
+from flowsim.operators.windowing.assigners import WindowAssigner
+from flowsim.values import TypeInformation
+
+if TYPE_CHECKING:
+    from flowsim.datastream.environment import StreamExecutionEnvironment
+
+__all__ = ["DataStream", "DataStreamSink", "KeyedStream", "WindowedStream"]
+
+
+class DataStream(OperatorHandle):
+    """A stream of records. PyFlink: DataStream.
+
+    The setters of ``OperatorHandle`` are about the operator that the stream comes from; behind ``union``, ``key_by``, a
+    partitioner or a side output there is none, and they are refused.
+    """
+
+    def __init__(
+        self,
+        env: StreamExecutionEnvironment,
+        upstreams: tuple[Upstream, ...],
+        output_type: TypeInformation | None = None,
+    ) -> None:
+        super().__init__(env)
+        self._upstreams = upstreams
+        self._output_type = output_type
+
+    def _operator(self, setting: str) -> Transformation:
+        first = self._upstreams[0]
+        if len(self._upstreams) > 1 or first.partitioner is not None or first.side_output is not None:
+            raise BadInput(
+                f"{setting} is about one operator, but this stream comes from {self._described()}: "
+                "call it right after the operator it is meant for"
+            )
+        return first.transformation
+
+    def _described(self) -> str:
+        texts = []
+        for upstream in self._upstreams:
+            text = repr(upstream.transformation.name)
+            if upstream.side_output is not None:
+                text += f" (side output {upstream.side_output!r})"
+            if upstream.partitioner is not None:
+                text += f" by {upstream.partitioner.name}"
+            texts.append(text)
+        return " and ".join(texts)
+
+    def get_type(self) -> TypeInformation | None:
+        """The declared type of the records, None where none was declared."""
+        return self._output_type
+
+    def get_execution_environment(self) -> StreamExecutionEnvironment:
+        return self._env
+
+    def force_non_parallel(self) -> Self:
+        """Parallelism 1, for good."""
+        operator = self._operator("force_non_parallel")
+        operator.set_parallelism(1)
+        operator.required_parallelism = 1
+        operator.required_because = "force_non_parallel was called"
+        return self
+
+    def start_new_chain(self) -> Self:
+        """The operator begins a chain; what follows may be chained to it (rule 1.8)."""
+        self._operator("start_new_chain").chaining = ChainingStrategy.HEAD
+        return self
+
+    # Operators.
+
+    def map(self, func: AnyMap, output_type: TypeInformation | None = None) -> DataStream:
+        """One record out for each one in: a MapFunction or a callable."""
+        return self._transform("Map", "map", factories.map_operator(func), output_type)
+
+    def filter(self, func: AnyFilter) -> DataStream:
+        """Keeps the records that a FilterFunction or a callable accepts."""
+        return self._transform("Filter", "filter", factories.filter_operator(func), self._output_type)
+
+    def flat_map(self, func: AnyFlatMap, output_type: TypeInformation | None = None) -> DataStream:
+        """Any number of records out for each one in: a FlatMapFunction or a callable that returns an iterable or None."""
+        return self._transform("Flat Map", "flat_map", factories.flat_map_operator(func), output_type)
+
+    def process(self, func: ProcessFunction, output_type: TypeInformation | None = None) -> DataStream:
+        """A ProcessFunction, which can also emit to side outputs."""
+        return self._transform("PROCESS", "process", factories.process_operator(func), output_type)
+
+    def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
+        """Gives the records timestamps and the stream watermarks of its own (rule 8.7)."""
+        make = factories.watermarks_operator(watermark_strategy, self._env.settings)
+        return self._transform("Timestamps/Watermarks", "watermarks", make, self._output_type)
+
+    def _transform(
+        self, name: str, kind: str, make: MakeOperator, output_type: TypeInformation | None = None,
+        params: Mapping[str, object] | None = None,
+    ) -> DataStream:  # fmt: skip
+        added = self._add(name, OperatorDescription(kind, params or {}), make)
+        return DataStream(self._env, (Upstream(added),), output_type)
+
+    def _add(self, name: str, description: OperatorDescription, make: MakeOperator) -> Transformation:
+        """The one place where an operator is put behind this stream."""
+        return self._env.add_operator(name, description, make, self._upstreams)
+
+    # How records reach the next operator.
+
+    def key_by(self, key_selector: AnyKeySelector, key_type: TypeInformation | None = None) -> KeyedStream:
+        """Partitions by key; ``key_type`` decides the Java hash of the key, without it the value does (rule 1.23)."""
+        selector = factories.key_selector_of(key_selector)
+        type_name = None if key_type is None else key_type.name
+        partitioner = PartitionerSpec("HASH", selector, type_name)
+        return KeyedStream(self._env, self._partitioned(partitioner), selector, type_name, self._output_type)
+
+    def union(self, *streams: DataStream) -> DataStream:
+        """All records of these streams, in whatever order they come; a stream united with itself comes twice."""
+        upstreams = list(self._upstreams)
+        for stream in streams:
+            if not isinstance(stream, DataStream):
+                raise TypeError(f"union: expected streams, got {stream!r}")
+            if stream._env is not self._env:
+                raise BadInput("union: the streams belong to different environments")
+            upstreams.extend(stream._upstreams)
+        return DataStream(self._env, tuple(upstreams), self._output_type)
+
+    def forward(self) -> DataStream:
+        """Subtask i to subtask i; the parallelisms must be equal (rule 1.2)."""
+        return self._by(PartitionerSpec("FORWARD"))
+
+    def rebalance(self) -> DataStream:
+        """Round robin over all subtasks, from a random one on (section 2)."""
+        return self._by(PartitionerSpec("REBALANCE"))
+
+    def rescale(self) -> DataStream:
+        """Round robin over the subtasks of the sender's own group (section 2)."""
+        return self._by(PartitionerSpec("RESCALE"))
+
+    def shuffle(self) -> DataStream:
+        """A random subtask for each record, by the run's seed (section 2)."""
+        return self._by(PartitionerSpec("SHUFFLE"))
+
+    def broadcast(self) -> DataStream:
+        """Every record to every subtask (section 2)."""
+        return self._by(PartitionerSpec("BROADCAST"))
+
+    def global_(self) -> DataStream:
+        """flowsim's own, as in Java: all records to the first subtask (section 2). Flink: DataStream.global."""
+        return self._by(PartitionerSpec("GLOBAL"))
+
+    def _by(self, partitioner: PartitionerSpec) -> DataStream:
+        return DataStream(self._env, self._partitioned(partitioner), self._output_type)
+
+    def _partitioned(self, partitioner: PartitionerSpec) -> tuple[Upstream, ...]:
+        return tuple(replace(upstream, partitioner=partitioner) for upstream in self._upstreams)
+
+    def get_side_output(self, output_tag: OutputTag) -> DataStream:
+        """The records that the operator emits to ``output_tag``."""
+        if not isinstance(output_tag, OutputTag):
+            raise TypeError(f"get_side_output: expected an OutputTag, got {output_tag!r}")
+        side = Upstream(self._operator("get_side_output"), None, output_tag.tag_id)
+        return DataStream(self._env, (side,), output_tag.type_info)
+
+    # Ends of the stream.
+
+    def add_sink(self, sink_func: Sink) -> DataStreamSink:
+        """The same as ``sink_to``: flowsim has one kind of sink."""
+        return self.sink_to(sink_func)
+
+    def sink_to(self, sink: Sink) -> DataStreamSink:
+        """Hands every record to a sink, such as ``flowsim.connectors.parquet.ParquetSink``."""
+        make = factories.sink_operator(sink)
+        description = OperatorDescription("sink", {"sink": sink.kind, **sink.params})
+        return DataStreamSink(self._env, self._add("Sink: Unnamed", description, make))
+
+    def print(self, sink_identifier: str | None = None) -> DataStreamSink:
+        """Prints every record with Flink's prefix."""
+        return self.sink_to(PrintSink(sink_identifier or "")).name("Sink: Print to Std. Out")
+
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, limit: int | None = None
+    ) -> CloseableIterator | list[object]:
+        """Runs the job and answers this stream's records in order of arrival at one subtask; with ``limit`` a list.
+
+        The job runs to its end first, so that an endless one needs ``until`` in ``flowsim_settings``.
+        """
+        if limit is not None and (type(limit) is not int or limit < 1):
+            raise BadInput(f"execute_and_collect: expected a limit >= 1, got {limit!r}")
+        sink = CollectSink()
+        self.sink_to(sink).name("Data stream collect sink").set_parallelism(1)
+        self._env.execute(job_execution_name)
+        return CloseableIterator(sink.values()) if limit is None else sink.values()[:limit]
+
+
+class DataStreamSink(OperatorHandle):
+    """The sink at the end of a stream. PyFlink: DataStreamSink."""
+
+    def __init__(self, env: StreamExecutionEnvironment, transformation: Transformation) -> None:
+        super().__init__(env)
+        self._transformation = transformation
+
+    def _operator(self, setting: str) -> Transformation:
+        return self._transformation
+
+
+class KeyedStream(DataStream):
+    """A stream partitioned by key: state and timers belong to the key. PyFlink: KeyedStream."""
+
+    def __init__(
+        self,
+        env: StreamExecutionEnvironment,
+        upstreams: tuple[Upstream, ...],
+        key_selector: KeySelector,
+        key_type: str | None,
+        output_type: TypeInformation | None,
+    ) -> None:
+        super().__init__(env, upstreams, output_type)
+        self._key_selector = key_selector
+        self._key_type = key_type
+
+    def process(  # type: ignore[override]
+        self, func: KeyedProcessFunction, output_type: TypeInformation | None = None
+    ) -> DataStream:
+        """A KeyedProcessFunction, with state and timers of the key."""
+        make = factories.keyed_process_operator(func)
+        return self._transform("KEYED PROCESS", "keyed_process", make, output_type)
+
+    def reduce(self, func: AnyReduce) -> DataStream:
+        """Per key, the reduction of all records so far, emitted for each record: a ReduceFunction or a callable."""
+        return self.process(KeyedReduce(func), self._output_type).name("Keyed Reduce")
+
+    def window(self, window_assigner: WindowAssigner) -> WindowedStream:
+        """Groups the records of a key into windows."""
+        return WindowedStream(self, window_assigner)
+
+    def _add(self, name: str, description: OperatorDescription, make: MakeOperator) -> Transformation:
+        added = super()._add(name, description, make)
+        added.key_selector = self._key_selector
+        added.key_type = self._key_type
+        return added

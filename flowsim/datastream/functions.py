@@ -1,0 +1,161 @@
+"""The functions a user writes, with PyFlink's names and arguments.
+
+Each subtask gets a copy of a function object (see ``isolation``); ``open`` is called before its first record, ``close``
+once at the end, also after a failure.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+
+from flowsim.operators.process import ProcessContext
+from flowsim.operators.runtime_context import RuntimeContext
+from flowsim.state.keyed_state import KeyedStateStore
+
+__all__ = [
+    "AggregateFunction",
+    "FilterFunction",
+    "FlatMapFunction",
+    "Function",
+    "KeySelector",
+    "KeyedProcessFunction",
+    "KeyedStateStore",
+    "MapFunction",
+    "ProcessFunction",
+    "ProcessWindowFunction",
+    "ReduceFunction",
+    "RuntimeContext",
+    "WindowFunction",
+]
+
+
+IN = TypeVar("IN")
+OUT = TypeVar("OUT")
+KEY = TypeVar("KEY")
+W = TypeVar("W")
+W_CO = TypeVar("W_CO", covariant=True)
+
+
+class Function(ABC):  # noqa: B024 - the base of all, as in PyFlink; what is abstract is said by its children
+    """The base of all user functions. PyFlink: Function."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        """Called once per subtask before the first record."""
+        return
+
+    def close(self) -> None:
+        """Called once per subtask at the end."""
+        return
+
+
+def has_life_cycle(function: Function) -> bool:
+    """Whether the function defines ``open`` or ``close`` itself."""
+    kind = type(function)
+    return kind.open is not Function.open or kind.close is not Function.close
+
+
+class MapFunction(Function):
+    """One record in, one out. PyFlink: MapFunction."""
+
+    @abstractmethod
+    def map(self, value: Any) -> object: ...
+
+
+class FilterFunction(Function):
+    """Keeps a record or drops it. PyFlink: FilterFunction."""
+
+    @abstractmethod
+    def filter(self, value: Any) -> bool: ...
+
+
+class FlatMapFunction(Function):
+    """One record in, any number out: an iterable, usually by ``yield``. PyFlink: FlatMapFunction."""
+
+    @abstractmethod
+    def flat_map(self, value: Any) -> Iterable[object] | None: ...
+
+
+class KeySelector(Function):
+    """Reads the key of a record; must be deterministic, has no life cycle (rule 2.2). PyFlink: KeySelector."""
+
+    @abstractmethod
+    def get_key(self, value: Any) -> object: ...
+
+
+class ReduceFunction(Function):
+    """Combines two values into one of the same kind. PyFlink: ReduceFunction."""
+
+    @abstractmethod
+    def reduce(self, value1: Any, value2: Any) -> object: ...
+
+
+class AggregateFunction(Function):
+    """Aggregates through an accumulator. PyFlink: AggregateFunction."""
+
+    @abstractmethod
+    def create_accumulator(self) -> object: ...
+
+    @abstractmethod
+    def add(self, value: Any, accumulator: Any) -> Any: ...
+
+    @abstractmethod
+    def get_result(self, accumulator: Any) -> object: ...
+
+    @abstractmethod
+    def merge(self, acc_a: Any, acc_b: Any) -> object: ...
+
+
+class ProcessFunction(Function):
+    """Records one by one, with side outputs (``yield tag, value``). PyFlink: ProcessFunction."""
+
+    Context: TypeAlias = ProcessContext
+
+    @abstractmethod
+    def process_element(self, value: Any, ctx: ProcessContext) -> Iterable[object] | None: ...
+
+
+class KeyedProcessFunction(Function):
+    """Keyed records, with state and timers (section 9). PyFlink: KeyedProcessFunction."""
+
+    Context: TypeAlias = ProcessContext
+    OnTimerContext: TypeAlias = ProcessContext
+
+    @abstractmethod
+    def process_element(self, value: Any, ctx: ProcessContext) -> Iterable[object] | None: ...
+
+    def on_timer(self, timestamp: int, ctx: ProcessContext) -> Iterable[object] | None:
+        """Called when a registered timer fires."""
+        return None
+
+
+class WindowFunction(Function, Generic[IN, OUT, KEY, W]):
+    """All records of a window at once. PyFlink: WindowFunction."""
+
+    @abstractmethod
+    def apply(self, key: KEY, window: W, inputs: Iterable[IN]) -> Iterable[OUT] | None: ...
+
+
+class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, W]):
+    """All records of a window at once, with a context. PyFlink: ProcessWindowFunction."""
+
+    class Context(Protocol[W_CO]):
+        """What is known about the window that fires; times in ms."""
+
+        def window(self) -> W_CO: ...
+
+        def current_processing_time(self) -> int: ...
+
+        def current_watermark(self) -> int: ...
+
+        def window_state(self) -> KeyedStateStore: ...
+
+        def global_state(self) -> KeyedStateStore: ...
+
+    @abstractmethod
+    def process(self, key: KEY, context: Context[W], elements: Iterable[IN]) -> Iterable[OUT] | None: ...
+
+    def clear(self, context: Context[W]) -> None:
+        """Called when the window is purged for good: drop what was kept in ``window_state``."""
+        return

@@ -1,0 +1,137 @@
+"""From a user's function to the operator of one subtask: checks it once, copies it for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeGuard
+
+from flowsim.connectors.source import Sink, Source
+from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
+from flowsim.datastream.functions import (
+    FilterFunction,
+    FlatMapFunction,
+    Function,
+    KeyedProcessFunction,
+    KeySelector,
+    MapFunction,
+    ProcessFunction,
+    has_life_cycle,
+)
+from flowsim.datastream.isolation import isolated
+from flowsim.graph.stream_graph import JobSettings
+from flowsim.operators import stream_operator
+from flowsim.operators.basic import FilterOperator, FlatMapOperator, MapOperator
+from flowsim.operators.process import KeyedProcessOperator, ProcessOperator
+from flowsim.operators.sink import SinkOperator
+from flowsim.operators.source import SourceOperator
+from flowsim.operators.stream_operator import StreamOperator
+from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
+
+MakeOperator = Callable[[str], StreamOperator]
+"""Makes the operator of one subtask; told the operator's name, for errors."""
+
+AnyMap = MapFunction | Callable[[object], object]
+AnyFilter = FilterFunction | Callable[[object], object]
+AnyFlatMap = FlatMapFunction | Callable[[object], object]
+AnyKeySelector = KeySelector | Callable[[object], object]
+
+
+def map_operator(func: AnyMap) -> MakeOperator:
+    """Raises TypeError unless ``func`` is a MapFunction or a callable."""
+    _check(func, MapFunction, "map")
+
+    def make(name: str) -> StreamOperator:
+        mine = isolated(func, name)
+        return MapOperator(mine.map, mine) if isinstance(mine, MapFunction) else MapOperator(mine)
+
+    return make
+
+
+def filter_operator(func: AnyFilter) -> MakeOperator:
+    """Raises TypeError unless ``func`` is a FilterFunction or a callable."""
+    _check(func, FilterFunction, "filter")
+
+    def make(name: str) -> StreamOperator:
+        mine = isolated(func, name)
+        return FilterOperator(mine.filter, mine) if isinstance(mine, FilterFunction) else FilterOperator(mine)
+
+    return make
+
+
+def flat_map_operator(func: AnyFlatMap) -> MakeOperator:
+    """Raises TypeError unless ``func`` is a FlatMapFunction or a callable."""
+    _check(func, FlatMapFunction, "flat_map")
+
+    def make(name: str) -> StreamOperator:
+        mine = isolated(func, name)
+        if isinstance(mine, FlatMapFunction):
+            return FlatMapOperator(mine.flat_map, mine)
+        return FlatMapOperator(mine)  # type: ignore[arg-type]
+
+    return make
+
+
+def process_operator(func: ProcessFunction) -> MakeOperator:
+    """Raises TypeError unless ``func`` is a ProcessFunction."""
+    if not isinstance(func, ProcessFunction):
+        raise TypeError(f"process: expected a ProcessFunction (a KeyedProcessFunction after key_by), got {func!r}")
+    isolated(func, "process")
+    return lambda name: ProcessOperator(isolated(func, name))
+
+
+def keyed_process_operator(func: KeyedProcessFunction) -> MakeOperator:
+    """Raises TypeError unless ``func`` is a KeyedProcessFunction."""
+    if not isinstance(func, KeyedProcessFunction):
+        raise TypeError(f"process: expected a KeyedProcessFunction after key_by, got {func!r}")
+    isolated(func, "process")
+    return lambda name: KeyedProcessOperator(isolated(func, name))
+
+
+def watermarks_operator(strategy: WatermarkStrategy, settings: JobSettings) -> MakeOperator:
+    """Raises TypeError unless ``strategy`` is a WatermarkStrategy."""
+    if not isinstance(strategy, WatermarkStrategy):
+        raise TypeError(f"assign_timestamps_and_watermarks: expected a WatermarkStrategy, got {strategy!r}")
+    return lambda name: TimestampsAndWatermarksOperator(strategy.for_subtask(name), settings.auto_watermark_interval_ms)
+
+
+def source_operator(source: Source, strategy: WatermarkStrategy | None, settings: JobSettings) -> MakeOperator:
+    """``strategy`` None: the source's readers speak for themselves."""
+    return lambda name: SourceOperator(
+        source.create_reader(),
+        None if strategy is None else strategy.for_subtask(name),
+        settings.auto_watermark_interval_ms,
+    )
+
+
+def sink_operator(sink: Sink) -> MakeOperator:
+    """Raises TypeError unless ``sink`` is a flowsim sink."""
+    if not callable(getattr(sink, "create_writer", None)):
+        raise TypeError(f"sink_to: expected a sink such as flowsim.connectors.parquet.ParquetSink, got {sink!r}")
+    return lambda name: SinkOperator(sink.create_writer())
+
+
+def key_selector_of(key_selector: AnyKeySelector) -> stream_operator.KeySelector:
+    """The function that reads a key; raises TypeError for anything but a KeySelector or a callable.
+
+    A selector runs in several tasks at once and has no life cycle: one with ``open`` or ``close`` is refused.
+    """
+    if isinstance(key_selector, KeySelector):
+        if has_life_cycle(key_selector):
+            raise TypeError(
+                f"key_by: a KeySelector is never opened or closed, {type(key_selector).__name__} wants to be"
+            )
+        return key_selector.get_key
+    if _is_plain(key_selector):
+        return key_selector
+    raise TypeError(f"key_by: expected a KeySelector or a callable, got {key_selector!r}")
+
+
+def _check(func: object, kind: type[Function], operator: str) -> None:
+    """A copy is tried at once, so that an error points to the line that passes the function."""
+    if not isinstance(func, kind) and not _is_plain(func):
+        raise TypeError(f"{operator}: expected a {kind.__name__} or a callable, got {func!r}")
+    isolated(func, operator)
+
+
+def _is_plain(func: object) -> TypeGuard[Callable[[object], object]]:
+    return callable(func) and not isinstance(func, Function | type)

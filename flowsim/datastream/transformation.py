@@ -1,0 +1,148 @@
+"""What the stream objects write down, until a graph is built from it. Flink: Transformation.
+
+Settings such as the parallelism may still change after downstream operators were added, so edges are checked only when
+the graph is generated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from flowsim.errors import BadInput
+from flowsim.graph.stream_graph import (
+    ChainingStrategy,
+    JobSettings,
+    OperatorDescription,
+    PartitionerSpec,
+    StreamEdge,
+    StreamGraph,
+    StreamNode,
+)
+from flowsim.operators.stream_operator import KeySelector, StreamOperator
+from flowsim.state.key_group_range import UPPER_BOUND_MAX_PARALLELISM
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """One way into an operator: whose output, by which partitioner, which side output."""
+
+    transformation: Transformation
+    partitioner: PartitionerSpec | None = None
+    side_output: str | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Transformation:
+    """One operator as the user described it."""
+
+    id: int
+    name: str
+    make: Callable[[str], StreamOperator]
+    """Makes the operator of one subtask; told the name that the operator has by then."""
+    description: OperatorDescription
+    parallelism: int
+    inputs: tuple[Upstream, ...] = ()
+    is_source: bool = False
+    max_parallelism: int | None = None
+    required_parallelism: int | None = None
+    """The only parallelism it may have; None: any."""
+    required_because: str = ""
+    needs_cost: bool = False
+    """A source that never ends nor waits: at cost 0 virtual time would stand still."""
+    chaining: ChainingStrategy = ChainingStrategy.ALWAYS
+    key_selector: KeySelector | None = None
+    key_type: str | None = None
+    cost_ns: int | None = None
+    buffer_timeout_ms: int | None = None
+    uid: str | None = None
+
+    def set_parallelism(self, parallelism: int) -> None:
+        checked = positive(parallelism, f"operator {self.name!r}: parallelism")
+        if checked > UPPER_BOUND_MAX_PARALLELISM:
+            raise BadInput(
+                f"operator {self.name!r}: parallelism: expected at most {UPPER_BOUND_MAX_PARALLELISM}, got {checked}"
+            )
+        if self.required_parallelism is not None and checked != self.required_parallelism:
+            raise BadInput(
+                f"operator {self.name!r}: parallelism must be {self.required_parallelism}, got {checked}: "
+                f"{self.required_because}"
+            )
+        self.parallelism = checked
+
+
+def generate(
+    name: str, settings: JobSettings, operators: Iterable[Transformation], max_parallelism: int | None
+) -> StreamGraph:
+    """The graph of these operators and of all they read, in the order in which they were added.
+
+    Raises BadInput for an empty job, a repeated uid, a forward edge between unequal parallelisms (rule 1.2), key groups
+    fewer than subtasks (rule 1.22), and an endless source without pace at cost 0 (D4).
+    """
+    used = _with_inputs(operators)
+    if not used:
+        raise BadInput("the job has no operators: put one behind a source, for example a sink")
+    _check_uids(used)
+    graph = StreamGraph(name, settings)
+    for one in used:
+        node = _node(one, max_parallelism)
+        if node.max_parallelism is not None and node.max_parallelism < node.parallelism:
+            raise BadInput(
+                f"operator {one.name!r}: parallelism {node.parallelism} exceeds max parallelism {node.max_parallelism}"
+            )
+        if one.needs_cost and (settings.cost_ns if one.cost_ns is None else one.cost_ns) == 0:
+            raise BadInput(f"operator {one.name!r}: an endless source needs a pace or a cost above 0")
+        graph.add_node(node)
+    for one in used:
+        for upstream in one.inputs:
+            edge = StreamEdge(upstream.transformation.id, one.id, upstream.partitioner, upstream.side_output)
+            try:
+                graph.add_edge(edge)
+            except ValueError as error:
+                raise BadInput(f"operator {one.name!r}: {error}") from None
+    return graph
+
+
+def _with_inputs(operators: Iterable[Transformation]) -> list[Transformation]:
+    found: dict[int, Transformation] = {}
+    todo = list(operators)
+    while todo:
+        one = todo.pop()
+        if one.id not in found:
+            found[one.id] = one
+            todo.extend(upstream.transformation for upstream in one.inputs)
+    return [found[number] for number in sorted(found)]
+
+
+def _node(one: Transformation, max_parallelism: int | None) -> StreamNode:
+    return StreamNode(
+        id=one.id,
+        name=one.name,
+        operator_factory=lambda: one.make(one.name),
+        description=one.description,
+        parallelism=one.parallelism,
+        max_parallelism=one.max_parallelism if one.max_parallelism is not None else max_parallelism,
+        is_source=one.is_source,
+        chaining=one.chaining,
+        key_selector=one.key_selector,
+        key_type=one.key_type,
+        cost_ns=one.cost_ns,
+        buffer_timeout_ms=one.buffer_timeout_ms,
+    )
+
+
+def _check_uids(used: list[Transformation]) -> None:
+    owners: dict[str, str] = {}
+    for one in used:
+        if one.uid is None:
+            continue
+        if one.uid in owners:
+            raise BadInput(f"operator {one.name!r}: uid {one.uid!r} belongs to operator {owners[one.uid]!r} already")
+        owners[one.uid] = one.name
+
+
+def positive(number: int, what: str) -> int:
+    """``number`` when it is an int >= 1; raises BadInput naming ``what`` otherwise."""
+    if type(number) is not int or number < 1:
+        raise BadInput(f"{what}: expected an integer >= 1, got {number!r}")
+    return number

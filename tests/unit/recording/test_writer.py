@@ -167,7 +167,7 @@ def test_a_directory_with_anything_else_in_it_is_refused_and_left_alone(tmp_path
 def test_parts_without_a_manifest_of_ours_are_not_taken_for_ours(tmp_path: Path) -> None:
     write(tmp_path).finish(RunStatus.COMPLETE)
     (tmp_path / "manifest.json").write_text('{"name": "another program"}')
-    with pytest.raises(BadInput, match="has no manifest.json of a recording"):
+    with pytest.raises(BadInput, match=r"has no manifest\.json of a recording"):
         write(tmp_path)
 
 

@@ -1,0 +1,249 @@
+"""Faults switched on inside the running simulator, so that the laws can be seen to fire (architecture decision D6).
+
+Each fault sits at the point of the real mechanism: what is recorded afterwards is what the broken machine really did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from flowsim.errors import BadInput
+from flowsim.graph.execution_graph import ExecutionGraph, Subtask
+from flowsim.graph.job_graph import ChainedOperator, JobEdge
+from flowsim.network.input_channel import InputChannel
+from flowsim.network.partitioner import KeyGroupStreamPartitioner
+from flowsim.network.record_writer import Collect, RecordWriter
+from flowsim.network.view_reader import ViewReader
+from flowsim.streamrecord.codec import RECORD_LENGTH, Element
+from flowsim.tasks.network_input import ChannelFault
+from flowsim.tasks.stream_task import StreamTask
+
+
+class Site(Enum):
+    """The machine that a fault breaks."""
+
+    CHANNEL = "channel"
+    VALVE = "valve"
+    OPERATOR = "operator"
+    WRITER = "writer"
+    READER = "reader"
+    TASK = "task"
+
+
+@dataclass(frozen=True, slots=True)
+class FaultKind:
+    """A fault that can be asked for: its name, what it breaks, and the law that must notice."""
+
+    name: str
+    site: Site
+    sentence: str
+    law: str | None
+
+
+FAULT_KINDS: Final[dict[str, FaultKind]] = {
+    kind.name: kind
+    for kind in (
+        FaultKind(
+            "drop_element", Site.CHANNEL, "the receiver loses the record at position `at` of a channel", "channel-fifo"
+        ),
+        FaultKind("duplicate_element", Site.CHANNEL, "the receiver gets the record at `at` twice", "channel-fifo"),
+        FaultKind(
+            "swap_elements", Site.CHANNEL, "the record at `at` and the element after it change places", "channel-fifo"
+        ),
+        FaultKind(
+            "corrupt_element", Site.CHANNEL, "the timestamp of the record at `at` arrives one higher", "channel-fifo"
+        ),
+        FaultKind(
+            "valve_takes_maximum", Site.VALVE, "the fastest channel decides the watermark, not the slowest", "valve"
+        ),
+        FaultKind("window_loses_row", Site.OPERATOR, "a window takes a row in and does not add it", "window-fire"),
+        FaultKind(
+            "window_fires_early", Site.OPERATOR, "a window fires before the watermark has passed it", "window-fire"
+        ),
+        FaultKind("late_row_kept", Site.OPERATOR, "a late row is added to its window", "late-rows"),
+        FaultKind("late_row_lost_early", Site.OPERATOR, "a row in time is treated as late", "late-rows"),
+        FaultKind("misroute_keys", Site.WRITER, "every key goes to the subtask after its own", "key-routing"),
+        FaultKind(
+            "watermark_goes_back", Site.WRITER, "after `at` watermarks one is sent that is lower", "watermark-monotone"
+        ),
+        FaultKind("watermark_after_end_of_data", Site.WRITER, "a watermark follows EndOfData", "channel-end"),
+        FaultKind(
+            "lose_record_in_chain", Site.WRITER, "record `at` disappears between operator and writer", "conservation"
+        ),
+        FaultKind("send_without_credit", Site.READER, "the sender spends no credit for a data buffer", "credits"),
+        FaultKind("lose_credit", Site.READER, "a credit announcement never reaches the sender", "credits"),
+        FaultKind("reenter_action", Site.TASK, "a mail runs while the task waits for its time to pass", "actions"),
+        FaultKind("stop_task", Site.TASK, "the task takes nothing from its input any more", None),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault to switch on. ``operator``: name of an operator of the task it strikes; ``subtask`` None: every one.
+
+    ``channel``: channel id, None: every channel of the task. ``at``: see the sentence of the kind, from 0.
+    """
+
+    fault: str
+    operator: str | None = None
+    subtask: int | None = None
+    channel: int | None = None
+    at: int = 0
+
+
+class DeployedFaults:
+    """The faults of one run, asked by the deployment for each machine it builds. Raises BadInput for unknown ones."""
+
+    def __init__(self, faults: Sequence[Fault], execution: ExecutionGraph) -> None:
+        self._faults = tuple(faults)
+        self._execution = execution
+        self._lost_credit = {fault for fault in self._faults if fault.fault == "lose_credit"}
+        names = [o.node.name for v in execution.job.vertices for o in v.operators]
+        for fault in self._faults:
+            if fault.fault not in FAULT_KINDS:
+                raise BadInput(f"unknown fault '{fault.fault}'; there are: {', '.join(FAULT_KINDS)}")
+            if fault.operator is not None and fault.operator not in names:
+                raise BadInput(f"fault {fault.fault}: no operator '{fault.operator}'; there are: {', '.join(names)}")
+
+    def _of(self, site: Site, subtask: Subtask) -> list[Fault]:
+        return [
+            fault
+            for fault in self._faults
+            if FAULT_KINDS[fault.fault].site is site
+            and (fault.subtask is None or fault.subtask == subtask.index)
+            and (fault.operator is None or fault.operator in [o.node.name for o in subtask.vertex.operators])
+        ]
+
+    def of_input(self, subtask: Subtask) -> frozenset[str]:
+        """Faults of the valve of a task."""
+        return frozenset(fault.fault for fault in self._of(Site.VALVE, subtask))
+
+    def of_operator(self, subtask: Subtask, chained: ChainedOperator) -> frozenset[str]:
+        """Faults inside one operator."""
+        return frozenset(
+            fault.fault
+            for fault in self._of(Site.OPERATOR, subtask)
+            if fault.operator is None or fault.operator == chained.node.name
+        )
+
+    def channel_fault(self, subtask: Subtask) -> ChannelFault | None:
+        """What breaks the elements of a task's channels, None when nothing does."""
+        faults = self._of(Site.CHANNEL, subtask)
+        if not faults:
+            return None
+        seen: dict[tuple[int, int], int] = {}
+
+        def broken(channel: InputChannel, elements: Iterable[Element]) -> Iterable[Element]:
+            for number, fault in enumerate(faults):
+                if fault.channel is None or fault.channel == channel.channel_id:
+                    elements = _break(elements, fault, seen, (number, channel.channel_id))
+            return elements
+
+        return broken
+
+    def apply_to_writer(self, subtask: Subtask, edge: JobEdge, writer: RecordWriter) -> None:
+        for fault in self._of(Site.WRITER, subtask):
+            if fault.fault == "misroute_keys" and isinstance(writer.partitioner, KeyGroupStreamPartitioner):
+                writer.partitioner.fault_offset = 1
+            elif fault.fault == "watermark_goes_back":
+                writer.emit_watermark = _going_back(writer.emit_watermark, fault.at)  # type: ignore[assignment]
+            elif fault.fault == "watermark_after_end_of_data":
+                writer.watermark_after_end_of_data = True
+            elif fault.fault == "lose_record_in_chain":
+                writer.collect = _losing(writer.collect, fault.at)
+
+    def apply_to_reader(self, reader: ViewReader, sender: StreamTask) -> None:
+        for fault in self._of(Site.READER, self._execution.subtasks[sender.id]):
+            if fault.fault == "send_without_credit" and fault.channel in (None, reader.channel_id):
+                reader.fault_free_credits = 1
+
+    def credits_that_arrive(self, channel: int, sender: StreamTask, credits: int) -> int:
+        """What is left of an announcement on its way to the sender."""
+        for fault in self._of(Site.READER, self._execution.subtasks[sender.id]):
+            if fault in self._lost_credit and fault.channel in (None, channel):
+                self._lost_credit.discard(fault)
+                return credits - 1
+        return credits
+
+    def apply_to_tasks(self, tasks: Sequence[StreamTask]) -> None:
+        for subtask, task in zip(self._execution.subtasks, tasks, strict=True):
+            for fault in self._of(Site.TASK, subtask):
+                if fault.fault == "reenter_action":
+                    task.reentrancy_fault = True
+                elif fault.at == 0:
+                    task.stall()
+                else:
+                    head = task.chain.head
+                    head.process_element = _stalling(head.process_element, task, fault.at)  # type: ignore[assignment]
+
+
+def _break(
+    elements: Iterable[Element], fault: Fault, seen: dict[tuple[int, int], int], place: tuple[int, int]
+) -> Iterator[Element]:
+    """``seen`` counts the records of each place over all its buffers."""
+    held: Element | None = None
+    for element in elements:
+        if held is not None:
+            yield element
+            yield held
+            held = None
+            continue
+        if len(element) != RECORD_LENGTH:
+            yield element
+            continue
+        position = seen.get(place, 0)
+        seen[place] = position + 1
+        if position != fault.at:
+            yield element
+        elif fault.fault == "duplicate_element":
+            yield element
+            yield element
+        elif fault.fault == "swap_elements":
+            held = element
+        elif fault.fault == "corrupt_element":
+            timestamp, value = element
+            yield ((timestamp + 1 if isinstance(timestamp, int) else 0), value)
+    if held is not None:
+        yield held
+
+
+def _losing(collect: Collect, at: int) -> Collect:
+    count = 0
+
+    def losing(value: object, timestamp: int | None) -> None:
+        nonlocal count
+        count += 1
+        if count != at + 1:
+            collect(value, timestamp)
+
+    return losing
+
+
+def _going_back(emit: Callable[[int], None], at: int) -> Callable[[int], None]:
+    count = 0
+
+    def going_back(timestamp: int) -> None:
+        nonlocal count
+        count += 1
+        emit(timestamp)
+        if count == at + 1:
+            emit(timestamp - 1)
+
+    return going_back
+
+
+def _stalling(process: Collect, task: StreamTask, at: int) -> Collect:
+    count = 0
+
+    def stalling(value: object, timestamp: int | None) -> None:
+        nonlocal count
+        count += 1
+        process(value, timestamp)
+        if count == at:
+            task.stall()
+
+    return stalling

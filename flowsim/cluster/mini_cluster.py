@@ -1,0 +1,203 @@
+"""Runs a job on a loop: deploys its tasks, watches over them, tells how it ended. Flink: MiniCluster."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from flowsim.cluster.deployment import Deployment
+from flowsim.cluster.run_options import JobExecutionResult, JobStatus, Progress, RunOptions, TaskSummary
+from flowsim.errors import BadInput, Deadlock, JobFailed
+from flowsim.facts import schema
+from flowsim.graph.execution_graph import create_execution_graph, describe
+from flowsim.graph.job_graph import create_job_graph
+from flowsim.graph.stream_graph import StreamGraph
+from flowsim.operators.source import SourceOperator
+from flowsim.sim.policy import FifoPolicy, SchedulingPolicy, SeededRandomPolicy
+from flowsim.sim.real_clock import run_real
+from flowsim.sim.rng import RandomStreams
+from flowsim.sim.run_virtual import run_virtual
+from flowsim.sim.scheduler import Scheduler
+from flowsim.sim.virtual_time_loop import START_NS
+from flowsim.tasks.failure import job_failed
+from flowsim.tasks.stream_task import StreamTask, TaskState
+
+__all__ = ["JobExecutionResult", "JobStatus", "MiniCluster", "Progress", "RunOptions", "execute"]
+
+
+class MiniCluster:
+    """One run of one job. Flink: MiniCluster, JobMaster."""
+
+    def __init__(self, graph: StreamGraph, options: RunOptions) -> None:
+        if options.budget_records is not None:
+            graph.settings.budget_records = options.budget_records
+        self._options = options
+        self.job_name = graph.name
+        self.execution = create_execution_graph(create_job_graph(graph))
+        self._streams = RandomStreams(options.seed)
+        self.deployment: Deployment | None = None
+        self._scheduler: Scheduler | None = None
+        self._started_ns = START_NS
+        self._ended: asyncio.Future[None] | None = None
+        self._running = 0
+        self._failure: JobFailed | None = None
+        self._status = JobStatus.FINISHED
+        self._report = ""
+
+    def run(self) -> JobExecutionResult:
+        """Runs the job to its end; a failed or deadlocked one is told in the result."""
+        options, recorder = self._options, self._options.recorder
+        if recorder is not None:
+            describe(self.execution, recorder, self.execution.job.graph.settings.local_channels)
+        if options.clock == "real":
+            run_real(self._main)
+        else:
+            on_choice = None if recorder is None else recorder.appender(schema.CHOICES)
+            run_virtual(
+                self._main,
+                policy=self._policy(),
+                until_ns=None if options.until_ns is None else START_NS + options.until_ns,
+                on_until=self._on_until,
+                on_quiescent=self._on_quiescent,
+                on_choice=on_choice,
+            )
+        return self._result()
+
+    def _policy(self) -> SchedulingPolicy:
+        policy = self._options.policy
+        if policy == "fifo":
+            return FifoPolicy()
+        if policy == "random":
+            return SeededRandomPolicy(self._streams)
+        if isinstance(policy, str):
+            raise BadInput(f"unknown policy '{policy}'; there are: fifo, random")
+        return policy
+
+    async def _main(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+        self._started_ns = scheduler.now_ns
+        deployment = Deployment(self.execution, scheduler, self._streams, self._options.recorder, self._options.faults)
+        self.deployment = deployment
+        loop = asyncio.get_running_loop()
+        self._ended = loop.create_future()
+        self._running = len(deployment.tasks)
+        if self._options.on_progress is not None:
+            for task in deployment.tasks:
+                task.on_batch_end = self._progress_reporter(self._options.on_progress)
+        if not scheduler.is_virtual and self._options.until_ns is not None:
+            scheduler.call_at_ns(self._started_ns + self._options.until_ns, self._on_until)
+        actors = [self._start(task) for task in deployment.tasks]
+        try:
+            await self._ended
+        finally:
+            # In task order: the order in which tasks are cancelled is part of what is recorded (D4).
+            for actor in actors:
+                actor.cancel()
+            for actor in actors:
+                await _ended(actor)
+
+    def _start(self, task: StreamTask) -> asyncio.Task[None]:
+        actor = asyncio.get_running_loop().create_task(_coroutine(task), name=task.name)
+        actor.add_done_callback(lambda done: self._on_task_end(task, done))
+        return actor
+
+    def _on_task_end(self, task: StreamTask, done: asyncio.Task[None]) -> None:
+        self._running -= 1
+        if not done.cancelled():
+            error = done.exception()
+            if error is not None and self._failure is None and self._status is JobStatus.FINISHED:
+                self._failure = job_failed(task.name, error)
+                self._failure.__cause__ = error
+                self._end(JobStatus.FAILED)
+        if self._running == 0:
+            self._end(self._status)
+
+    def _end(self, status: JobStatus) -> None:
+        if self._ended is not None and not self._ended.done():
+            self._status = status
+            self._ended.set_result(None)
+
+    def _on_until(self) -> None:
+        self._report = self.wait_for_report()
+        self._end(JobStatus.STOPPED)
+
+    def _on_quiescent(self) -> None:
+        """D4: a task stopped by a fault is no deadlock."""
+        stalled = self.deployment is not None and any(task.stalled for task in self.deployment.tasks)
+        self._report = self.wait_for_report()
+        self._end(JobStatus.STOPPED if stalled else JobStatus.DEADLOCKED)
+
+    def wait_for_report(self) -> str:
+        """Who waits for what, one line per unfinished task."""
+        if self.deployment is None:
+            return ""
+        lines = []
+        for task in self.deployment.tasks:
+            if task.state in (TaskState.FINISHED, TaskState.CANCELED, TaskState.FAILED):
+                continue
+            lines.append(f"{task.name} waits for {task.waiting_for}; {self._queues(task)}")
+        return "\n".join(lines)
+
+    def _queues(self, task: StreamTask) -> str:
+        out = ", ".join(
+            f"{w.partition.queued_buffers} buffers queued for channels {w.first_channel}.. "
+            f"(pool {w.partition.pool.used_segments} of {w.partition.pool.size} used)"
+            for w in task.writers
+        )
+        return f"mailbox {len(task.mailbox)} mails, input {task.queued_input} buffers, output {out or 'none'}"
+
+    def _progress_reporter(self, report: Callable[[Progress], None]) -> Callable[[], None]:
+        def on_batch_end() -> None:
+            report(Progress(self._records_read(), self._elapsed_ns()))
+
+        return on_batch_end
+
+    def _records_read(self) -> int:
+        if self.deployment is None:
+            return 0
+        heads = [task.chain.head for task in self.deployment.tasks]
+        return sum(head.records_in for head in heads if isinstance(head, SourceOperator))
+
+    def _elapsed_ns(self) -> int:
+        return 0 if self._scheduler is None else self._scheduler.now_ns - self._started_ns
+
+    def _result(self) -> JobExecutionResult:
+        tasks = () if self.deployment is None else tuple(summary(task) for task in self.deployment.tasks)
+        error: Exception | None = self._failure
+        if self._status is JobStatus.DEADLOCKED:
+            error = Deadlock(f"the job is deadlocked: nothing can run, and these tasks wait:\n{self._report}")
+        return JobExecutionResult(
+            self.job_name, self._status, self._elapsed_ns(), self._records_read(), tasks, self._report, error
+        )
+
+
+def execute(graph: StreamGraph, options: RunOptions) -> JobExecutionResult:
+    """Runs a job to its end; raises JobFailed or Deadlock."""
+    result = MiniCluster(graph, options).run()
+    if result.error is not None:
+        raise result.error
+    return result
+
+
+def summary(task: StreamTask) -> TaskSummary:
+    times = task.times
+    return TaskSummary(
+        task.name, task.state.value, task.input.records_in, task.records_out, times.busy_ns, times.idle_ns,
+        times.soft_ns, times.hard_ns, task.input.current_watermark, task.input_queue_peak, task.output_queue_peak,
+    )  # fmt: skip
+
+
+def _coroutine(task: StreamTask) -> Coroutine[Any, Any, None]:
+    return task.actor.run()
+
+
+async def _ended(actor: asyncio.Task[None]) -> None:
+    """Waits for the end of a task, whatever it is: failures were noted when they happened."""
+    try:
+        await actor
+    except asyncio.CancelledError:
+        if not actor.cancelled():
+            raise
+    except Exception:  # noqa: S110
+        return

@@ -1,0 +1,80 @@
+"""How a job is run, apart from what it computes, and what came of it. Flink: JobExecutionResult."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Literal
+
+from flowsim.cluster.faults import Fault
+from flowsim.facts.tracer import Recorder
+from flowsim.sim.policy import SchedulingPolicy
+
+
+class JobStatus(Enum):
+    """How a run ended."""
+
+    FINISHED = "finished"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    """At ``until``, or quiescent because a fault stopped a task."""
+    DEADLOCKED = "deadlocked"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a run has done so far: records read by sources, and the job's clock in ns since its start."""
+
+    records: int
+    elapsed_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Settings of one run.
+
+    ``policy``: ``fifo`` or ``random`` (seeded), or a policy object; the real clock has none. ``until_ns``: nanoseconds
+    after the start of the job. ``recorder``: keeps facts, None records nothing. ``budget_records`` overrides the job's.
+    """
+
+    seed: int = 0
+    clock: Literal["virtual", "real"] = "virtual"
+    policy: Literal["fifo", "random"] | SchedulingPolicy = "fifo"
+    until_ns: int | None = None
+    recorder: Recorder | None = None
+    faults: tuple[Fault, ...] = ()
+    on_progress: Callable[[Progress], None] | None = None
+    budget_records: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSummary:
+    """What one task did; times in ns of the job's clock. ``watermark``: last of its input, -2^63 = none."""
+
+    name: str
+    state: str
+    records_in: int
+    records_out: int
+    busy_ns: int
+    idle_ns: int
+    soft_backpressured_ns: int
+    hard_backpressured_ns: int
+    watermark: int
+    input_queue_peak: int
+    output_queue_peak: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobExecutionResult:
+    """The end of a run. ``report``: the wait-for report of a deadlock or stopped run, else ''. Flink: JobExecutionResult."""
+
+    job_name: str
+    status: JobStatus
+    elapsed_ns: int
+    """On the job's clock, from its start."""
+    records_read: int
+    """By all sources."""
+    tasks: tuple[TaskSummary, ...] = field(default_factory=tuple)
+    report: str = ""
+    error: Exception | None = None

@@ -1,0 +1,221 @@
+"""Vertices and edges expanded to subtasks and channels. Flink: ExecutionGraph, EdgeManagerBuildUtil (rules 1.14-1.17)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from flowsim.facts import schema
+from flowsim.facts.tracer import Recorder
+from flowsim.graph.job_graph import JobEdge, JobGraph, JobVertex
+from flowsim.network.partitioner import POINTWISE
+from flowsim.state.key_group_range import KeyGroupRange, compute_key_group_range_for_operator_index
+
+
+@dataclass(frozen=True, slots=True)
+class Subtask:
+    """One parallel instance of a vertex. Flink: ExecutionVertex. ``id`` counts over the whole job."""
+
+    id: int
+    vertex: JobVertex
+    index: int
+
+    @property
+    def name(self) -> str:
+        """As Flink prints it: ``map -> sink (2/3)``."""
+        return f"{self.vertex.name} ({self.index + 1}/{self.vertex.parallelism})"
+
+    @property
+    def key_group_range(self) -> KeyGroupRange:
+        vertex = self.vertex
+        return compute_key_group_range_for_operator_index(vertex.max_parallelism, vertex.parallelism, self.index)
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeExpansion:
+    """The channels of one edge, as arithmetic: nothing is kept per channel.
+
+    Subtask ``s`` of the source has ``subpartitions(s)`` subpartitions; channel ids run over sources, then subpartitions.
+    """
+
+    edge: JobEdge
+    first_channel: int
+
+    @property
+    def is_pointwise(self) -> bool:
+        return self.edge.partitioner.name in POINTWISE
+
+    @property
+    def _sources(self) -> int:
+        return self.edge.source.parallelism
+
+    @property
+    def _targets(self) -> int:
+        return self.edge.target.parallelism
+
+    def _group(self, source: int) -> range:
+        """Targets that read partition ``source`` of a pointwise edge (rule 1.16)."""
+        sources, targets = self._sources, self._targets
+        if sources >= targets:
+            target = ((source + 1) * targets - 1) // sources
+            return range(target, target + 1)
+        return range((source * targets + sources - 1) // sources, ((source + 1) * targets + sources - 1) // sources)
+
+    def subpartitions(self, source: int) -> int:
+        return len(self._group(source)) if self.is_pointwise else self._targets
+
+    def first_channel_of(self, source: int) -> int:
+        """Channel id of subpartition 0 of subtask ``source``."""
+        if not self.is_pointwise:
+            return self.first_channel + source * self._targets
+        return self.first_channel + sum(self.subpartitions(s) for s in range(source))
+
+    def input_count(self, target: int) -> int:
+        """How many channels subtask ``target`` reads."""
+        if not self.is_pointwise:
+            return self._sources
+        sources, targets = self._sources, self._targets
+        return (target + 1) * sources // targets - target * sources // targets if sources >= targets else 1
+
+    def input_at(self, target: int, index: int) -> tuple[int, int]:
+        """(source subtask, its subpartition) of channel ``index`` of subtask ``target``."""
+        if not self.is_pointwise:
+            return index, target
+        sources, targets = self._sources, self._targets
+        if sources >= targets:
+            return target * sources // targets + index, 0
+        source = target * sources // targets
+        return source, target % len(self._group(source))  # rule 1.17: rotated inside the group
+
+    def input_index(self, target: int, source: int) -> int:
+        """The channel of subtask ``target`` that reads subtask ``source``."""
+        if not self.is_pointwise:
+            return source
+        return source - target * self._sources // self._targets if self._sources >= self._targets else 0
+
+    def target_of(self, source: int, subpartition: int) -> int:
+        """The subtask that reads a subpartition."""
+        if not self.is_pointwise:
+            return subpartition
+        group = self._group(source)
+        if self._sources >= self._targets:
+            return group[0]
+        return next(t for t in group if t % len(group) == subpartition)
+
+    @property
+    def channel_count(self) -> int:
+        if not self.is_pointwise:
+            return self._sources * self._targets
+        return sum(self.subpartitions(source) for source in range(self._sources))
+
+
+@dataclass(slots=True)
+class ExecutionGraph:
+    """Subtasks in topological order, and the expansion of every edge. Flink: ExecutionGraph."""
+
+    job: JobGraph
+    subtasks: list[Subtask] = field(default_factory=list)
+    expansions: list[EdgeExpansion] = field(default_factory=list)
+
+    def subtasks_of(self, vertex: JobVertex) -> list[Subtask]:
+        return [s for s in self.subtasks if s.vertex is vertex]
+
+    def expansion(self, edge: JobEdge) -> EdgeExpansion:
+        return self.expansions[edge.id]
+
+    @property
+    def channel_count(self) -> int:
+        return sum(expansion.channel_count for expansion in self.expansions)
+
+
+def create_execution_graph(job: JobGraph) -> ExecutionGraph:
+    execution = ExecutionGraph(job)
+    for vertex in job.vertices:
+        for index in range(vertex.parallelism):
+            execution.subtasks.append(Subtask(len(execution.subtasks), vertex, index))
+    channels = 0
+    for edge in job.edges:
+        expansion = EdgeExpansion(edge, channels)
+        execution.expansions.append(expansion)
+        channels += expansion.channel_count
+    return execution
+
+
+def input_count(job: JobGraph, vertex: JobVertex) -> int:
+    """Number of task inputs; the edges of one input are united (rule 7.10)."""
+    return 1 + max((edge.input_index for edge in job.in_edges(vertex)), default=-1)
+
+
+def describe(execution: ExecutionGraph, recorder: Recorder, local_channels: bool) -> None:
+    """Writes the description tables of a recording."""
+    job = execution.job
+    recorder.static(
+        schema.TASKS,
+        [
+            (
+                s.id,
+                s.vertex.id,
+                s.name,
+                s.index,
+                s.vertex.parallelism,
+                s.vertex.max_parallelism,
+                input_count(job, s.vertex),
+            )
+            for s in execution.subtasks
+        ],
+    )
+    recorder.static(
+        schema.OPERATORS,
+        [
+            (v.id, o.index, o.node.name, o.node.description.kind,
+             json.dumps(dict(o.node.description.params), sort_keys=True, ensure_ascii=False),
+             o.input_operator, o.input_tag or "")
+            for v in job.vertices for o in v.operators
+        ],
+    )  # fmt: skip
+    recorder.static(
+        schema.EDGES,
+        [
+            (e.id, e.source.id, e.source_operator, e.target.id, e.input_index, e.partitioner.name,
+             e.partitioner.key_type or "", e.side_output or "")
+            for e in job.edges
+        ],
+    )  # fmt: skip
+    recorder.static(schema.CHANNELS, list(channel_rows(execution, local_channels)))
+
+
+def channel_rows(execution: ExecutionGraph, local_channels: bool) -> Iterator[tuple[int | str, ...]]:
+    """Rows of table ``channels``, by channel id."""
+    for expansion in execution.expansions:
+        edge = expansion.edge
+        first_source, first_target = _first_task(execution, edge.source), _first_task(execution, edge.target)
+        input_channels = {
+            (target, source): position + _channels_before(execution, expansion, target)
+            for target in range(edge.target.parallelism)
+            for position in range(expansion.input_count(target))
+            for source, _ in (expansion.input_at(target, position),)
+        }
+        for source in range(edge.source.parallelism):
+            first = expansion.first_channel_of(source)
+            for subpartition in range(expansion.subpartitions(source)):
+                target = expansion.target_of(source, subpartition)
+                yield (
+                    first + subpartition, edge.id, first_source + source, subpartition, first_target + target,
+                    edge.input_index, input_channels[target, source], int(local_channels),
+                )  # fmt: skip
+
+
+def _first_task(execution: ExecutionGraph, vertex: JobVertex) -> int:
+    return next(s.id for s in execution.subtasks if s.vertex is vertex)
+
+
+def _channels_before(execution: ExecutionGraph, expansion: EdgeExpansion, target: int) -> int:
+    """Channels of the same task input that stand before this edge's: gates of one input are united in edge order."""
+    return sum(
+        other.input_count(target)
+        for other in execution.expansions
+        if other.edge.target is expansion.edge.target
+        and other.edge.input_index == expansion.edge.input_index
+        and other.edge.id < expansion.edge.id
+    )

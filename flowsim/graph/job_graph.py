@@ -1,0 +1,161 @@
+"""Operators grouped into chains. Flink: JobGraph, JobVertex, StreamingJobGraphGenerator (rules 1.1-1.13)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from flowsim.errors import BadInput
+from flowsim.graph.stream_graph import ChainingStrategy, PartitionerSpec, StreamEdge, StreamGraph, StreamNode
+from flowsim.state.key_group_range import compute_default_max_parallelism
+
+
+@dataclass(slots=True)
+class ChainedOperator:
+    """One operator of a chain. ``input_operator``: index in the chain of the operator that feeds it, -1 for the head."""
+
+    node: StreamNode
+    index: int
+    input_operator: int
+    input_tag: str | None
+    chain_index: int
+    """Distance from the head, which is 1: the mail priority of the operator (rule 1.11)."""
+
+
+@dataclass(slots=True)
+class JobVertex:
+    """A chain of operators that one task runs. Flink: JobVertex."""
+
+    id: int
+    operators: list[ChainedOperator]
+    parallelism: int
+    max_parallelism: int
+
+    @property
+    def name(self) -> str:
+        return " -> ".join(operator.node.name for operator in self.operators)
+
+    @property
+    def head(self) -> StreamNode:
+        return self.operators[0].node
+
+
+@dataclass(frozen=True, slots=True)
+class JobEdge:
+    """A non-chained edge: one record writer at the source's side, one gate at the target's. Flink: JobEdge."""
+
+    id: int
+    source: JobVertex
+    source_operator: int
+    target: JobVertex
+    input_index: int
+    partitioner: PartitionerSpec
+    side_output: str | None
+    buffer_timeout_ms: int
+
+
+@dataclass(slots=True)
+class JobGraph:
+    """Chains and the edges between them, in topological order. Flink: JobGraph."""
+
+    graph: StreamGraph
+    vertices: list[JobVertex] = field(default_factory=list)
+    edges: list[JobEdge] = field(default_factory=list)
+
+    def in_edges(self, vertex: JobVertex) -> list[JobEdge]:
+        return [edge for edge in self.edges if edge.target is vertex]
+
+    def out_edges(self, vertex: JobVertex) -> list[JobEdge]:
+        """In the order of the operators of the chain: the writers of a task (rule 1.13)."""
+        return [edge for edge in self.edges if edge.source is vertex]
+
+
+def resolved_partitioner(graph: StreamGraph, edge: StreamEdge) -> PartitionerSpec:
+    """Rule 1.1: forward between equal parallelisms, else rebalance."""
+    if edge.partitioner is not None:
+        return edge.partitioner
+    equal = graph.nodes[edge.source_id].parallelism == graph.nodes[edge.target_id].parallelism
+    return PartitionerSpec("FORWARD" if equal else "REBALANCE")
+
+
+def is_chainable(graph: StreamGraph, edge: StreamEdge) -> bool:
+    """Rules 1.5-1.9, for the operators there are."""
+    source, target = graph.nodes[edge.source_id], graph.nodes[edge.target_id]
+    return (
+        graph.settings.operator_chaining
+        and sum(e.target_id == edge.target_id for e in graph.edges) == 1
+        and resolved_partitioner(graph, edge).name == "FORWARD"
+        and source.chaining is not ChainingStrategy.NEVER
+        and target.chaining is ChainingStrategy.ALWAYS
+        and source.parallelism == target.parallelism
+    )
+
+
+def create_job_graph(graph: StreamGraph) -> JobGraph:
+    """Chains operators; raises BadInput for a graph that cannot run."""
+    order = _topological_order(graph)
+    chained_to = {edge.target_id: edge for edge in graph.edges if is_chainable(graph, edge)}
+    job = JobGraph(graph)
+    vertex_of: dict[int, tuple[JobVertex, ChainedOperator]] = {}
+    for node_id in order:
+        node = graph.nodes[node_id]
+        edge = chained_to.get(node_id)
+        if edge is None:
+            operator = ChainedOperator(node, 0, -1, None, 1)
+            vertex = JobVertex(len(job.vertices), [operator], node.parallelism, _max_parallelism(node))
+            job.vertices.append(vertex)
+        else:
+            vertex, feeder = vertex_of[edge.source_id]
+            operator = ChainedOperator(
+                node, len(vertex.operators), feeder.index, edge.side_output, feeder.chain_index + 1
+            )
+            vertex.operators.append(operator)
+        vertex_of[node_id] = (vertex, operator)
+    loose = [edge for edge in graph.edges if chained_to.get(edge.target_id) is not edge]
+    for vertex in job.vertices:
+        for operator in vertex.operators:
+            for edge in loose:
+                if edge.source_id == operator.node.id:
+                    target = vertex_of[edge.target_id][0]
+                    timeout = operator.node.buffer_timeout_ms
+                    job.edges.append(
+                        JobEdge(
+                            len(job.edges), vertex, operator.index, target, edge.input_index,
+                            resolved_partitioner(graph, edge), edge.side_output,
+                            graph.settings.buffer_timeout_ms if timeout is None else timeout,
+                        )
+                    )  # fmt: skip
+    return job
+
+
+def _max_parallelism(node: StreamNode) -> int:
+    if node.max_parallelism is None:
+        return compute_default_max_parallelism(node.parallelism)
+    if node.max_parallelism < node.parallelism:
+        raise BadInput(
+            f"operator '{node.name}': max_parallelism {node.max_parallelism} is below its parallelism {node.parallelism}"
+        )
+    return node.max_parallelism
+
+
+def _topological_order(graph: StreamGraph) -> list[int]:
+    """Nodes, sources first, otherwise in the order in which they were added; raises BadInput on a cycle."""
+    waiting = {node_id: sum(edge.target_id == node_id for edge in graph.edges) for node_id in graph.nodes}
+    for node_id, node in graph.nodes.items():
+        if waiting[node_id] == 0 and not node.is_source:
+            raise BadInput(f"operator '{node.name}' has no input")
+    if not graph.nodes:
+        raise BadInput("the job has no operators")
+    order: list[int] = []
+    ready = [node_id for node_id, count in waiting.items() if count == 0]
+    while ready:
+        node_id = ready.pop(0)
+        order.append(node_id)
+        for edge in graph.edges:
+            if edge.source_id == node_id:
+                waiting[edge.target_id] -= 1
+                if waiting[edge.target_id] == 0:
+                    ready.append(edge.target_id)
+    if len(order) < len(graph.nodes):
+        names = ", ".join(graph.nodes[n].name for n, count in waiting.items() if count > 0)
+        raise BadInput(f"the job has a cycle through: {names}")
+    return order

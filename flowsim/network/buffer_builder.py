@@ -1,0 +1,161 @@
+"""Filling a segment on one side and reading it on the other. Flink: BufferBuilder, BufferConsumer (rules 5.15-5.17)."""
+
+from __future__ import annotations
+
+from flowsim.errors import InvariantViolation
+from flowsim.network.buffer import BufferSlice, EventBuffer, MemorySegment, NetworkBuffer, Recycler
+from flowsim.streamrecord.events import Event
+
+
+class BufferBuilder:
+    """The writing side of one segment. Flink: BufferBuilder.
+
+    ``data`` is the segment's bytearray: its length is the writer's position. The record writer encodes straight into it and
+    stores ``committed``; bytes beyond ``capacity`` must be taken off again before anybody reads (``cut_overflow``).
+    """
+
+    __slots__ = ("data", "capacity", "committed", "finished", "_buffer", "_consumer_exists")
+
+    def __init__(self, segment: MemorySegment, recycler: Recycler) -> None:
+        self._buffer = NetworkBuffer(segment, recycler)
+        self.data = segment.data
+        self.capacity = segment.size_bytes
+        self.committed = 0
+        self.finished = False
+        self._consumer_exists = False
+
+    def create_consumer(self) -> BufferConsumer:
+        """The one consumer of this builder; sees what is written from now on."""
+        return self._create_consumer(self.committed)
+
+    def create_consumer_from_beginning(self) -> BufferConsumer:
+        """The one consumer of this builder; sees everything."""
+        return self._create_consumer(0)
+
+    def _create_consumer(self, position: int) -> BufferConsumer:
+        if self._consumer_exists:
+            raise InvariantViolation("Two BufferConsumer shouldn't exist for one BufferBuilder")
+        self._consumer_exists = True
+        self._buffer.retain()
+        return BufferConsumer(self, self._buffer, position)
+
+    def append(self, source: bytes | memoryview) -> int:
+        """Writes as much as fits, not yet visible; returns how many bytes."""
+        if self.finished:
+            raise InvariantViolation("cannot append to a finished buffer")
+        taken = min(len(source), self.writable_bytes)
+        self.data += source[:taken]
+        return taken
+
+    def append_and_commit(self, source: bytes | memoryview) -> int:
+        taken = self.append(source)
+        self.commit()
+        return taken
+
+    def commit(self) -> None:
+        """Makes what was written visible to the consumer."""
+        if not self.finished:
+            self.committed = len(self.data)
+
+    def cut_overflow(self) -> bytes:
+        """Takes off and returns what was encoded beyond the capacity, and commits the rest."""
+        overflow = bytes(self.data[self.capacity :])
+        del self.data[self.capacity :]
+        self.committed = self.capacity
+        return overflow
+
+    def finish(self) -> int:
+        """No more writes; returns the number of bytes written."""
+        if self.finished:
+            raise InvariantViolation("the buffer builder was finished already")
+        self.committed = len(self.data)
+        self.finished = True
+        return self.committed
+
+    def close(self) -> None:
+        """The writer lets go of the segment."""
+        if not self.finished:
+            self.finish()
+        self._buffer.recycle()
+
+    def trim(self, new_size: int) -> None:
+        """Limits the capacity, never below what is written or above the segment (rule 5.17)."""
+        self.capacity = min(max(new_size, len(self.data)), self._buffer.segment.size_bytes)
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.data) >= self.capacity
+
+    @property
+    def writable_bytes(self) -> int:
+        return self.capacity - len(self.data)
+
+
+class BufferConsumer:
+    """The reading side of one segment. Flink: BufferConsumer.
+
+    Rule 5.16: ``is_finished`` uses the position seen by the last ``build``, so it stays False after the writer finished
+    until the consumer builds again; ``is_data_available`` looks at the latest committed position.
+    """
+
+    __slots__ = ("_builder", "_buffer", "_position", "_seen", "_seen_finished")
+
+    event: None = None
+
+    def __init__(self, builder: BufferBuilder, buffer: NetworkBuffer, position: int) -> None:
+        self._builder = builder
+        self._buffer = buffer
+        self._position = position
+        self._seen = 0
+        self._seen_finished = False
+
+    def copy(self) -> BufferConsumer:
+        """A consumer of the same bytes, at the same position (rule 5.12)."""
+        self._buffer.retain()
+        consumer = BufferConsumer(self._builder, self._buffer, self._position)
+        consumer._seen, consumer._seen_finished = self._seen, self._seen_finished
+        return consumer
+
+    @property
+    def is_finished(self) -> bool:
+        return self._seen_finished
+
+    @property
+    def is_data_available(self) -> bool:
+        return self._builder.committed > self._position
+
+    @property
+    def written_bytes(self) -> int:
+        return self._builder.committed
+
+    def build(self) -> BufferSlice:
+        """What was committed since the last ``build``; retains the segment."""
+        builder = self._builder
+        self._seen = builder.committed
+        self._seen_finished = builder.finished
+        payload = bytes(memoryview(builder.data)[self._position : self._seen])
+        self._position = self._seen
+        self._buffer.retain()
+        return BufferSlice(payload, self._buffer)
+
+    def close(self) -> None:
+        """The reader lets go of the segment."""
+        self._buffer.recycle()
+
+
+class EventConsumer:
+    """An event waiting in a subpartition. Flink: the BufferConsumer that EventSerializer makes."""
+
+    __slots__ = ("event",)
+
+    is_finished = True
+    is_data_available = True
+
+    def __init__(self, event: Event) -> None:
+        self.event = event
+
+    def build(self) -> EventBuffer:
+        return EventBuffer(self.event)
+
+    def close(self) -> None:
+        """Nothing to give back."""

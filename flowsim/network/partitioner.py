@@ -1,0 +1,173 @@
+"""Which subpartition a record goes to. Flink: StreamPartitioner and its subclasses (section 2).
+
+Every record writer has a partitioner of its own, so two edges never share a counter (I2.d).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from flowsim.state.key_group_range import assign_to_key_group, compute_operator_index_for_key_group
+from flowsim.values import java_hash, key_fingerprint, key_json, state_key
+
+Value = object
+KeySelector = Callable[[Value], Value]
+
+POINTWISE = frozenset({"FORWARD", "RESCALE"})
+"""Partitioners whose edges connect subtasks pointwise (rule 1.14)."""
+
+
+class StreamPartitioner:
+    """Chooses one subpartition per user record (rule 2.1). Flink: StreamPartitioner."""
+
+    __slots__ = ("channels",)
+
+    name: str
+    is_broadcast = False
+
+    def __init__(self, channels: int) -> None:
+        self.channels = channels
+
+    def select_channel(self, value: Value) -> int:
+        """Index of the subpartition for ``value``."""
+        raise NotImplementedError
+
+
+class ForwardPartitioner(StreamPartitioner):
+    """Always the one channel. Flink: ForwardPartitioner."""
+
+    __slots__ = ()
+    name = "FORWARD"
+
+    def select_channel(self, value: Value) -> int:
+        return 0
+
+
+class GlobalPartitioner(StreamPartitioner):
+    """Always the first subtask. Flink: GlobalPartitioner."""
+
+    __slots__ = ()
+    name = "GLOBAL"
+
+    def select_channel(self, value: Value) -> int:
+        return 0
+
+
+class RebalancePartitioner(StreamPartitioner):
+    """Round robin from a random start. Flink: RebalancePartitioner."""
+
+    __slots__ = ("_last",)
+    name = "REBALANCE"
+
+    def __init__(self, channels: int, random: Random) -> None:
+        super().__init__(channels)
+        self._last = random.randrange(channels)
+
+    def select_channel(self, value: Value) -> int:
+        self._last = (self._last + 1) % self.channels
+        return self._last
+
+
+class RescalePartitioner(StreamPartitioner):
+    """Round robin over the local group, from channel 0. Flink: RescalePartitioner."""
+
+    __slots__ = ("_last",)
+    name = "RESCALE"
+
+    def __init__(self, channels: int) -> None:
+        super().__init__(channels)
+        self._last = -1
+
+    def select_channel(self, value: Value) -> int:
+        self._last = (self._last + 1) % self.channels
+        return self._last
+
+
+class ShufflePartitioner(StreamPartitioner):
+    """Uniformly random. Flink: ShufflePartitioner."""
+
+    __slots__ = ("_random",)
+    name = "SHUFFLE"
+
+    def __init__(self, channels: int, random: Random) -> None:
+        super().__init__(channels)
+        self._random = random
+
+    def select_channel(self, value: Value) -> int:
+        return self._random.randrange(self.channels)
+
+
+class BroadcastPartitioner(StreamPartitioner):
+    """Every channel. Flink: BroadcastPartitioner."""
+
+    __slots__ = ()
+    name = "BROADCAST"
+    is_broadcast = True
+
+    def select_channel(self, value: Value) -> int:
+        raise TypeError("a broadcast partitioner does not choose a channel")
+
+
+class KeyGroupStreamPartitioner(StreamPartitioner):
+    """By the key group of the record's key (rule 1.18). Flink: KeyGroupStreamPartitioner.
+
+    ``max_parallelism`` is the *target's* number of key groups (rule 1.23).
+    """
+
+    __slots__ = ("key_selector", "key_type", "max_parallelism", "routes", "identities", "fault_offset")
+    name = "HASH"
+
+    def __init__(self, channels: int, key_selector: KeySelector, key_type: str | None, max_parallelism: int) -> None:
+        super().__init__(channels)
+        self.key_selector = key_selector
+        self.key_type = key_type
+        self.max_parallelism = max_parallelism
+        self.routes: dict[object, int] = {}
+        """Subpartition by ``state_key(key)``: murmur over a Java hash costs ten times a dict hit."""
+        self.identities: dict[object, tuple[int, int]] = {}
+        """(Java hash, fingerprint) by ``state_key(key)``; filled only while recording."""
+        self.fault_offset = 0
+        """The routing fault adds this to every subpartition."""
+
+    def select_channel(self, value: Value) -> int:
+        key = self.key_selector(value)
+        kind = type(key)
+        index = key if kind is str or kind is int else state_key(key)
+        subpartition = self.routes.get(index)
+        return subpartition if subpartition is not None else self._route(index, key)
+
+    def _route(self, index: object, key: Value) -> int:
+        group = assign_to_key_group(key, self.max_parallelism, self.key_type)
+        subpartition = compute_operator_index_for_key_group(self.max_parallelism, self.channels, group)
+        self.routes[index] = subpartition = (subpartition + self.fault_offset) % self.channels
+        return subpartition
+
+    def identity(self, value: Value, describe: Callable[[int, int, str, str], None]) -> tuple[int, int]:
+        """(Java hash, fingerprint) of the record's key; ``describe`` is told of a key the first time."""
+        key = self.key_selector(value)
+        index = state_key(key)
+        known = self.identities.get(index)
+        if known is None:
+            known = (java_hash(key, self.key_type), key_fingerprint(key, self.key_type))
+            self.identities[index] = known
+            describe(known[1], known[0], *key_json(key, self.key_type))
+        return known
+
+
+class CustomPartitionerWrapper(StreamPartitioner):
+    """A user's function of key and number of channels (rule 2.2). Flink: CustomPartitionerWrapper."""
+
+    __slots__ = ("_partition", "_key_selector")
+    name = "CUSTOM"
+
+    def __init__(self, channels: int, partition: Callable[[Value, int], int], key_selector: KeySelector) -> None:
+        super().__init__(channels)
+        self._partition = partition
+        self._key_selector = key_selector
+
+    def select_channel(self, value: Value) -> int:
+        channel = self._partition(self._key_selector(value), self.channels)
+        if not 0 <= channel < self.channels:
+            raise IndexError(f"the custom partitioner chose channel {channel} of {self.channels}")
+        return channel

@@ -1,0 +1,237 @@
+"""From elements to bytes in a result partition. Flink: RecordWriter and its subclasses, RecordWriterOutput (section 5.A).
+
+``collect`` of a writer is a closure made for its partitioner, its buffer timeout and whether facts are recorded: it is
+called once per record, and what it does not need it does not ask for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from flowsim.facts.schema import ElementKind
+from flowsim.facts.tracer import TaskTrace
+from flowsim.network.partitioner import KeyGroupStreamPartitioner, StreamPartitioner
+from flowsim.network.result_partition import ResultPartition
+from flowsim.streamrecord.codec import encode_latency_marker_into, encode_status_into, encode_watermark_into
+from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
+from flowsim.streamrecord.events import Event, StopMode
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+from flowsim.values import encode_into, encode_record, fingerprint_frame
+
+Value = object
+Collect = Callable[[Value, int | None], None]
+
+
+class RecordWriter:
+    """Writes one non-chained output of a task (rules 5.3-5.8). Flink: ChannelSelectorRecordWriter, BroadcastRecordWriter.
+
+    ``first_channel``: channel id of subpartition 0, the others follow. ``timeout_ms``: 0 flushes after every element,
+    -1 never, else the task's flusher calls ``flush_all``.
+    """
+
+    __slots__ = (
+        "partition", "partitioner", "timeout_ms", "first_channel", "trace", "collect", "_records", "_positions", "_random",
+        "_status", "_on_data", "emit_watermark", "watermark_after_end_of_data",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        partition: ResultPartition,
+        partitioner: StreamPartitioner,
+        timeout_ms: int,
+        first_channel: int,
+        random: Random,
+        trace: TaskTrace | None,
+        on_data: Callable[[], None],
+    ) -> None:
+        self.partition = partition
+        self.partitioner = partitioner
+        self.timeout_ms = timeout_ms
+        self.first_channel = first_channel
+        self.trace = trace
+        self._random = random
+        self._positions = [0] * partition.count if trace is not None else []
+        self._status = WatermarkStatus.ACTIVE
+        self._records: Callable[[], int] = lambda: 0
+        self._on_data = on_data
+        """Called when data may wait for the flusher, which is armed only then."""
+        self.emit_watermark = self._emit_watermark
+        self.watermark_after_end_of_data = False
+        """The end fault: one more watermark follows EndOfData."""
+        if partitioner.is_broadcast:
+            self.collect = self._broadcast_collect()
+        elif trace is not None:
+            self.collect = self._traced_collect(trace)
+        else:
+            self.collect = self._plain_collect()
+
+    @property
+    def records_out(self) -> int:
+        """User records handed to the network, a broadcast counting once (rule 13.4)."""
+        return self._records()
+
+    def _emit_watermark(self, timestamp: int) -> None:
+        """To every subpartition, unless the announced status is IDLE (rules 5.8, 8.18)."""
+        if self._status is WatermarkStatus.IDLE:
+            return
+        frame = bytearray()
+        encode_watermark_into(frame, timestamp)
+        self._broadcast_emit(bytes(frame), ElementKind.WATERMARK, timestamp)
+
+    def emit_watermark_status(self, status: WatermarkStatus) -> None:
+        """Only changes are sent (rule 5.8)."""
+        if status is self._status:
+            return
+        self._status = status
+        frame = bytearray()
+        encode_status_into(frame, status)
+        self._broadcast_emit(bytes(frame), ElementKind.STATUS, int(status))
+
+    def emit_latency_marker(self, marker: LatencyMarker) -> None:
+        """To one random subpartition (rules 2.1, 5.6)."""
+        index = self._random.randrange(self.partition.count)
+        frame = bytearray()
+        encode_latency_marker_into(frame, marker)
+        self.partition.emit(bytes(frame), index)
+        self._after_emit(index)
+        if self.trace is not None:
+            self._trace_sent(self.trace, index, ElementKind.LATENCY_MARKER, marker.marked_time_ms)
+
+    def broadcast_event(self, event: Event) -> None:
+        """Rule 5.7."""
+        self.partition.broadcast_event(event)
+        self._after_events()
+
+    def notify_end_of_data(self, mode: StopMode) -> None:
+        self.partition.notify_end_of_data(mode)
+        if self.trace is not None:
+            for index in range(self.partition.count):
+                self._trace_sent(self.trace, index, ElementKind.END_OF_DATA, int(mode))
+        self._after_events()
+        if self.watermark_after_end_of_data:
+            self._emit_watermark(MAX_WATERMARK)
+
+    def finish(self) -> None:
+        """EndOfPartition to every subpartition (rule 4.18)."""
+        self.partition.finish()
+        if self.trace is not None:
+            for index in range(self.partition.count):
+                self._trace_sent(self.trace, index, ElementKind.END_OF_PARTITION, 0)
+
+    def flush_all(self) -> None:
+        self.partition.flush_all()
+
+    @property
+    def available(self) -> bool:
+        return self.partition.pool.available
+
+    def _broadcast_emit(self, frame: bytes, kind: ElementKind, timestamp: int) -> None:
+        """A broadcast writer shares one buffer; others append a copy per subpartition (rule 5.5)."""
+        partition = self.partition
+        if self.partitioner.is_broadcast:
+            partition.broadcast(frame)
+        else:
+            for index in range(partition.count):
+                partition.emit(frame, index)
+        if self.timeout_ms == 0:
+            partition.flush_all()
+        else:
+            self._on_data()
+        if self.trace is not None:
+            for index in range(partition.count):
+                self._trace_sent(self.trace, index, kind, timestamp)
+
+    def _after_emit(self, index: int) -> None:
+        if self.timeout_ms == 0:
+            self.partition.flush(index)
+        else:
+            self._on_data()
+
+    def _after_events(self) -> None:
+        if self.timeout_ms == 0:
+            self.partition.flush_all()
+
+    def _trace_sent(self, trace: TaskTrace, index: int, kind: ElementKind, timestamp: int) -> None:
+        position = self._positions[index]
+        self._positions[index] = position + 1
+        trace.sent(self.first_channel + index, position, kind, timestamp, 0, 0, 0)
+
+    def _plain_collect(self) -> Collect:
+        partition, select = self.partition, self.partitioner.select_channel
+        unicast, request, on_full = partition.unicast, partition.request_unicast, partition.on_unicast_full
+        flush_always, flush, on_data = self.timeout_ms == 0, partition.flush, self._on_data
+        encode = encode_into
+        records = 0
+
+        def collect(value: Value, timestamp: int | None) -> None:
+            nonlocal records
+            index = select(value)
+            builder = unicast[index]
+            if builder is None:
+                builder = request(index)
+                on_data()
+            data = builder.data
+            encode(data, timestamp, value)
+            records += 1
+            builder.committed = size = len(data)
+            if size >= builder.capacity:
+                on_full(index, builder)
+            if flush_always:
+                flush(index)
+
+        self._records = lambda: records
+        return collect
+
+    def _traced_collect(self, trace: TaskTrace) -> Collect:
+        partition, partitioner = self.partition, self.partitioner
+        select, first_channel, positions = partitioner.select_channel, self.first_channel, self._positions
+        flush_always, on_data = self.timeout_ms == 0, self._on_data
+        keyed = partitioner if isinstance(partitioner, KeyGroupStreamPartitioner) else None
+        records = 0
+
+        def collect(value: Value, timestamp: int | None) -> None:
+            nonlocal records
+            index = select(value)
+            frame = encode_record(timestamp, value)
+            records += 1
+            position = positions[index]
+            positions[index] = position + 1
+            key_hash, key = keyed.identity(value, trace.key) if keyed is not None else (0, 0)
+            trace.sent(
+                first_channel + index, position, ElementKind.RECORD, NO_TIMESTAMP if timestamp is None else timestamp,
+                fingerprint_frame(frame), key_hash, key,
+            )  # fmt: skip
+            partition.emit(frame, index)
+            on_data()
+            if flush_always:
+                partition.flush(index)
+
+        self._records = lambda: records
+        return collect
+
+    def _broadcast_collect(self) -> Collect:
+        partition, trace = self.partition, self.trace
+        records = 0
+
+        def collect(value: Value, timestamp: int | None) -> None:
+            nonlocal records
+            frame = encode_record(timestamp, value)
+            records += 1
+            if trace is not None:
+                printed = fingerprint_frame(frame)
+                for index in range(partition.count):
+                    position = self._positions[index]
+                    self._positions[index] = position + 1
+                    trace.sent(
+                        self.first_channel + index, position, ElementKind.RECORD,
+                        NO_TIMESTAMP if timestamp is None else timestamp, printed, 0, 0,
+                    )  # fmt: skip
+            partition.broadcast(frame)
+            if self.timeout_ms == 0:
+                partition.flush_all()
+            else:
+                self._on_data()
+
+        self._records = lambda: records
+        return collect

@@ -1,0 +1,125 @@
+"""The operators of one task, wired and led through their life. Flink: OperatorChain, StreamOperatorWrapper (4.2, 4.12)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from flowsim.facts.schema import LifeEvent
+from flowsim.facts.tracer import TaskTrace
+from flowsim.mailbox.mailbox_executor import MailboxExecutor
+from flowsim.operators.stream_operator import StreamOperator
+from flowsim.streamrecord.events import StopMode
+from flowsim.tasks.operator_outputs import OperatorOutput
+from flowsim.tasks.processing_time import OperatorProcessingTimeService
+
+
+class OperatorWrapper:
+    """One operator with what the chain needs to end it. Flink: StreamOperatorWrapper."""
+
+    __slots__ = ("operator", "name", "index", "output", "executor", "processing_time", "is_open", "nominal_cost_ns")
+
+    def __init__(
+        self,
+        operator: StreamOperator,
+        name: str,
+        index: int,
+        output: OperatorOutput,
+        executor: MailboxExecutor,
+        processing_time: OperatorProcessingTimeService,
+        nominal_cost_ns: int,
+    ) -> None:
+        self.operator = operator
+        self.name = name
+        self.index = index
+        self.output = output
+        self.executor = executor
+        self.processing_time = processing_time
+        self.nominal_cost_ns = nominal_cost_ns
+        self.is_open = False
+
+
+class OperatorChain:
+    """Operators head first. Opened and closed tail to head, finished head to tail (I4.e). Flink: RegularOperatorChain."""
+
+    __slots__ = ("wrappers", "_trace")
+
+    def __init__(self, wrappers: Sequence[OperatorWrapper], trace: TaskTrace | None) -> None:
+        self.wrappers = tuple(wrappers)
+        self._trace = trace
+
+    @property
+    def head(self) -> StreamOperator:
+        return self.wrappers[0].operator
+
+    @property
+    def cost_ns(self) -> int:
+        """Nominal cost of a record that passes the whole chain."""
+        return sum(wrapper.nominal_cost_ns for wrapper in self.wrappers)
+
+    def scale_costs(self, numerator: int, denominator: int) -> None:
+        for wrapper in self.wrappers:
+            wrapper.operator.set_cost_ns(wrapper.nominal_cost_ns * numerator // denominator)
+
+    def open(self) -> None:
+        for wrapper in reversed(self.wrappers):
+            wrapper.is_open = True
+            wrapper.operator.open()
+            self._life(wrapper, LifeEvent.OPEN)
+
+    def end_input_of_head(self) -> None:
+        """Rule 4.11: the input of a network task reached its end with drain."""
+        self._end_input(self.wrappers[0])
+
+    def finish(self, mode: StopMode) -> None:
+        """Rules 4.12, 4.13: each operator ends its input, loses its timers and finishes, as mails of its own priority."""
+        for wrapper in self.wrappers:
+            if wrapper.index > 0 and mode is StopMode.DRAIN:
+                self._end_input(wrapper)
+            wrapper.processing_time.quiesce()
+            if mode is StopMode.DRAIN:
+                wrapper.executor.execute(self._finisher(wrapper), f"finish {wrapper.name}")
+            finished: list[bool] = []
+            wrapper.executor.execute(lambda done=finished: done.append(True), f"finished {wrapper.name}")  # type: ignore[misc]
+            while not finished:
+                wrapper.executor.try_yield()
+
+    def close(self) -> None:
+        """Tail to head, each exactly once; the first error is raised after all were closed."""
+        errors: list[Exception] = []
+        for wrapper in reversed(self.wrappers):
+            if not wrapper.is_open:
+                continue
+            wrapper.is_open = False
+            wrapper.processing_time.quiesce()
+            try:
+                wrapper.operator.close()
+            except Exception as error:
+                errors.append(error)
+            self._life(wrapper, LifeEvent.CLOSE)
+        if errors:
+            raise errors[0]
+
+    def _end_input(self, wrapper: OperatorWrapper) -> None:
+        wrapper.operator.end_input()
+        self._life(wrapper, LifeEvent.END_INPUT)
+
+    def _finisher(self, wrapper: OperatorWrapper) -> Callable[[], None]:
+        def finish() -> None:
+            wrapper.operator.finish()
+            self._life(wrapper, LifeEvent.FINISH)
+
+        return finish
+
+    def trace_counts(self) -> None:
+        """The final counters of every operator."""
+        if self._trace is None:
+            return
+        for wrapper in self.wrappers:
+            operator, output = wrapper.operator, wrapper.output
+            self._trace.operator_counts(
+                wrapper.index, operator.records_in, output.records_out, output.side_records, operator.records_dropped
+            )
+
+    def _life(self, wrapper: OperatorWrapper, event: LifeEvent) -> None:
+        if self._trace is not None:
+            self._trace.lifecycle(wrapper.index, event)

@@ -1,0 +1,144 @@
+"""Where the operators of a chain emit. Flink: ChainingOutput, CopyingChainingOutput, BroadcastingOutputCollector (5.8-5.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from flowsim.network.record_writer import RecordWriter
+from flowsim.operators.stream_operator import StreamOperator, Value
+from flowsim.streamrecord.elements import LatencyMarker, OutputTag, WatermarkStatus
+from flowsim.values import copy_value
+from flowsim.values.closed_set import SCALARS
+
+Collect = Callable[[Value, int | None], None]
+
+
+class ChainingOutput:
+    """Hands elements to the next operator of the chain. Flink: ChainingOutput, CopyingChainingOutput.
+
+    Watermarks are dropped while the announced status is IDLE, and only changes of status are forwarded (rule 5.8).
+    ``copies``: values that could be changed are copied, as with object reuse off (rule 5.10).
+    """
+
+    __slots__ = ("operator", "collect", "_status", "_records")
+
+    def __init__(self, operator: StreamOperator, copies: bool) -> None:
+        self.operator = operator
+        self._status = WatermarkStatus.ACTIVE
+        self._records: Callable[[], int] = lambda: 0
+        self.collect = self._copying_collect() if copies else self._sharing_collect()
+
+    @property
+    def records_out(self) -> int:
+        return self._records()
+
+    def emit_watermark(self, timestamp: int) -> None:
+        if self._status is WatermarkStatus.ACTIVE:
+            self.operator.process_watermark(timestamp)
+
+    def emit_watermark_status(self, status: WatermarkStatus) -> None:
+        if status is not self._status:
+            self._status = status
+            self.operator.process_watermark_status(status)
+
+    def emit_latency_marker(self, marker: LatencyMarker) -> None:
+        self.operator.process_latency_marker(marker)
+
+    def _copying_collect(self) -> Collect:
+        process, copy, immutable = self.operator.process_element, copy_value, SCALARS
+        records = 0
+
+        def collect(value: Value, timestamp: int | None) -> None:
+            nonlocal records
+            records += 1
+            process(value if type(value) in immutable else copy(value), timestamp)
+
+        self._records = lambda: records
+        return collect
+
+    def _sharing_collect(self) -> Collect:
+        process = self.operator.process_element
+        records = 0
+
+        def collect(value: Value, timestamp: int | None) -> None:
+            nonlocal records
+            records += 1
+            process(value, timestamp)
+
+        self._records = lambda: records
+        return collect
+
+
+ElementTarget = ChainingOutput | RecordWriter
+
+
+@dataclass(frozen=True, slots=True)
+class OutputEdge:
+    """One consumer of an operator: the next operator or a writer; ``tag`` None for the main output."""
+
+    tag: str | None
+    target: ElementTarget
+
+
+class OperatorOutput:
+    """All consumers of one operator. Flink: BroadcastingOutputCollector.
+
+    Main records go to the edges without a tag, tagged ones to those of their tag (rule 5.9); watermarks, statuses and
+    latency markers go to every edge, markers to one chosen at random (rule 8.20).
+    """
+
+    __slots__ = ("edges", "collect", "_side", "_elements", "_choose", "side_records", "_main_records")
+
+    def __init__(self, edges: Sequence[OutputEdge], choose: Callable[[int], int]) -> None:
+        self.edges = tuple(edges)
+        self._choose = choose
+        main = [edge.target.collect for edge in edges if edge.tag is None]
+        self._side: dict[str, list[Collect]] = {}
+        for edge in edges:
+            if edge.tag is not None:
+                self._side.setdefault(edge.tag, []).append(edge.target.collect)
+        self._elements = tuple(edge.target for edge in edges)
+        self.side_records = 0
+        self._main_records: Callable[[], int]
+        if len(main) == 1:
+            only = next(edge.target for edge in edges if edge.tag is None)
+            self._main_records = lambda: only.records_out
+            self.collect: Collect = main[0]
+        else:
+            self.collect = self._broadcasting_collect(main)
+
+    @property
+    def records_out(self) -> int:
+        """User records emitted to the main output, each counted once (rule 5.9)."""
+        return self._main_records()
+
+    def collect_side(self, tag: OutputTag, value: Value, timestamp: int | None) -> None:
+        """A tag that nobody consumes loses its records, as in Flink; they still count as emitted."""
+        self.side_records += 1
+        for collect in self._side.get(tag.tag_id, ()):
+            collect(value, timestamp)
+
+    def emit_watermark(self, timestamp: int) -> None:
+        for target in self._elements:
+            target.emit_watermark(timestamp)
+
+    def emit_watermark_status(self, status: WatermarkStatus) -> None:
+        for target in self._elements:
+            target.emit_watermark_status(status)
+
+    def emit_latency_marker(self, marker: LatencyMarker) -> None:
+        if self._elements:
+            self._elements[self._choose(len(self._elements))].emit_latency_marker(marker)
+
+    def _broadcasting_collect(self, targets: list[Collect]) -> Collect:
+        records = 0
+
+        def collect(value: Value, timestamp: int | None) -> None:
+            nonlocal records
+            records += 1
+            for target in targets:
+                target(value, timestamp)
+
+        self._main_records = lambda: records
+        return collect

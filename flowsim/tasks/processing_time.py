@@ -1,0 +1,89 @@
+"""Processing time on a scheduler. Flink: ProcessingTimeServiceImpl, SystemProcessingTimeService (rules 3.26, 3.27, 9.10)."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+
+from flowsim.mailbox.mailbox_executor import MailboxExecutor
+from flowsim.sim.scheduler import Scheduler, Timer
+from flowsim.tasks.task_clock import TaskClock
+from flowsim.timers.processing_time_service import ProcessingTimeCallback
+from flowsim.units import NS_PER_MS
+
+
+class TaskTimers:
+    """When the timers of one task are due: its batches end there (D4)."""
+
+    __slots__ = ("scheduler", "clock", "_due")
+
+    def __init__(self, scheduler: Scheduler, clock: TaskClock) -> None:
+        self.scheduler = scheduler
+        self.clock = clock
+        self._due: list[int] = []
+
+    def call_at_ns(
+        self, when_ns: int, callback: Callable[[], None], daemon_while_not: Callable[[], bool] | None = None
+    ) -> Timer:
+        heapq.heappush(self._due, when_ns)
+        return self.scheduler.call_at_ns(when_ns, callback, daemon_while_not=daemon_while_not)
+
+    def next_due_ns(self, now_ns: int) -> int | None:
+        """The next timer after ``now_ns``; a cancelled one may be among them, which only ends a batch early."""
+        due = self._due
+        while due and due[0] <= now_ns:
+            heapq.heappop(due)
+        return due[0] if due else None
+
+
+class OperatorProcessingTimeService:
+    """The processing time of one operator: callbacks are its mails. Flink: ProcessingTimeServiceImpl."""
+
+    __slots__ = ("_timers", "_executor", "_quiesced")
+
+    def __init__(self, timers: TaskTimers, executor: MailboxExecutor) -> None:
+        self._timers = timers
+        self._executor = executor
+        self._quiesced = False
+
+    def current_processing_time_ms(self) -> int:
+        return self._timers.clock.now_ns // NS_PER_MS
+
+    def register_timer(
+        self,
+        timestamp_ms: int,
+        callback: ProcessingTimeCallback,
+        *,
+        daemon_while_not: Callable[[], bool] | None = None,
+    ) -> Timer:
+        """Rule 9.10: one millisecond after the time, at once when it has passed; rule 3.27: never once quiesced."""
+        if self._quiesced:
+            return _NeverTimer()
+        now_ns = self._timers.clock.now_ns
+        now_ms = now_ns // NS_PER_MS
+        delay_ms = timestamp_ms - now_ms + 1 if timestamp_ms >= now_ms else 0
+        wait = None if daemon_while_not is None else self._unless_quiesced(daemon_while_not)
+        return self._timers.call_at_ns(now_ns + delay_ms * NS_PER_MS, self._fire(timestamp_ms, callback), wait)
+
+    def quiesce(self) -> None:
+        """Timers that fire from now on enqueue nothing; mails already there still run (rule 3.27)."""
+        self._quiesced = True
+
+    def _unless_quiesced(self, has_effect: Callable[[], bool]) -> Callable[[], bool]:
+        return lambda: not self._quiesced and has_effect()
+
+    def _fire(self, timestamp_ms: int, callback: ProcessingTimeCallback) -> Callable[[], None]:
+        def put_mail() -> None:
+            if not self._quiesced:
+                self._executor.execute(lambda: callback(timestamp_ms), f"timer {timestamp_ms}")
+
+        return put_mail
+
+
+class _NeverTimer:
+    """Stands for a timer that was registered too late (rule 3.27)."""
+
+    __slots__ = ()
+
+    def cancel(self) -> None:
+        """It would not have fired."""

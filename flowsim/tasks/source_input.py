@@ -1,0 +1,47 @@
+"""A source operator as the input of its task. Flink: StreamTaskSourceInput, SourceOperatorStreamTask (rules 4.10, 7.28)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flowsim.operators.data_input_status import DataInputStatus
+from flowsim.operators.source import SourceOperator
+from flowsim.tasks.operator_chain import OperatorChain
+from flowsim.tasks.processing_time import TaskTimers
+from flowsim.units import NO_TIMESTAMP
+
+
+class StreamTaskSourceInput:
+    """Polls the reader of a source. Flink: StreamTaskSourceInput."""
+
+    __slots__ = ("_source", "_timers")
+
+    records_in = 0
+    """Nothing comes over the network."""
+
+    current_watermark = NO_TIMESTAMP
+    queued_buffers = 0
+
+    def __init__(self, source: SourceOperator, timers: TaskTimers) -> None:
+        self._source = source
+        self._timers = timers
+
+    @property
+    def is_available(self) -> bool:
+        wake_time_ns = self._source.wake_time_ns
+        return wake_time_ns is not None and wake_time_ns <= self._timers.clock.now_ns
+
+    def emit_next(self) -> DataInputStatus:
+        return self._source.poll_next()
+
+    def when_available(self, callback: Callable[[], None]) -> None:
+        wake_time_ns = self._source.wake_time_ns
+        if wake_time_ns is not None:
+            self._timers.call_at_ns(wake_time_ns, callback)
+
+    def end_of_input_with_drain(self, chain: OperatorChain) -> None:
+        """Rule 4.10: only sources emit MAX_WATERMARK."""
+        self._source.advance_to_end_of_event_time()
+
+    def close(self) -> None:
+        """The reader is closed with its operator."""

@@ -1,0 +1,360 @@
+"""One subtask from deployment to its end. Flink: Task, StreamTask, OneInputStreamTask, SourceOperatorStreamTask (section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from flowsim.facts.schema import ActionKind, ActionPhase, LifeEvent, WaitKind
+from flowsim.facts.tracer import TaskTrace
+from flowsim.mailbox.task_mailbox import TaskMailbox
+from flowsim.network.buffer_pool import LocalBufferPool
+from flowsim.network.input_channel import RemoteInputChannel
+from flowsim.network.record_writer import RecordWriter
+from flowsim.operators.data_input_status import DataInputStatus
+from flowsim.sim.scheduler import Scheduler
+from flowsim.streamrecord.events import StopMode
+from flowsim.tasks.actor import Actor
+from flowsim.tasks.mailbox_processor import MailboxProcessor
+from flowsim.tasks.operator_chain import OperatorChain
+from flowsim.tasks.outbox import Outbox
+from flowsim.tasks.processing_time import TaskTimers
+from flowsim.tasks.task_clock import TaskClock
+from flowsim.tasks.time_buckets import TimeBuckets
+
+_NEVER_NS = 2**63 - 1
+_SCALE = 1_000_000
+
+
+class TaskState(Enum):
+    """Flink: ExecutionState, as far as a task here goes through it."""
+
+    DEPLOYED = "DEPLOYED"
+    RUNNING = "RUNNING"
+    FINISHED = "FINISHED"
+    CANCELED = "CANCELED"
+    FAILED = "FAILED"
+
+
+class TaskInput(Protocol):
+    """What the default action reads from: the network or a source."""
+
+    records_in: int
+
+    @property
+    def is_available(self) -> bool: ...
+
+    @property
+    def queued_buffers(self) -> int: ...
+
+    @property
+    def current_watermark(self) -> int: ...
+
+    def emit_next(self) -> DataInputStatus: ...
+
+    def end_of_input_with_drain(self, chain: OperatorChain) -> None:
+        """What DRAIN means for this kind of task (rules 4.10, 4.11)."""
+
+    def when_available(self, callback: Callable[[], None]) -> None:
+        """Calls back once ``is_available`` turns true."""
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class BatchBudget:
+    """How long a task runs before it gives way: about ``records`` elements; 1 gives way after each."""
+
+    records: int
+
+
+class StreamTask:
+    """Runs one operator chain: a mailbox loop in an actor's greenlet. Flink: StreamTask.
+
+    Life: ``invoke`` opens the operators, runs the loop, finishes, closes (4.A to 4.C); ``cancel`` and failures end in
+    ``_clean_up`` (4.E). The task waits at the four points of decision D2 and nowhere else; before it waits it spends the
+    cost of its batch and publishes what the batch wrote.
+    """
+
+    def __init__(
+        self,
+        task_id: int,
+        name: str,
+        scheduler: Scheduler,
+        budget: BatchBudget,
+        trace: TaskTrace | None,
+        clock: TaskClock,
+    ) -> None:
+        self.id = task_id
+        self.name = name
+        self.scheduler = scheduler
+        self.clock = clock
+        self.trace = trace
+        self._full = trace.full if trace is not None else None
+        self.state = TaskState.DEPLOYED
+        self.timers = TaskTimers(scheduler, clock)
+        self.actor = Actor(task_id, name, scheduler, self._run)
+        self.outbox = Outbox(_deliver_credit)
+        self.mailbox = TaskMailbox(self._on_mail, self._full)
+        self.mailbox_processor = MailboxProcessor(
+            self._process_input, self.mailbox, self._wait_for_mail, self._after_default_action, self._full
+        )
+        self.times = TimeBuckets()
+        self.waiting_for = "its first turn"
+        """What the task waits for, told in the wait-for report of a deadlock."""
+        self.chain: OperatorChain
+        self.input: TaskInput
+        self.writers: Sequence[RecordWriter] = ()
+        self.reentrancy_fault = False
+        self.stalled = False
+        """The stop fault: from now on the task takes nothing from its input."""
+        self.failure: BaseException | None = None
+        self.on_batch_end: Callable[[], None] | None = None
+        """Called after every published batch: progress is shown from here."""
+        self.input_queue_peak = 0
+        self.output_queue_peak = 0
+        self._budget = budget
+        self._batch_start_ns = 0
+        self._batch_limit_ns = 0
+        self._waits = 0
+
+    def wire(self, chain: OperatorChain, task_input: TaskInput, writers: Sequence[RecordWriter]) -> None:
+        """Gives the task its operators, input and outputs; called once, before ``invoke``."""
+        self.chain = chain
+        self.input = task_input
+        self.writers = tuple(writers)
+        for writer in self.writers:
+            writer.partition.pool.on_unavailable = self.clock.interrupt
+
+    # Life cycle.
+
+    def _run(self) -> None:
+        """The body of the actor."""
+        try:
+            self._begin_batch()
+            self._set_state(TaskState.RUNNING, LifeEvent.RUNNING)
+            self.times.start(self.clock.now_ns)
+            self.mailbox_processor.action(ActionKind.LIFE_CYCLE, self.chain.open)
+            self.mailbox_processor.run_mailbox_loop()
+            self._after_invoke()
+            self._spend_and_publish()
+            self._set_state(TaskState.FINISHED, LifeEvent.FINISHED)
+        except BaseException as error:
+            self.failure = error
+            self._clean_up(TaskState.FAILED if isinstance(error, Exception) else TaskState.CANCELED)
+            raise
+
+    def _after_invoke(self) -> None:
+        """Rules 4.17, 4.18: drain the mailbox, flush, close the operators, then EndOfPartition."""
+        for wrapper in self.chain.wrappers:
+            wrapper.processing_time.quiesce()
+        self.mailbox_processor.prepare_close()
+        self.mailbox_processor.drain()
+        for writer in self.writers:
+            writer.flush_all()
+        self.mailbox_processor.action(ActionKind.LIFE_CYCLE, self._close_and_finish_partitions)
+        self.mailbox_processor.close()
+        self.input.close()
+
+    def _close_and_finish_partitions(self) -> None:
+        self.chain.close()
+        self._trace_end()
+        for writer in self.writers:
+            writer.finish()
+
+    def _clean_up(self, state: TaskState) -> None:
+        """Rule 4.24: nothing is finished, everything is closed; partitions are released (rule 4.26)."""
+        self.outbox.sealed = False
+        errors: list[Exception] = []
+        for step in (self.chain.close, self.input.close, self.mailbox_processor.close):
+            try:
+                step()
+            except Exception as error:
+                errors.append(error)
+        for writer in self.writers:
+            writer.partition.release()
+        if self.state is not TaskState.FINISHED:
+            self._trace_end()
+            self._set_state(state, LifeEvent.FAILED if state is TaskState.FAILED else LifeEvent.CANCELED)
+        if errors and self.failure is not None:
+            self.failure.add_note(f"closing {self.name} failed too: {errors[0]!r}")
+
+    def _trace_end(self) -> None:
+        self.times.stop(self.clock.now_ns)
+        self.chain.trace_counts()
+        if self.trace is not None:
+            times = self.times
+            self.trace.task_times(
+                times.busy_ns, times.idle_ns, times.soft_ns, times.hard_ns, self.input.records_in, self.records_out
+            )
+
+    @property
+    def records_out(self) -> int:
+        """User records handed to network outputs; one that goes to several outputs counts once (rule 13.4)."""
+        return max((writer.records_out for writer in self.writers), default=0)
+
+    @property
+    def queued_input(self) -> int:
+        """Buffers that wait in the channels of the task."""
+        return self.input.queued_buffers
+
+    def _note_queues(self) -> None:
+        self.input_queue_peak = max(self.input_queue_peak, self.input.queued_buffers)
+        queued = sum(writer.partition.queued_buffers for writer in self.writers)
+        self.output_queue_peak = max(self.output_queue_peak, queued)
+
+    def _set_state(self, state: TaskState, event: LifeEvent) -> None:
+        self.state = state
+        if self.trace is not None:
+            self.trace.lifecycle(-1, event)
+
+    # The default action (4.B).
+
+    def _process_input(self) -> None:
+        clock = self.clock
+        clock.batch_end_ns = 0 if self.mailbox.has_mail or not self._output_available else self._batch_limit_ns
+        status = DataInputStatus.NOTHING_AVAILABLE if self.stalled else self.input.emit_next()
+        if status is DataInputStatus.MORE_AVAILABLE:
+            if self._output_available:
+                return
+        elif status is DataInputStatus.END_OF_DATA:
+            self._end_data(StopMode.DRAIN)
+            return
+        elif status is DataInputStatus.STOPPED:
+            self._end_data(StopMode.NO_DRAIN)
+            return
+        elif status is DataInputStatus.END_OF_INPUT:
+            self.mailbox_processor.suspend_default_action()
+            self.mailbox_processor.suspend()
+            return
+        self._suspend_until_progress()
+
+    @property
+    def _output_available(self) -> bool:
+        for writer in self.writers:
+            if not writer.partition.pool.available:
+                return False
+        return True
+
+    def _suspend_until_progress(self) -> None:
+        """Rule 4.6: blocked output is back pressure even when the input is empty too."""
+        full = [writer for writer in self.writers if not writer.available]
+        if full:
+            suspension = self.mailbox_processor.suspend_default_action(self.times.begin_soft(self.clock))
+            for writer in full:
+                writer.partition.pool.on_available.append(
+                    lambda: self._resume_if_output_available(suspension.resume_by_mail)
+                )
+            self.waiting_for = "a free output buffer of " + ", ".join(f"channels {w.first_channel}.." for w in full)
+        elif self.stalled or not self.input.is_available:
+            suspension = self.mailbox_processor.suspend_default_action(self.times.begin_idle(self.clock))
+            if not self.stalled:
+                self.input.when_available(suspension.resume_by_mail)
+            self.waiting_for = "nothing: a fault stopped it" if self.stalled else "input"
+
+    def _resume_if_output_available(self, resume: Callable[[], None]) -> None:
+        if self._output_available:
+            resume()
+
+    def _end_data(self, mode: StopMode) -> None:
+        """Rule 4.9."""
+        if mode is StopMode.DRAIN:
+            self.input.end_of_input_with_drain(self.chain)
+        self.chain.finish(mode)
+        for writer in self.writers:
+            writer.notify_end_of_data(mode)
+
+    def stall(self) -> None:
+        """Switches the stop fault on."""
+        self.stalled = True
+        self.clock.interrupt()
+
+    # Batches and waiting (D2, D4).
+
+    def _begin_batch(self) -> None:
+        clock, chain = self.clock, self.chain
+        clock.now_ns = self._batch_start_ns = start_ns = self.scheduler.now_ns
+        chain.scale_costs(
+            self.scheduler.scale_cost_ns(self.id, _SCALE) if self.scheduler.is_virtual else _SCALE, _SCALE
+        )
+        if self._budget.records <= 1:
+            self._batch_limit_ns = 0
+        else:
+            due_ns = self.timers.next_due_ns(start_ns)
+            budget_ns = self._budget.records * (chain.cost_ns or 1)
+            self._batch_limit_ns = min(start_ns + budget_ns, _NEVER_NS if due_ns is None else due_ns)
+        self.outbox.sealed = True
+
+    def _spend_and_publish(self) -> None:
+        cost_ns = self.clock.now_ns - self._batch_start_ns
+        if cost_ns > 0:
+            self._wait(WaitKind.COST, lambda: self.actor.spend(cost_ns))
+        self.outbox.publish()
+
+    def _after_default_action(self) -> None:
+        """The thread scheduler of D2: other tasks have their turn."""
+        if self.clock.now_ns >= self._batch_limit_ns or self.clock.batch_end_ns == 0:
+            self.give_way()
+
+    def give_way(self) -> None:
+        """Spends the batch, publishes it, and lets other ready tasks go first even if it cost nothing."""
+        cost_ns = self.clock.now_ns - self._batch_start_ns
+        self._wait(WaitKind.COST, lambda: self.actor.spend(cost_ns))
+        self.outbox.publish()
+        if self.on_batch_end is not None:
+            self.on_batch_end()
+        self._begin_batch()
+
+    def _block(self, kind: WaitKind, ready: Callable[[], bool], reason: str) -> None:
+        """Waits until ``ready``, the batch spent and published before."""
+        self._note_queues()
+        self._spend_and_publish()
+        if not ready():
+            self.waiting_for = reason
+            self._wait(kind, lambda: self.actor.wait_until(ready))
+        self._begin_batch()
+
+    def _wait(self, kind: WaitKind, wait: Callable[[], None]) -> None:
+        number = self._waits
+        self._waits = number + 1
+        if self._full is not None:
+            self._full.action(ActionPhase.WAIT, kind, number)
+        wait()
+        if self.reentrancy_fault and kind is WaitKind.COST and self.mailbox.has_mail:
+            mail = self.mailbox.try_take(-1)
+            if mail is not None:
+                self.mailbox_processor.run_mail(mail)
+        if self._full is not None:
+            self._full.action(ActionPhase.RESUME, kind, number)
+
+    def _wait_for_mail(self, priority: int) -> None:
+        in_yield = priority >= 0
+        kind = WaitKind.YIELD if in_yield else WaitKind.MAIL
+        reason = f"a mail of priority {priority} or above" if in_yield else self.waiting_for
+        self._block(kind, lambda: self.mailbox.has_mail_of(priority), reason)
+
+    def wait_for_buffer(self, pool: LocalBufferPool) -> None:
+        """Rule 5.42: hard back pressure, inside an element; no mail runs."""
+        end = self.times.begin_hard(self.clock)
+
+        def ready() -> bool:
+            if not pool.available:
+                pool.on_available.append(self.actor.wake)
+            return pool.available
+
+        self._block(WaitKind.BUFFER, ready, "a buffer beyond the overdraft, inside an element")
+        end()
+
+    def _on_mail(self) -> None:
+        self.clock.interrupt()
+        self.actor.wake()
+
+    def __repr__(self) -> str:
+        return f"StreamTask({self.name}, {self.state.value})"
+
+
+def _deliver_credit(channel: RemoteInputChannel) -> None:
+    """Rule 6.8: the message carries what has come together until it is written."""
+    channel.announce_credit(channel.get_and_reset_unannounced_credit())

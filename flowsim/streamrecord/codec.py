@@ -79,7 +79,7 @@ class ElementDecoder:
 
     __slots__ = ("_slice", "_unpacker", "_elements", "_end", "_tracked")
 
-    TRACKED_BYTES: Final = 1024
+    TRACKED_BYTES = 1024
 
     _slice: memoryview
     _elements: Iterator[Element]

@@ -108,7 +108,8 @@ class Row:
         return self._fields == other._fields and self._values == other._values
 
     def __hash__(self) -> int:
-        return hash(self._values)
+        # For dicts in memory only: Python salts it per process, unlike Flink's, which values.java_hash computes.
+        return self._values.__hash__()
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (self._values, self._fields)

@@ -14,7 +14,7 @@ PACKAGE = REPOSITORY / "flowsim"
 
 MAY_AWAIT = ("cluster", "sim", "tasks")
 CORE = (
-    "errors.py", "units.py", "values.py", "facts", "laws", "mailbox", "network", "operators", "state", "streamrecord",
+    "errors.py", "units.py", "values", "facts", "laws", "mailbox", "network", "operators", "state", "streamrecord",
     "timers", "watermark",
 )  # fmt: skip
 LONGEST_FILE = 400

@@ -1,0 +1,140 @@
+"""Elements as bytes: what is on the wire, and where a decoder stands after any cut."""
+
+from __future__ import annotations
+
+import msgpack
+import pytest
+
+from flowsim.errors import ValueNotAllowed
+from flowsim.streamrecord.codec import (
+    Element,
+    ElementDecoder,
+    encode_latency_marker_into,
+    encode_record_into,
+    encode_status_into,
+    encode_watermark_into,
+    latency_marker,
+)
+from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
+from flowsim.units import MAX_WATERMARK
+from flowsim.values import Row
+
+
+def records(count: int) -> bytes:
+    buffer = bytearray()
+    for i in range(count):
+        encode_record_into(buffer, i, ("key", i, 0.5))
+    return bytes(buffer)
+
+
+def test_an_element_is_a_plain_msgpack_array_told_apart_by_its_length() -> None:
+    buffer = bytearray()
+    encode_record_into(buffer, 5, ("a", 1))
+    encode_record_into(buffer, None, [1])
+    encode_watermark_into(buffer, MAX_WATERMARK)
+    encode_status_into(buffer, WatermarkStatus.IDLE)
+    encode_latency_marker_into(buffer, LatencyMarker(7, 1, 2))
+    unpacker = msgpack.Unpacker(use_list=False)
+    unpacker.feed(buffer)
+    assert list(unpacker) == [
+        (5, ("a", 1)),
+        (None, msgpack.ExtType(1, b"\x91\x01")),
+        (MAX_WATERMARK,),
+        (2, -1, 0),
+        (3, 7, 1, 2),
+    ]
+
+
+def test_a_row_is_an_extension_of_values_and_names() -> None:
+    buffer = bytearray()
+    encode_record_into(buffer, 0, Row(a=1))
+    assert msgpack.unpackb(buffer, use_list=False) == (0, msgpack.ExtType(2, msgpack.packb(((1,), ("a",)))))
+
+
+def test_elements_come_out_in_order_as_they_went_in() -> None:
+    buffer = bytearray()
+    encode_watermark_into(buffer, 3)
+    encode_record_into(buffer, None, {"k": [Row(1)]})
+    encode_latency_marker_into(buffer, LatencyMarker(7, 1, 2))
+    decoder = ElementDecoder()
+    decoder.feed(buffer)
+    watermark, record, marker = decoder
+    assert (watermark, record) == ((3,), (None, {"k": [Row(1)]}))
+    assert latency_marker(marker) == LatencyMarker(7, 1, 2)
+    assert decoder.take_tail() == b""
+
+
+def test_a_refused_value_leaves_the_buffer_as_it_was() -> None:
+    buffer = bytearray(b"kept")
+    for value in (("x" * 5000, "\ud800"), ("x", {1}), [2**63]):
+        with pytest.raises(ValueNotAllowed):
+            encode_record_into(buffer, 1, value)
+    assert buffer == b"kept"
+
+
+@pytest.mark.parametrize("cut", [0, 1, 2, 7, 1023, 1024, 1025, 3000, 3001, 3002, 3003])
+def test_the_tail_is_what_follows_the_last_complete_element(cut: int) -> None:
+    encoded = records(400)
+    decoder = ElementDecoder()
+    decoder.feed(encoded[:cut])
+    first = list(decoder)
+    tail = decoder.take_tail()
+    assert encoded[:cut].endswith(tail)
+    decoder.feed(tail + encoded[cut:])
+    assert first + list(decoder) == [(i, ("key", i, 0.5)) for i in range(400)]
+    assert decoder.take_tail() == b""
+
+
+@pytest.mark.parametrize("taken", [0, 1, 100, 330, 399, 400])
+def test_iteration_breaks_off_anywhere_and_goes_on(taken: int) -> None:
+    decoder = ElementDecoder()
+    decoder.feed(records(400))
+    elements = iter(decoder)
+    begun = [next(elements) for _ in range(taken)]
+    assert [t for t, _ in begun] == list(range(taken))
+    assert [t for t, _ in decoder] == list(range(taken, 400))
+    assert list(decoder) == []
+
+
+@pytest.mark.parametrize("taken", [0, 1, 100, 330, 399, 400])
+def test_a_tail_taken_in_the_middle_holds_every_element_not_seen(taken: int) -> None:
+    decoder = ElementDecoder()
+    decoder.feed(records(400))
+    elements = iter(decoder)
+    for _ in range(taken):
+        next(elements)
+    decoder.feed(decoder.take_tail())
+    assert [t for t, _ in decoder] == list(range(taken, 400))
+
+
+def test_an_element_longer_than_many_slices_arrives_whole() -> None:
+    buffer = bytearray()
+    encode_record_into(buffer, 1, "before")
+    encode_record_into(buffer, 2, "x" * 10_000)
+    encode_record_into(buffer, 3, "behind")
+    decoder, tail = ElementDecoder(), b""
+    received: list[Element] = []
+    for at in range(0, len(buffer), 2000):
+        decoder.feed(tail + buffer[at : at + 2000])
+        received.extend(decoder)
+        tail = decoder.take_tail()
+    assert received == [(1, "before"), (2, "x" * 10_000), (3, "behind")]
+    assert tail == b""
+
+
+def test_feeding_twice_adds_to_what_is_left() -> None:
+    encoded = records(3)
+    decoder = ElementDecoder()
+    decoder.feed(encoded[:20])
+    assert len(list(decoder)) == 1
+    decoder.feed(encoded[20:])
+    assert [t for t, _ in decoder] == [1, 2]
+
+
+def test_an_empty_decoder_has_neither_elements_nor_tail() -> None:
+    decoder = ElementDecoder()
+    assert list(decoder) == []
+    assert decoder.take_tail() == b""
+    decoder.feed(b"")
+    assert list(decoder) == []
+    assert decoder.take_tail() == b""

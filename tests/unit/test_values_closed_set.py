@@ -1,0 +1,149 @@
+"""What may be a record value, and how a refusal reads."""
+
+from __future__ import annotations
+
+import datetime
+from collections import OrderedDict, defaultdict, namedtuple
+from enum import IntEnum
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from flowsim.errors import ValueNotAllowed
+from flowsim.values import MAX_DEPTH, Row, check, copy_value, decode_value, encode_into, encode_value, fingerprint
+
+Point = namedtuple("Point", "x y")
+
+
+class Colour(IntEnum):
+    RED = 1
+
+
+class Text(str):
+    __slots__ = ()
+
+
+ALLOWED = (
+    " is not a record value; allowed are None, bool, int (64 bits), float, str, bytes, tuple, list, dict and Row, and no "
+    "subclasses"
+)
+REFUSED = [
+    Colour.RED,
+    Text("a"),
+    Point(1, 2),
+    OrderedDict(a=1),
+    defaultdict(int),
+    np.int64(1),
+    np.float64(1.0),
+    {1, 2},
+    frozenset(),
+    bytearray(b"x"),
+    memoryview(b"x"),
+    datetime.date(2024, 1, 1),
+    1 + 2j,
+    Fraction(1, 2),
+    object(),
+    2**63,
+    -(2**63) - 1,
+    2**64 - 1,
+    2**200,
+    "\ud800",
+    {"\udfff": 1},
+    {frozenset(): 1},
+    {Row(1): 1},
+    {(1, Colour.RED): 1},
+    {1: 2**63},
+    {2**63: 1},
+    Row(Colour.RED),
+    Row.of([1], ["\ud800"]),
+]
+
+
+def wrappings(value: object) -> list[object]:
+    return [value, (value,), (1, "a", value, 2.5), [value], {"k": value}, Row(value), Row(f=value), ([{"k": [value]}],)]
+
+
+@pytest.mark.parametrize("value", REFUSED, ids=lambda v: type(v).__name__)
+def test_whatever_is_outside_the_closed_set_is_refused_at_any_place(value: object) -> None:
+    for wrapped in wrappings(value):
+        with pytest.raises(ValueNotAllowed, match="value"):
+            check(wrapped)
+        buffer = bytearray(b"before")
+        with pytest.raises(ValueNotAllowed, match="value"):
+            encode_into(buffer, 1, wrapped)
+        assert buffer == b"before"
+        with pytest.raises(ValueNotAllowed, match="value"):
+            encode_value(wrapped)
+        with pytest.raises(ValueNotAllowed, match="value"):
+            fingerprint(None, wrapped)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"a": [1, {2}]}, f"value['a'][1]: builtins.set{ALLOWED}: use a sorted list or tuple"),
+        (([Colour.RED],), f"value[0][0]: {__name__}.Colour{ALLOWED}: convert it with int(...)"),
+        ((1, 2**63), "value[1]: an int must fit 64 bits (Flink's Long), this has 64 and a sign"),
+        ({Row(1): 2}, "key of value: a dict key is None, bool, int, float, str, bytes or a tuple of these, got Row"),
+        ("a\ud800", "value: text with a lone surrogate cannot be encoded: 'a\\ud800'"),
+    ],
+)  # fmt: skip
+def test_a_refusal_names_the_place_and_the_way_out(value: object, message: str) -> None:
+    with pytest.raises(ValueNotAllowed) as refused:
+        check(value)
+    assert str(refused.value) == message
+
+
+def nested(kind: str, depth: int) -> object:
+    value: object = 1
+    for _ in range(depth):
+        value = {"tuple": (value,), "list": [value], "dict": {1: value}, "row": Row(value)}[kind]
+    return value
+
+
+@pytest.mark.parametrize("kind", ["tuple", "list", "dict", "row"])
+def test_values_nest_a_hundred_deep_and_no_deeper(kind: str) -> None:
+    deepest = nested(kind, MAX_DEPTH)
+    check(deepest)
+    assert decode_value(encode_value(deepest)) == deepest
+    assert copy_value(deepest) == deepest
+    with pytest.raises(ValueNotAllowed, match="nested more than 100 deep"):
+        check(nested(kind, MAX_DEPTH + 1))
+
+
+def test_a_value_that_contains_itself_is_refused() -> None:
+    cyclic: list[object] = [1]
+    cyclic.append(cyclic)
+    with pytest.raises(ValueNotAllowed, match="contains itself"):
+        check(cyclic)
+    knot: dict[str, object] = {}
+    knot["k"] = (knot,)
+    with pytest.raises(ValueNotAllowed, match="contains itself"):
+        encode_value(knot)
+
+
+def test_dict_keys_nest_no_deeper_than_values() -> None:
+    with pytest.raises(ValueNotAllowed, match="nested more than 100 deep"):
+        check({nested("tuple", MAX_DEPTH + 1): 1})
+
+
+@pytest.mark.parametrize("limit", [2**63 - 1, -(2**63), 2**32, 2**31, -(2**31) - 1, 0xCF, 0xCFFFFFFF])
+def test_the_limits_of_int64_pass(limit: int) -> None:
+    for wrapped in wrappings(limit):
+        check(wrapped)
+        assert decode_value(encode_value(wrapped)) == wrapped
+
+
+def test_a_copy_of_what_cannot_change_is_the_same_object() -> None:
+    for value in (None, 1, "a", (1, "a", None), ((1,), (2,)), Row(1, (2, 3)), ()):
+        assert copy_value(value) is value
+
+
+def test_a_copy_does_not_follow_changes_of_the_original() -> None:
+    inner: list[object] = [1]
+    original = (inner, {"k": inner}, Row(f=inner), [inner])
+    copy = copy_value(original)
+    assert copy == original
+    inner.append(2)
+    assert copy == ([1], {"k": [1]}, Row(f=[1]), [[1]])

@@ -1,0 +1,75 @@
+"""When two keys are the same, and how recordings name them."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from flowsim.errors import ValueNotAllowed
+from flowsim.values import Row, Types, key_fingerprint, key_json, state_key
+
+DIFFERENT = [
+    None, 1, 1.0, True, 0, 0.0, -0.0, False, math.nan, math.inf, "1", "", b"", b"1", (), (1,), (1.0,), (True,), (0.0,),
+    (-0.0,), (math.nan,), ((1,),), ("a", 1), ("a", True), Row(), Row(1), Row(1.0), (Row(1),), "nan", (1, "NaN"),
+]  # fmt: skip
+
+
+def test_keys_that_python_confuses_are_told_apart() -> None:
+    assert len({state_key(key): key for key in DIFFERENT}) == len(DIFFERENT)
+    assert len({key_fingerprint(key) for key in DIFFERENT}) == len(DIFFERENT)
+
+
+def test_every_nan_is_the_same_key() -> None:
+    other = float("-nan")
+    assert state_key(math.nan) == state_key(other)
+    assert state_key((1, math.nan)) == state_key((1, other))
+    assert key_fingerprint((1, math.nan)) == key_fingerprint((1, other))
+
+
+def test_str_int_and_their_tuples_stand_for_themselves() -> None:
+    for key in ("a", 7, ("a", 7), ()):
+        assert state_key(key) is key
+
+
+@pytest.mark.parametrize("key", [[1], {"a": 1}, ([1],), ("a", ({},)), Row([])])
+def test_a_list_or_dict_is_no_key(key: object) -> None:
+    with pytest.raises(ValueNotAllowed, match="cannot be a key, since its content can change"):
+        state_key(key)
+
+
+def test_what_is_no_value_is_no_key() -> None:
+    with pytest.raises(ValueNotAllowed, match="is not a record value"):
+        state_key(frozenset())
+
+
+def test_the_declared_type_is_part_of_the_fingerprint() -> None:
+    assert key_fingerprint(1) == key_fingerprint(1, Types.LONG()) == key_fingerprint(1, "LONG")
+    assert key_fingerprint(1, "INT") != key_fingerprint(1, "LONG")
+    assert key_fingerprint(("a", 1)) == key_fingerprint(("a", 1), "TUPLE<STRING,LONG>")
+
+
+@pytest.mark.parametrize(
+    ("key", "type_name", "text"),
+    [
+        ('ä"b', "STRING", '"ä\\"b"'),
+        (7, "LONG", "7"),
+        (True, "BOOLEAN", "true"),
+        (1.5, "DOUBLE", "1.5"),
+        (-0.0, "DOUBLE", "-0.0"),
+        (math.nan, "DOUBLE", '"NaN"'),
+        (-math.inf, "DOUBLE", '"-Infinity"'),
+        (b"\x00\xff", "PRIMITIVE_ARRAY<BYTE>", '"00ff"'),
+        (("a", (1, None)), "TUPLE<STRING,TUPLE<LONG,PICKLED_BYTE_ARRAY>>", '["a",[1,null]]'),
+        (Row(a=1, b="x"), "ROW<a:LONG,b:STRING>", '[1,"x"]'),
+    ],
+)
+def test_a_key_is_told_as_type_and_json(key: object, type_name: str, text: str) -> None:
+    assert key_json(key) == (type_name, text)
+    json.loads(text)
+
+
+def test_a_declared_key_type_is_told_as_declared() -> None:
+    assert key_json(7, "INT") == ("INT", "7")
+    assert key_json(7, Types.PICKLED_BYTE_ARRAY()) == ("LONG", "7")

@@ -1,0 +1,77 @@
+"""Row as PyFlink users know it."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+
+from flowsim.values import Row
+
+
+def test_fields_are_read_by_position_by_name_and_as_attribute() -> None:
+    row = Row(name="ada", age=36)
+    assert (row[0], row["age"], row.name) == ("ada", 36, "ada")
+    assert (len(row), list(row), 36 in row) == (2, ["ada", 36], True)
+    assert row.get_fields_by_names(["age", "name"]) == [36, "ada"]
+    assert row.as_dict() == {"name": "ada", "age": 36}
+
+
+def test_a_row_of_strings_makes_rows_with_these_names() -> None:
+    person = Row("name", "age")
+    assert person("ada", 36) == Row(name="ada", age=36)
+    with pytest.raises(ValueError, match="2 field names"):
+        person("ada")
+
+
+def test_names_are_part_of_equality_and_not_of_the_hash() -> None:
+    assert Row(1, 2) != Row(a=1, b=2)
+    assert Row(a=1, b=2) != Row(b=1, a=2)
+    assert Row(1, 2) != (1, 2)
+    assert hash(Row(1, 2)) == hash(Row(a=1, b=2))
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(Row([]))
+
+
+def test_a_row_cannot_be_changed() -> None:
+    row = Row(a=1)
+    with pytest.raises(AttributeError, match="immutable"):
+        row.a = 2
+    with pytest.raises(AttributeError, match="immutable"):
+        del row._values
+
+
+def test_missing_fields_are_named() -> None:
+    with pytest.raises(KeyError, match="no field 'b'"):
+        Row(a=1)["b"]
+    with pytest.raises(AttributeError, match="no field 'b'"):
+        _ = Row(a=1).b
+    with pytest.raises(TypeError, match="without field names"):
+        Row(1).as_dict()
+
+
+def test_values_come_by_position_or_by_name_but_not_both() -> None:
+    with pytest.raises(ValueError, match="not both"):
+        Row(1, a=2)
+    with pytest.raises(ValueError, match="distinct strings"):
+        Row.of([1, 2], ["a", "a"])
+    with pytest.raises(ValueError, match="1 field names"):
+        Row.of([1, 2], ["a"])
+
+
+def test_nested_named_rows_become_dicts_on_request() -> None:
+    row = Row(a=Row(b=1), c=[Row(d=2)], e=(Row(3),), f={"g": Row(h=4)})
+    assert row.as_dict(recursive=True) == {"a": {"b": 1}, "c": [{"d": 2}], "e": (Row(3),), "f": {"g": {"h": 4}}}
+
+
+def test_repr_reads_as_the_call_that_makes_it() -> None:
+    assert repr(Row(1, "a")) == "Row(1, 'a')"
+    assert repr(Row(a=1, b=Row())) == "Row(a=1, b=Row())"
+
+
+def test_rows_survive_pickling_and_copying() -> None:
+    for row in (Row(1, [2]), Row(a=1, b=[2])):
+        assert pickle.loads(pickle.dumps(row)) == row
+        assert copy.deepcopy(row) == row
+        assert copy.copy(row) == row

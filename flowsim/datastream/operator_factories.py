@@ -134,4 +134,7 @@ def _check(func: object, kind: type[Function], operator: str) -> None:
 
 
 def _is_plain(func: object) -> TypeGuard[Callable[[object], object]]:
-    return callable(func) and not isinstance(func, Function | type)
+    if isinstance(func, type):
+        # A class of ours in place of an object of it is a slip; any other, such as str, is a fine function.
+        return not issubclass(func, Function)
+    return callable(func) and not isinstance(func, Function)

@@ -1,0 +1,256 @@
+"""What the API refuses, by name and at the line that is wrong; and what it gives each subtask."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from flowsim.datastream import (
+    AggregateFunction,
+    DataStream,
+    KeyedProcessFunction,
+    KeyedStream,
+    KeySelector,
+    MapFunction,
+    OutputTag,
+    ProcessFunction,
+    ReduceFunction,
+    StreamExecutionEnvironment,
+)
+from flowsim.datastream.common import Configuration, Duration, Row, Time, TimestampAssigner, Types, WatermarkStrategy
+from flowsim.datastream.window import CountTrigger, SlidingEventTimeWindows, TumblingEventTimeWindows
+from flowsim.errors import BadInput
+from flowsim.operators.basic import MapOperator
+from flowsim.operators.source import SourceOperator
+from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
+
+ENV = StreamExecutionEnvironment.get_execution_environment
+WINDOW = TumblingEventTimeWindows.of(Time.seconds(1))
+
+
+class Counting(MapFunction):
+    def __init__(self) -> None:
+        self.seen: list[object] = []
+
+    def map(self, value: object) -> object:
+        self.seen.append(value)
+        return value
+
+
+class Locked(MapFunction):
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+    def map(self, value: object) -> object:
+        return value
+
+
+class Plain(ProcessFunction):
+    def process_element(self, value: object, ctx: ProcessFunction.Context) -> None:
+        return None
+
+
+class Keyed(KeyedProcessFunction):
+    def process_element(self, value: object, ctx: KeyedProcessFunction.Context) -> None:
+        return None
+
+
+class OpenedKey(KeySelector):
+    def open(self, runtime_context: object) -> None:
+        raise AssertionError
+
+    def get_key(self, value: object) -> object:
+        return value
+
+
+class OpenedReduce(ReduceFunction):
+    def open(self, runtime_context: object) -> None:
+        raise AssertionError
+
+    def reduce(self, value1: object, value2: object) -> object:
+        return value1
+
+
+def stream() -> DataStream:
+    return ENV().from_collection([1])
+
+
+def keyed() -> KeyedStream:
+    return stream().key_by(lambda value: value)
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: stream().map(3), "map: expected a MapFunction or a callable, got 3"),
+        (lambda: stream().map(Counting), "map: expected a MapFunction or a callable, got <class"),
+        (lambda: stream().filter(Counting()), "filter: expected a FilterFunction or a callable"),
+        (lambda: stream().flat_map(None), "flat_map: expected a FlatMapFunction or a callable, got None"),
+        (lambda: stream().process(Keyed()), "process: expected a ProcessFunction"),
+        (lambda: keyed().process(Plain()), "process: expected a KeyedProcessFunction after key_by"),
+        (lambda: keyed().reduce(1), "reduce: expected a ReduceFunction or a callable, got 1"),
+        (lambda: stream().key_by("id"), "key_by: expected a KeySelector or a callable, got 'id'"),
+        (lambda: stream().key_by(OpenedKey()), "key_by: a KeySelector is never opened or closed, OpenedKey wants"),
+        (lambda: stream().union(stream().map), "union: expected streams"),
+        (lambda: stream().sink_to(print), "sink_to: expected a sink"),
+        (lambda: stream().get_side_output("late"), "get_side_output: expected an OutputTag, got 'late'"),
+        (lambda: stream().assign_timestamps_and_watermarks(5), "expected a WatermarkStrategy, got 5"),
+        (lambda: keyed().window(5), "window: expected a window assigner, got 5"),
+        (lambda: keyed().window(WINDOW).trigger(5), "window: trigger: expected a trigger, got 5"),
+        (lambda: keyed().window(WINDOW).aggregate(max), "window: aggregate: expected an AggregateFunction"),
+        (lambda: keyed().window(WINDOW).process(Plain()), "window: process: expected a ProcessWindowFunction"),
+        (lambda: keyed().window(WINDOW).reduce(OpenedReduce()), "OpenedReduce is never opened or closed inside"),
+        (lambda: keyed().window(WINDOW).reduce(max, Plain()), "window: reduce: expected a ProcessWindowFunction or"),
+        (lambda: TumblingEventTimeWindows.of(5), "size: expected a Duration or a Time"),
+        (lambda: WatermarkStrategy.for_bounded_out_of_orderness(5), "expected a Duration or a Time"),
+        (lambda: WatermarkStrategy.no_watermarks().with_timestamp_assigner(5), "expected a TimestampAssigner, got 5"),
+        (lambda: ENV().from_collection("abc"), "from_collection: expected a collection of values, got 'abc'"),
+        (lambda: ENV().from_source([], WatermarkStrategy.no_watermarks(), "s"), "from_source: expected a source"),
+        (lambda: ENV().add_source(5), "add_source: expected a source"),
+    ],
+)
+def test_an_argument_of_the_wrong_kind_is_a_type_error_that_names_the_call(call: Callable, told: str) -> None:
+    with pytest.raises(TypeError) as refused:
+        call()
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: stream().set_parallelism(2), "operator 'Source: Collection Source': parallelism must be 1, got 2"),
+        (lambda: stream().map(str).set_parallelism(0), "operator 'Map': parallelism: expected an integer >= 1, got 0"),
+        (lambda: stream().map(str).set_parallelism(True), "expected an integer >= 1, got True"),
+        (lambda: stream().map(str).set_parallelism(40000), "parallelism: expected at most 32768, got 40000"),
+        (lambda: stream().map(str).set_max_parallelism(40000), "max parallelism: expected at most 32768, got 40000"),
+        (lambda: stream().map(str).force_non_parallel().set_parallelism(2), "force_non_parallel was called"),
+        (lambda: stream().map(str).set_buffer_timeout(-2), "operator 'Map': buffer timeout: expected -1 (never)"),
+        (lambda: stream().map(str).cost(-1), "operator 'Map': cost: expected 0 ns or more, or a Duration, got -1"),
+        (lambda: stream().map(str).name(""), "operator 'Map': expected a name, got ''"),
+        (lambda: stream().map(str).uid(""), "operator 'Map': expected a uid, got ''"),
+        (lambda: stream().map(str).rebalance().name("x"), "name is about one operator, but this stream comes from"),
+        (lambda: keyed().set_parallelism(2), "set_parallelism is about one operator"),
+        (lambda: stream().union(stream()), "union: the streams belong to different environments"),
+        (lambda: stream().map(Locked()), "operator 'map': its function Locked cannot be copied for each subtask"),
+        (lambda: stream().execute_and_collect(limit=0), "execute_and_collect: expected a limit >= 1, got 0"),
+        (lambda: keyed().window(WINDOW).allowed_lateness(-1), "allowed_lateness: expected 0 ms or more, got -1"),
+        (lambda: TumblingEventTimeWindows.of(Time.milliseconds(0)), "tumbling window: expected size >= 1 ms"),
+        (lambda: SlidingEventTimeWindows.of(Time(5), Time(5), Time(5)), "sliding window: expected size >= 1 ms and"),
+        (lambda: ENV().set_parallelism(0), "set_parallelism: expected an integer >= 1, got 0"),
+        (lambda: ENV().configure(segment_size=1), "unknown setting 'segment_size' (nearest: 'segment_size_bytes')"),
+        (lambda: ENV().configure(segment_size_bytes="1"), "segment_size_bytes: expected an integer, got '1'"),
+        (lambda: ENV().configure(object_reuse=1), "object_reuse: expected True or False, got 1"),
+        (lambda: ENV().get_config().set_auto_watermark_interval(-1), "expected 0 ms or more, got -1"),
+        (lambda: Configuration.from_dict({"paralelism.default": "2"}), "(nearest: 'parallelism.default')"),
+        (lambda: Configuration().set_string("parallelism.default", "x"), "expected a value of kind int, got 'x'"),
+        (lambda: ENV().from_collection([(1,)], Types.ROW([])), "from_collection: expected 0 fields of ROW<>, got (1,)"),
+    ],
+)
+def test_a_wrong_value_is_bad_input_that_names_the_operator_or_the_call(call: Callable, told: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        call()
+    assert told in str(refused.value)
+
+
+def test_every_subtask_gets_a_copy_of_the_function_and_the_original_stays_untouched() -> None:
+    env = ENV()
+    function = Counting()
+    env.from_collection([1]).map(function)
+    make = list(env.stream_graph().nodes.values())[1].operator_factory
+    first, second = make(), make()
+    assert isinstance(first, MapOperator)
+    assert isinstance(second, MapOperator)
+    first._map("seen")
+    assert function.seen == []
+    assert second._map.__self__.seen == []  # type: ignore[attr-defined]
+    assert first._map.__self__.seen == ["seen"]  # type: ignore[attr-defined]
+
+
+def test_plain_functions_are_shared_so_a_test_may_collect_in_a_closure() -> None:
+    env = ENV()
+    seen: list[object] = []
+    env.from_collection([1]).map(lambda value: seen.append(value))
+    _, closure = env.stream_graph().nodes.values()
+    closure.operator_factory()._map("shared")  # type: ignore[attr-defined]
+    assert seen == ["shared"]
+
+
+class Second(TimestampAssigner):
+    def extract_timestamp(self, value: tuple[str, int], record_timestamp: int) -> int:
+        return value[1]
+
+
+@pytest.mark.parametrize("assigner", [Second(), lambda value, record_timestamp: value[1]])
+def test_timestamps_come_from_an_assigner_or_a_function(assigner: object) -> None:
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(1)).with_timestamp_assigner(assigner)
+    extract = strategy.for_subtask("test").timestamp_extractor
+    assert extract is not None
+    assert extract(("a", 7), 0) == 7
+
+
+def test_settings_are_read_when_the_operators_are_made() -> None:
+    env = ENV()
+    stream = env.from_collection([1]).assign_timestamps_and_watermarks(WatermarkStrategy.for_monotonous_timestamps())
+    env.get_config().set_auto_watermark_interval(50)
+    source, watermarks = (node.operator_factory() for node in env.stream_graph().nodes.values())
+    assert isinstance(source, SourceOperator)
+    assert isinstance(watermarks, TimestampsAndWatermarksOperator)
+    assert (source._interval_ms, watermarks._interval_ms) == (50, 50)
+    assert stream.get_execution_environment() is env
+
+
+def test_flinks_option_keys_set_the_jobs_settings() -> None:
+    env = ENV(
+        Configuration.from_dict(
+            {
+                "parallelism.default": "3",
+                "pipeline.max-parallelism": "16",
+                "execution.buffer-timeout.interval": "0 ms",
+                "taskmanager.memory.segment-size": "4 kb",
+                "pipeline.operator-chaining.enabled": "false",
+                "pipeline.auto-watermark-interval": "50",
+            }
+        )
+    )
+    assert (env.get_parallelism(), env.get_max_parallelism(), env.get_buffer_timeout()) == (3, 16, 0)
+    assert (env.settings.segment_size_bytes, env.is_chaining_enabled()) == (4096, False)
+    assert env.get_config().get_auto_watermark_interval() == 50
+
+
+def test_a_row_type_makes_rows_of_tuples() -> None:
+    named = Types.ROW_NAMED(["id", "name"], [Types.INT(), Types.STRING()])
+    env = ENV()
+    stream = env.from_collection([(1, "a"), [2, "b"]], named)
+    assert stream.get_type() == named
+    stream.print()
+    (source, _) = env.stream_graph().nodes.values()
+    values = source.operator_factory()._reader._open_blocks(None)  # type: ignore[attr-defined]
+    assert list(next(values)) == [Row(id=1, name="a"), Row(id=2, name="b")]
+
+
+def test_an_output_tag_needs_a_name() -> None:
+    with pytest.raises(ValueError, match="tag_id cannot be empty"):
+        OutputTag("")
+
+
+def test_count_trigger_and_aggregate_are_what_pyflink_calls_them() -> None:
+    class Sum(AggregateFunction):
+        def create_accumulator(self) -> int:
+            return 0
+
+        def add(self, value: int, accumulator: int) -> int:
+            return value + accumulator
+
+        def get_result(self, accumulator: int) -> int:
+            return accumulator
+
+        def merge(self, acc_a: int, acc_b: int) -> int:
+            return acc_a + acc_b
+
+    env = ENV()
+    env.from_collection([1]).key_by(lambda n: n).window(WINDOW).trigger(CountTrigger.of(2)).aggregate(Sum())
+    (_, window) = env.stream_graph().nodes.values()
+    assert window.name == "TumblingEventTimeWindows Aggregate"
+    assert window.operator_factory() is not window.operator_factory()

@@ -91,7 +91,7 @@ class Deployment:
         gate: InputGate = gates[0] if len(gates) == 1 else UnionInputGate(gates)
         channels = sum(each.count for each in gates)
         network = StreamTaskNetworkInput(gate, channels, head, task.clock, task.trace, self.faults.of_input(subtask))
-        network.channel_fault = self.faults.channel_fault(subtask)
+        network.channel_fault = self.faults.channel_fault(subtask, task)
         task.wire(chain, network, list(writers.values()))
 
     def _create_chain(self, subtask: Subtask, task: StreamTask, writers: dict[int, RecordWriter]) -> OperatorChain:

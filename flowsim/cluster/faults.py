@@ -130,18 +130,20 @@ class DeployedFaults:
             if fault.operator is None or fault.operator == chained.node.name
         )
 
-    def channel_fault(self, subtask: Subtask) -> ChannelFault | None:
-        """What breaks the elements of a task's channels, None when nothing does."""
+    def channel_fault(self, subtask: Subtask, task: StreamTask) -> ChannelFault | None:
+        """What breaks the elements of a task's channels, or stops the task after some; None when nothing does."""
         faults = self._of(Site.CHANNEL, subtask)
-        if not faults:
+        stops = [fault.at for fault in self._of(Site.TASK, subtask) if fault.fault == "stop_task" and fault.at > 0]
+        if not faults and not stops:
             return None
         seen: dict[tuple[int, int], int] = {}
+        taken = [0]
 
         def broken(channel: InputChannel, elements: Iterable[Element]) -> Iterable[Element]:
             for number, fault in enumerate(faults):
                 if fault.channel is None or fault.channel == channel.channel_id:
                     elements = _break(elements, fault, seen, (number, channel.channel_id))
-            return elements
+            return _stalling(elements, task.stall, min(stops), taken) if stops else elements
 
         return broken
 
@@ -176,9 +178,6 @@ class DeployedFaults:
                     task.reentrancy_fault = True
                 elif fault.at == 0:
                     task.stall()
-                else:
-                    head = task.chain.head
-                    head.process_element = _stalling(head.process_element, task, fault.at)  # type: ignore[assignment]
 
 
 def _break(
@@ -236,14 +235,11 @@ def _going_back(emit: Callable[[int], None], at: int) -> Callable[[int], None]:
     return going_back
 
 
-def _stalling(process: Collect, task: StreamTask, at: int) -> Collect:
-    count = 0
-
-    def stalling(value: object, timestamp: int | None) -> None:
-        nonlocal count
-        count += 1
-        process(value, timestamp)
-        if count == at:
-            task.stall()
-
-    return stalling
+def _stalling(elements: Iterable[Element], stall: Callable[[], None], at: int, seen: list[int]) -> Iterator[Element]:
+    """``seen`` holds how many records passed so far; with record ``at`` the task stops."""
+    for element in elements:
+        if len(element) == RECORD_LENGTH:
+            seen[0] += 1
+            if seen[0] == at:
+                stall()
+        yield element

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import fields
-from typing import TYPE_CHECKING
 
+from flowsim.cluster.mini_cluster import JobExecutionResult, RunOptions, execute
 from flowsim.connectors.collection import CollectionSource
 from flowsim.connectors.columns import nearest
 from flowsim.connectors.source import Source
@@ -21,9 +21,6 @@ from flowsim.datastream.transformation import Transformation, Upstream, generate
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import JobSettings, OperatorDescription, StreamGraph
 from flowsim.values import Row, TypeInformation, TypeKind
-
-if TYPE_CHECKING:
-    from flowsim.cluster.mini_cluster import JobExecutionResult
 
 DEFAULT_JOB_NAME = "Flink Streaming Job"
 
@@ -75,8 +72,6 @@ class StreamExecutionEnvironment:
 
     def flowsim_settings(self, **settings: object) -> StreamExecutionEnvironment:
         """flowsim's own: settings of the runs that ``execute`` starts, the fields of ``RunOptions`` by name."""
-        from flowsim.cluster.mini_cluster import RunOptions
-
         known = [field.name for field in fields(RunOptions)]
         for name in settings:
             if name not in known:
@@ -196,8 +191,6 @@ class StreamExecutionEnvironment:
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
         """Runs the job to its end; the environment then starts empty, as Flink's does. Raises JobFailed, Deadlock."""
-        from flowsim.cluster.mini_cluster import RunOptions, execute
-
         graph = self.stream_graph(job_name)
         self._operators.clear()
         return execute(graph, RunOptions(**self._run_settings))  # type: ignore[arg-type]

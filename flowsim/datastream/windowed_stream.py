@@ -21,6 +21,7 @@ from flowsim.datastream.window_description import describe_window
 from flowsim.errors import BadInput
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.operators.windowing.assigners import WindowAssigner
+from flowsim.operators.windowing.create_window_operator import create_window_operator
 from flowsim.operators.windowing.triggers import Trigger
 from flowsim.operators.windowing.window_contents import (
     AggregatingContents,
@@ -34,7 +35,6 @@ from flowsim.operators.windowing.window_functions import (
     InternalWindowFunction,
     PassThroughWindowFunction,
 )
-from flowsim.operators.windowing.window_operator import WindowOperator
 from flowsim.values import TypeInformation
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class WindowedStream:
         def make(name: str) -> StreamOperator:
             mine, my_function, my_assigner, my_trigger = isolated((fold, function, assigner, trigger), name)
             internal = _internal_function(my_function, single_value=mine is not None)
-            return WindowOperator(my_assigner, _contents(mine), internal, my_trigger, lateness_ms, late_tag)
+            return create_window_operator(my_assigner, _contents(mine), internal, my_trigger, lateness_ms, late_tag)
 
         shown = trigger if trigger is not None else assigner.default_trigger()
         params = describe_window(assigner, shown, lateness_ms, late_tag is not None)

@@ -104,6 +104,10 @@ class StreamOperator:
         self.records_in = 0
         self.records_dropped = 0
 
+    def set_cost_ns(self, cost_ns: int) -> None:
+        """What one record costs in the batch that begins: the nominal cost, scaled by the scheduling policy (D4)."""
+        self.cost_ns = cost_ns
+
     def open(self) -> None:
         """Called before the first element."""
 

@@ -50,6 +50,8 @@ class Expression:
     uses_timestamp: bool
     fields: tuple[str, ...]
     """Names of the fields it reads, in order of first use."""
+    item_type: FieldType = FieldType.ANY
+    """Type of its items, where it is known to be a sequence of one type."""
 
 
 def parse_expression(source: str) -> ast.expr:
@@ -86,8 +88,8 @@ def _check_nesting(source: str) -> None:
             depth -= 1
 
 
-def compile_expression(source: str, schema: RecordSchema) -> Expression:
-    """Compiles an expression over records of that schema.
+def compile_expression(source: str, schema: RecordSchema, *, takes_timestamp: bool = False) -> Expression:
+    """Compiles an expression over records of that schema; with ``takes_timestamp`` the function has both arguments.
 
     >>> late = compile_expression("delay > 15", RecordSchema(("origin", "delay"), (FieldType.STRING, FieldType.LONG)))
     >>> late.function(("EWR", 16)), late.type.value
@@ -95,8 +97,9 @@ def compile_expression(source: str, schema: RecordSchema) -> Expression:
     """
     translator = Translator(source, schema)
     term = translator.translate(parse_expression(source))
-    function = function_of(translator.checked(term), translator.uses_timestamp, "<expression>")
-    return Expression(source, function, term.type, translator.uses_timestamp, tuple(translator.fields_read))
+    both = takes_timestamp or translator.uses_timestamp
+    function = function_of(translator.checked(term), both, "<expression>")
+    return Expression(source, function, term.type, both, tuple(translator.fields_read), term.item_type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +159,18 @@ def function_of(body: ast.expr, uses_timestamp: bool, name: str) -> RecordFuncti
 def evaluate(tree: ast.Expression, name: str) -> RecordFunction:
     """Evaluates a tree that was built here, in an environment that holds guards and table functions only."""
     code: CodeType = compile(ast.fix_missing_locations(tree), name, "eval")
-    function = eval(code, dict(_GLOBALS))  # the tree holds only nodes made by Translator
+    return _callable(eval(code, dict(_GLOBALS)))  # the tree holds only nodes made by Translator
+
+
+def run_definition(definition: ast.FunctionDef, name: str = "<generated>") -> RecordFunction:
+    """Makes the function that a definition built here describes, in the same environment."""
+    module = ast.fix_missing_locations(ast.Module([definition], []))
+    namespace = dict(_GLOBALS)
+    exec(compile(module, name, "exec"), namespace)  # the tree holds only nodes made by Translator and fixed templates
+    return _callable(namespace[definition.name])
+
+
+def _callable(function: object) -> RecordFunction:
     if not callable(function):
         raise TypeError("a record function must be callable")
-    checked: RecordFunction = function
-    return checked
+    return function

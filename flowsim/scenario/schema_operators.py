@@ -67,6 +67,9 @@ class FunctionModel(Strict):
 
     python: PythonReference
     fields: FieldTypes | None = None
+    side_outputs: dict[Name, FieldTypes] = Field(
+        default_factory=dict, description="Of a process function: OutputTag name and the fields of what goes there."
+    )
 
 
 class WindowModel(Strict):
@@ -96,7 +99,6 @@ class EdgeModel(Strict):
     parallelism: Parallelism | None = None
     cost: DurationNs | None = Field(default=None, description="Virtual time that one record costs.")
     buffer_timeout: TimeoutMs | None = None
-    chaining: Literal["always", "head", "never"] = "always"
 
     def inputs(self) -> list[str]:
         """Names of the streams it reads."""
@@ -130,6 +132,7 @@ class OperatorModel(EdgeModel):
         default=None, description="A ProcessFunction, KeyedProcessFunction or, with a window, ProcessWindowFunction."
     )
     max_parallelism: Parallelism | None = None
+    chaining: Literal["always", "head", "never"] = "always"
 
     @property
     def kind(self) -> str:
@@ -151,8 +154,8 @@ class OperatorModel(EdgeModel):
             raise ValueError("key_by decides the partition, remove partition")
         if self.process is not None:
             needs_fields("python", self.process.fields)
-        if isinstance(self.filter, FunctionModel) and self.filter.fields is not None:
-            raise ValueError("a filter passes its records on, remove fields")
+        if isinstance(self.filter, FunctionModel) and (self.filter.fields is not None or self.filter.side_outputs):
+            raise ValueError("a filter passes its records on, remove fields and side_outputs")
         return self
 
 
@@ -178,6 +181,7 @@ class SinkModel(EdgeModel):
         default=None, description="Keeps the results in memory, shown at the end of the run."
     )
     print: EmptyModel | None = None
+    chaining: Literal["always", "never"] = "always"
 
     @property
     def kind(self) -> str:

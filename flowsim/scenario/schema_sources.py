@@ -175,7 +175,7 @@ class SourceModel(Strict):
     watermarks: WatermarksModel | None = None
     cost: DurationNs | None = Field(default=None, description="Virtual time that one record costs.")
     buffer_timeout: TimeoutMs | None = None
-    chaining: Literal["always", "head", "never"] = "always"
+    chaining: Literal["always", "never"] = "always"
 
     @model_validator(mode="after")
     def _one_kind(self) -> SourceModel:

@@ -233,10 +233,7 @@ class StreamTask:
 
     @property
     def _output_available(self) -> bool:
-        for writer in self.writers:
-            if not writer.partition.pool.available:
-                return False
-        return True
+        return all(writer.available for writer in self.writers)
 
     def _suspend_until_progress(self) -> None:
         """Rule 4.6: blocked output is back pressure even when the input is empty too."""

@@ -13,23 +13,20 @@ NOT_IN_QUEUE: Final = -1
 class InternalTimer(Generic[N]):
     """A callback due at ``timestamp`` (ms) for a key and a namespace (a window, or None). Flink: InternalTimer.
 
-    ``key_id`` is what tells keys apart (``values.state_key``): 1, True and 1.0 are three keys. ``index`` is the place in the
-    queue that holds the timer, kept by that queue.
+    ``key_id`` is what tells keys apart (``values.state_key``): 1, True and 1.0 are three keys. Two timers are
+    the same timer exactly when their ``identity`` agrees (rule 9.1). ``index`` is the place in the queue that holds the
+    timer, kept by that queue.
     """
 
-    __slots__ = ("timestamp", "key", "key_id", "namespace", "index")
+    __slots__ = ("timestamp", "key", "key_id", "namespace", "identity", "index")
 
     def __init__(self, timestamp: int, key: object, key_id: object, namespace: N) -> None:
         self.timestamp = timestamp
         self.key = key
         self.key_id = key_id
         self.namespace = namespace
+        self.identity: tuple[int, object, N] = (timestamp, key_id, namespace)
         self.index = NOT_IN_QUEUE
-
-    @property
-    def identity(self) -> tuple[int, object, N]:
-        """Two timers are the same timer exactly when these agree (rule 9.1)."""
-        return (self.timestamp, self.key_id, self.namespace)
 
     def __repr__(self) -> str:
         return f"InternalTimer(timestamp={self.timestamp}, key={self.key!r}, namespace={self.namespace!r})"

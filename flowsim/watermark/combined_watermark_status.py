@@ -14,13 +14,10 @@ class PartialWatermark:
         self.watermark = NO_TIMESTAMP
         self.idle = False
 
-    def set_watermark(self, timestamp: int) -> bool:
-        """True when it grew; a watermark makes its participant active even when it did not grow."""
+    def set_watermark(self, timestamp: int) -> None:
+        """A watermark makes its participant active even where it does not grow."""
         self.idle = False
-        if timestamp <= self.watermark:
-            return False
-        self.watermark = timestamp
-        return True
+        self.watermark = max(self.watermark, timestamp)
 
 
 class CombinedWatermarkStatus:

@@ -10,6 +10,7 @@ from flowsim.operators.windowing.window_contents import ListContents, Pane, Wind
 from flowsim.operators.windowing.window_functions import InternalWindowFunction
 from flowsim.operators.windowing.window_operator import ABSENT, WindowOperator
 from flowsim.streamrecord.elements import OutputTag
+from flowsim.timers.internal_timer import InternalTimer
 from flowsim.units import MAX_WATERMARK
 from flowsim.values import state_key
 
@@ -58,6 +59,20 @@ class TumblingWindowOperator(WindowOperator):
         if timestamp >= self._first_close:
             self._close_up_to(timestamp)
         super().process_watermark(timestamp)
+
+    def on_event_time(self, timer: InternalTimer[TimeWindow]) -> None:
+        """Fires at the window's end, cleans up at its cleanup time; nothing is left for the trigger to forget by then."""
+        if self.ctx.faults:
+            super().on_event_time(timer)
+            return
+        window = timer.namespace
+        last = window.end - 1
+        if timer.timestamp == last:
+            self._emit_window_contents(window)
+        if timer.timestamp == last + self._allowed_lateness_ms:
+            self._clear_contents(window)
+            self._window_context.at = window
+            self.window_function.clear(self._window_context)
 
     def _process_collecting(self, value: Value, timestamp: int | None) -> None:
         self.clock.now_ns += self.cost_ns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
@@ -21,7 +21,7 @@ from flowsim.datastream.transformation import Transformation, Upstream
 from flowsim.datastream.windowed_stream import WindowedStream
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import ChainingStrategy, OperatorDescription, PartitionerSpec
-from flowsim.operators.stream_operator import KeySelector
+from flowsim.operators.stream_operator import KeySelector, StreamOperator
 from flowsim.operators.windowing.assigners import WindowAssigner
 from flowsim.values import TypeInformation
 
@@ -110,6 +110,15 @@ class DataStream(OperatorHandle):
         """Gives the records timestamps and the stream watermarks of its own (rule 8.7)."""
         make = factories.watermarks_operator(watermark_strategy, self._env.settings)
         return self._transform("Timestamps/Watermarks", "watermarks", make, self._output_type)
+
+    def transform(
+        self,
+        operator_name: str,
+        operator_factory: Callable[[], StreamOperator],
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """flowsim's own, as in Java: an operator of the caller's, made once per subtask. Flink: DataStream.transform."""
+        return self._transform(operator_name, "operator", lambda name: operator_factory(), output_type)
 
     def _transform(
         self, name: str, kind: str, make: MakeOperator, output_type: TypeInformation | None = None,

@@ -78,7 +78,8 @@ class TumblingWindowOperator(WindowOperator):
         self.clock.now_ns += self.cost_ns
         self.records_in += 1
         key = self.key_selector(value)
-        key_id = key if type(key) is str else state_key(key)
+        kind = type(key)
+        key_id = key if kind is str or kind is int else state_key(key)
         if timestamp is not None and self._start <= timestamp < self._end:
             pane = self._panes.get(key_id)
             if type(pane) is list:
@@ -90,7 +91,8 @@ class TumblingWindowOperator(WindowOperator):
         self.clock.now_ns += self.cost_ns
         self.records_in += 1
         key = self.key_selector(value)
-        key_id = key if type(key) is str else state_key(key)
+        kind = type(key)
+        key_id = key if kind is str or kind is int else state_key(key)
         if timestamp is not None and self._start <= timestamp < self._end:
             panes = self._panes
             pane = panes.get(key_id, ABSENT)

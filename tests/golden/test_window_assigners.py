@@ -1,0 +1,70 @@
+"""What Flink's window assigners answered; sessions come with merging windows."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flowsim.errors import BadInput
+from flowsim.operators.windowing.assigners import SlidingEventTimeWindows, TumblingEventTimeWindows, WindowAssigner
+from flowsim.operators.windowing.time_window import window_start_with_offset
+from flowsim.units import NO_TIMESTAMP
+
+DATA = Path(__file__).parent / "data" / "component" / "window_assigners.jsonl.gz"
+
+
+class NoProcessingTime:
+    def current_processing_time_ms(self) -> int:
+        raise AssertionError("an event-time assigner asked for processing time")
+
+
+def cases_of(kind: str) -> list[dict[str, Any]]:
+    with gzip.open(DATA, "rt") as lines:
+        return [case for case in map(json.loads, lines) if case["kind"] == kind]
+
+
+def windows(assigner: WindowAssigner, timestamp: int) -> list[list[int]]:
+    return [[w.start, w.end] for w in assigner.assign_windows("x", timestamp, NoProcessingTime())]
+
+
+def test_tumbling_windows_agree_with_flink() -> None:
+    cases = cases_of("tumbling")
+    assert len(cases) == 400
+    for case in cases:
+        assigner = TumblingEventTimeWindows(case["size"], case["offset"])
+        assert [windows(assigner, timestamp) for timestamp in case["ts"]] == case["windows"], case["id"]
+
+
+def test_sliding_windows_agree_with_flink() -> None:
+    cases = cases_of("sliding")
+    assert len(cases) == 400
+    for case in cases:
+        assert case["error"] is None
+        assigner = SlidingEventTimeWindows(case["size"], case["slide"], case["offset"])
+        assert [windows(assigner, timestamp) for timestamp in case["ts"]] == case["windows"], case["id"]
+
+
+def test_window_starts_with_any_offset_agree_with_flink() -> None:
+    cases = cases_of("window_start")
+    assert len(cases) == 200
+    for case in cases:
+        assert window_start_with_offset(case["ts"], case["offset"], case["size"]) == case["start"], case["id"]
+
+
+def test_what_flink_refuses_is_refused() -> None:
+    assert [case["error"][0] for case in cases_of("error_tumbling")] == ["IllegalArgumentException"] * 3
+    for size, offset in ((10, 10), (0, 0), (10, -10)):
+        with pytest.raises(BadInput, match=r"\|offset\| < size"):
+            TumblingEventTimeWindows(size, offset)
+    assert [case["error"][0] for case in cases_of("error_sliding")] == ["IllegalArgumentException"] * 2
+    for size, slide, offset in ((10, 5, 5), (0, 5, 0)):
+        with pytest.raises(BadInput, match=r"\|offset\| < slide"):
+            SlidingEventTimeWindows(size, slide, offset)
+    assert [case["error"][0] for case in cases_of("no_timestamp")] == ["RuntimeException"]
+    for timestamp in (NO_TIMESTAMP, None):
+        with pytest.raises(BadInput, match="the record has no timestamp"):
+            TumblingEventTimeWindows(10).assign_windows("x", timestamp, NoProcessingTime())

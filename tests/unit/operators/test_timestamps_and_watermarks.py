@@ -1,0 +1,107 @@
+"""Timestamps and watermarks in the middle of a stream (rules 8.1-8.7)."""
+
+from __future__ import annotations
+
+from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
+from flowsim.streamrecord.elements import WatermarkStatus
+from flowsim.testing.harness import OneInputOperatorHarness
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+from flowsim.watermark.watermark_strategy import WatermarkStrategy
+
+ACTIVE, IDLE = WatermarkStatus.ACTIVE, WatermarkStatus.IDLE
+
+
+def harness_of(strategy: WatermarkStrategy, interval_ms: int = 200) -> OneInputOperatorHarness:
+    return OneInputOperatorHarness(TimestampsAndWatermarksOperator(strategy, interval_ms))
+
+
+def test_a_watermark_made_from_a_record_follows_it() -> None:
+    """Rules 8.3, 8.5: and only increasing ones pass."""
+    with harness_of(WatermarkStrategy.for_each_record(5)) as harness:
+        harness.process_elements([("a", 100), ("b", 98), ("c", 101)])
+        assert harness.output == [("rec", "a", 100), ("wm", 94), ("rec", "b", 98), ("rec", "c", 101), ("wm", 95)]
+        assert harness.processing_time.live_timers_ms() == []
+
+
+def test_the_extractor_decides_the_timestamp() -> None:
+    strategy = WatermarkStrategy.for_each_record(0).with_timestamp_assigner(lambda value, ts: int(str(value)) + ts % 10)
+    with harness_of(strategy) as harness:
+        harness.process_element(40, 3)
+        assert harness.output == [("rec", 40, 43), ("wm", 42)]
+
+
+def test_a_record_without_timestamp_gets_the_one_that_means_none() -> None:
+    """Rule 8.8."""
+    with harness_of(WatermarkStrategy.no_watermarks()) as harness:
+        harness.process_element("a", None)
+        assert harness.output == [("rec", "a", NO_TIMESTAMP)]
+
+
+def test_incoming_watermarks_and_statuses_are_swallowed_except_the_last_watermark() -> None:
+    """Rule 8.7."""
+    with harness_of(WatermarkStrategy.no_watermarks()) as harness:
+        harness.process_watermark(500)
+        harness.process_watermark_status(IDLE)
+        harness.process_watermark(MAX_WATERMARK)
+        assert harness.output == [("wm", MAX_WATERMARK)]
+
+
+def test_periodic_watermarks_come_every_interval_and_drift_with_each_run() -> None:
+    """Rule 8.2: the next timer is asked for at the time of the run, plus the interval."""
+    with harness_of(WatermarkStrategy.for_monotonous_timestamps()) as harness:
+        harness.process_element("a", 10)
+        assert harness.processing_time.live_timers_ms() == [201]
+        harness.set_processing_time(200)
+        assert harness.take_output() == [("rec", "a", 10)]
+        harness.set_processing_time(250)
+        assert harness.take_output() == [("wm", 9)]
+        assert harness.processing_time.live_timers_ms() == [450]
+        harness.set_processing_time(450)
+        assert harness.take_output() == []
+
+
+def test_an_interval_of_zero_never_emits_periodically_but_once_at_the_end() -> None:
+    """Rules 8.2, 8.7: finish emits once more."""
+    with harness_of(WatermarkStrategy.for_monotonous_timestamps(), interval_ms=0) as harness:
+        harness.process_element("a", 10)
+        assert harness.processing_time.live_timers_ms() == []
+        harness.operator.finish()
+        assert harness.output == [("rec", "a", 10), ("wm", 9)]
+
+
+def test_the_periodic_timer_keeps_a_run_alive_exactly_while_it_has_something_to_say() -> None:
+    """D4: a daemon timer, except while a watermark is unemitted or an idle countdown runs."""
+    with harness_of(WatermarkStrategy.for_monotonous_timestamps()) as harness:
+        assert not harness.processing_time.keeps_alive()
+        harness.process_element("a", 10)
+        assert harness.processing_time.keeps_alive()
+        harness.set_processing_time(201)
+        assert not harness.processing_time.keeps_alive()
+
+
+def test_a_quiet_stream_becomes_idle_and_the_next_watermark_wakes_it_up() -> None:
+    """Rule 8.4."""
+    with harness_of(WatermarkStrategy.for_monotonous_timestamps().with_idleness(300)) as harness:
+        harness.process_element("a", 10)
+        for now_ms in (201, 401, 601, 801):
+            harness.set_processing_time(now_ms)
+        assert harness.take_output() == [("rec", "a", 10), ("wm", 9), ("st", IDLE)]
+        assert not harness.processing_time.keeps_alive()
+        harness.process_element("b", 20)
+        assert harness.processing_time.keeps_alive()
+        harness.set_processing_time(1001)
+        assert harness.take_output() == [("rec", "b", 20), ("st", ACTIVE), ("wm", 19)]
+
+
+def test_time_spent_back_pressured_is_not_idle_time() -> None:
+    """Rule 8.4: the task pauses the clock on which idleness is measured."""
+    operator = TimestampsAndWatermarksOperator(WatermarkStrategy.no_watermarks().with_idleness(300))
+    with OneInputOperatorHarness(operator) as harness:
+        harness.set_processing_time(201)
+        operator.input_activity_clock.pause()
+        harness.set_processing_time(1001)
+        assert harness.take_output() == []
+        operator.input_activity_clock.un_pause()
+        harness.set_processing_time(1201)
+        harness.set_processing_time(1401)
+        assert harness.take_output() == [("st", IDLE)]

@@ -1,0 +1,219 @@
+"""Stories of one valve: what channels say, and what the task hears "and nothing else" (rules 8.9-8.14)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flowsim.streamrecord.elements import WatermarkStatus
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+from flowsim.watermark.status_watermark_valve import FAULT_TAKES_MAXIMUM, StatusWatermarkValve
+
+ACTIVE, IDLE = WatermarkStatus.ACTIVE, WatermarkStatus.IDLE
+
+
+class Bench:
+    """A valve and what it said."""
+
+    def __init__(self, channels: int, faults: frozenset[str] = frozenset()) -> None:
+        self.heard: list[int | WatermarkStatus] = []
+        self.valve = StatusWatermarkValve(channels, self, faults)
+
+    def emit_watermark(self, timestamp: int) -> None:
+        self.heard.append(timestamp)
+
+    def emit_watermark_status(self, status: WatermarkStatus) -> None:
+        self.heard.append(status)
+
+    def watermark(self, timestamp: int, channel: int) -> list[int | WatermarkStatus]:
+        self.heard.clear()
+        self.valve.input_watermark(timestamp, channel)
+        self.valve.validate()
+        return list(self.heard)
+
+    def status(self, status: WatermarkStatus, channel: int) -> list[int | WatermarkStatus]:
+        self.heard.clear()
+        self.valve.input_watermark_status(status, channel)
+        self.valve.validate()
+        return list(self.heard)
+
+
+def test_one_channel_passes_increasing_watermarks_only() -> None:
+    bench = Bench(1)
+    assert bench.watermark(5, 0) == [5]
+    assert bench.watermark(5, 0) == []
+    assert bench.watermark(4, 0) == []
+    assert bench.watermark(MAX_WATERMARK, 0) == [MAX_WATERMARK]
+
+
+def test_the_slowest_channel_decides() -> None:
+    bench = Bench(3)
+    assert bench.watermark(10, 0) == []
+    assert bench.watermark(7, 1) == []
+    assert bench.watermark(3, 2) == [3]
+    assert bench.watermark(12, 2) == [7]
+    assert bench.watermark(12, 1) == [10]
+
+
+def test_an_idle_channel_stops_holding_the_others_back() -> None:
+    """Rule 8.10: the channel that went idle held the output, so the minimum of the rest comes out at once."""
+    bench = Bench(2)
+    assert bench.watermark(10, 0) == []
+    assert bench.status(IDLE, 1) == [10]
+
+
+def test_all_channels_idle_flushes_the_maximum_watermark() -> None:
+    """Rule 8.10: the last channel to go idle held the output; nobody is left to wait for."""
+    bench = Bench(3)
+    bench.watermark(9, 0)
+    bench.watermark(5, 1)
+    bench.watermark(4, 2)
+    assert bench.status(IDLE, 0) == []
+    assert bench.status(IDLE, 1) == []
+    assert bench.status(IDLE, 2) == [9, IDLE]
+
+
+def test_all_channels_idle_flushes_nothing_when_the_last_one_was_ahead_of_the_output() -> None:
+    """Rule 8.13: the flush asks whether the *last* idle channel held the output, by equality."""
+    bench = Bench(2)
+    bench.watermark(9, 0)
+    bench.watermark(5, 1)
+    assert bench.status(IDLE, 0) == []
+    assert bench.watermark(7, 1) == [7]
+    bench = Bench(2)
+    bench.watermark(9, 0)
+    bench.watermark(5, 1)
+    assert bench.status(IDLE, 1) == [9]
+    bench = Bench(3)
+    bench.watermark(20, 0)
+    bench.watermark(5, 1)
+    bench.watermark(8, 2)
+    assert bench.status(IDLE, 0) == []
+    assert bench.status(IDLE, 1) == [8]
+    assert bench.status(IDLE, 2) == [20, IDLE]
+
+
+def test_a_watermark_on_an_idle_channel_is_dropped_and_not_stored() -> None:
+    """Rule 8.14."""
+    bench = Bench(2)
+    bench.status(IDLE, 1)
+    assert bench.watermark(50, 1) == []
+    assert bench.status(ACTIVE, 1) == []
+    assert bench.watermark(60, 0) == []
+    assert bench.watermark(2, 1) == [2]
+
+
+def test_a_channel_that_fell_behind_while_idle_catches_up_before_it_counts() -> None:
+    """Rules 8.11, 8.13."""
+    bench = Bench(2)
+    bench.watermark(1, 1)
+    bench.watermark(1, 0)
+    bench.status(IDLE, 1)
+    assert bench.watermark(10, 0) == [10]
+    assert bench.status(ACTIVE, 1) == []
+    assert bench.watermark(5, 1) == []
+    assert bench.watermark(11, 0) == [11]
+    assert bench.watermark(11, 1) == []
+    assert bench.watermark(20, 0) == []
+    assert bench.watermark(15, 1) == [15]
+
+
+def test_nothing_comes_out_while_no_channel_is_aligned() -> None:
+    """Rule 8.13: every active channel lags behind the output."""
+    bench = Bench(2)
+    bench.watermark(10, 0)
+    bench.status(IDLE, 1)
+    assert bench.valve.last_output_watermark == 10
+    bench.status(ACTIVE, 1)
+    assert bench.status(IDLE, 0) == []
+    assert bench.watermark(9, 1) == []
+    assert bench.watermark(10, 1) == []
+    assert bench.watermark(11, 1) == [11]
+
+
+def test_repeated_statuses_are_ignored_and_waking_up_says_only_active() -> None:
+    """Rule 8.12."""
+    bench = Bench(1)
+    assert bench.status(ACTIVE, 0) == []
+    assert bench.status(IDLE, 0) == [IDLE]
+    assert bench.status(IDLE, 0) == []
+    assert bench.status(ACTIVE, 0) == [ACTIVE]
+
+
+def test_a_fast_channel_costs_no_memory_while_another_stands_still() -> None:
+    bench = Bench(2)
+    for timestamp in range(1000):
+        assert bench.watermark(timestamp, 0) == []
+    assert bench.watermark(2000, 1) == [999]
+
+
+def test_the_fault_lets_the_fastest_channel_decide() -> None:
+    bench = Bench(2, frozenset((FAULT_TAKES_MAXIMUM,)))
+    assert bench.watermark(10, 0) == [10]
+
+
+def test_a_valve_needs_a_channel() -> None:
+    with pytest.raises(ValueError, match="at least one channel"):
+        Bench(0)
+
+
+class NaiveValve:
+    """Rules 8.9-8.11 written down without any cleverness."""
+
+    def __init__(self, channels: int) -> None:
+        self.watermarks = [NO_TIMESTAMP] * channels
+        self.active = [True] * channels
+        self.aligned = [True] * channels
+        self.last, self.last_status = NO_TIMESTAMP, ACTIVE
+
+    def watermark(self, timestamp: int, channel: int) -> list[int | WatermarkStatus]:
+        if self.last_status is IDLE or not self.active[channel] or timestamp <= self.watermarks[channel]:
+            return []
+        self.watermarks[channel] = timestamp
+        if timestamp >= self.last:
+            self.aligned[channel] = True
+        return self.minimum()
+
+    def minimum(self) -> list[int | WatermarkStatus]:
+        aligned = [w for w, a in zip(self.watermarks, self.aligned, strict=True) if a]
+        return self.emit(min(aligned)) if aligned else []
+
+    def emit(self, timestamp: int) -> list[int | WatermarkStatus]:
+        if timestamp <= self.last:
+            return []
+        self.last = timestamp
+        return [timestamp]
+
+    def status(self, status: WatermarkStatus, channel: int) -> list[int | WatermarkStatus]:
+        if (status is ACTIVE) == self.active[channel]:
+            return []
+        if status is ACTIVE:
+            self.active[channel] = True
+            self.aligned[channel] = self.watermarks[channel] >= self.last
+            woke, self.last_status = self.last_status is IDLE, ACTIVE
+            return [ACTIVE] if woke else []
+        self.active[channel] = self.aligned[channel] = False
+        held = self.watermarks[channel] == self.last
+        if any(self.active):
+            return self.minimum() if held else []
+        flushed = self.emit(max(self.watermarks)) if held else []
+        self.last_status = IDLE
+        return [*flushed, IDLE]
+
+
+COMMANDS = st.lists(
+    st.tuples(st.integers(0, 2), st.one_of(st.integers(-3, 40), st.sampled_from([ACTIVE, IDLE, IDLE]))), max_size=60
+)
+
+
+@given(COMMANDS)
+def test_the_heap_of_aligned_channels_equals_the_rules_written_plainly(
+    commands: list[tuple[int, int | WatermarkStatus]],
+) -> None:
+    bench, naive = Bench(3), NaiveValve(3)
+    for channel, said in commands:
+        if isinstance(said, WatermarkStatus):
+            assert bench.status(said, channel) == naive.status(said, channel)
+        else:
+            assert bench.watermark(said, channel) == naive.watermark(said, channel)

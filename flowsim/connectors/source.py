@@ -58,7 +58,7 @@ OpenBlocks = Callable[[OperatorContext], Iterator[Iterable[Value]]]
 class BlockReader:
     """Emits values that come in blocks, without timestamps, as fast as their cost allows. Flink: SourceReader."""
 
-    __slots__ = ("_open_blocks", "_blocks", "_values", "_clock")
+    __slots__ = ("_open_blocks", "_blocks", "_values")
 
     wake_time_ns = None
 
@@ -66,18 +66,13 @@ class BlockReader:
         self._open_blocks = open_blocks
 
     def open(self, ctx: OperatorContext) -> None:
-        self._clock = ctx.clock
         self._blocks = self._open_blocks(ctx)
         self._values: Iterator[Value] = iter(())
 
     def poll_next(self, output: SourceOutput) -> DataInputStatus:
-        clock = self._clock
-        collect = output.collect
         while True:
-            for value in self._values:
-                collect(value, None)
-                if clock.now_ns >= clock.batch_end_ns:
-                    return DataInputStatus.MORE_AVAILABLE
+            if output.collect_batch(self._values):
+                return DataInputStatus.MORE_AVAILABLE
             block = next(self._blocks, None)
             if block is None:
                 return DataInputStatus.END_OF_DATA

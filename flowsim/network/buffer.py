@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flowsim.errors import InvariantViolation
-from flowsim.streamrecord.events import Event
+from flowsim.streamrecord.events import EndOfData, Event
 
 
 class MemorySegment:
@@ -80,8 +80,5 @@ class EventBuffer:
         """Nothing to give back."""
 
     def __len__(self) -> int:
-        return EVENT_SIZE_BYTES
-
-
-EVENT_SIZE_BYTES = 5
-"""What an event of the types so far occupies on Flink's wire: 4 bytes of type and, at most, 1 of content."""
+        """What the event occupies on Flink's wire: 4 bytes of type, and for EndOfData one of its mode."""
+        return 5 if isinstance(self.event, EndOfData) else 4

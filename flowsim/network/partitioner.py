@@ -135,9 +135,10 @@ class KeyGroupStreamPartitioner(StreamPartitioner):
         kind = type(key)
         index = key if kind is str or kind is int else state_key(key)
         subpartition = self.routes.get(index)
-        return subpartition if subpartition is not None else self._route(index, key)
+        return subpartition if subpartition is not None else self.route(index, key)
 
-    def _route(self, index: object, key: Value) -> int:
+    def route(self, index: object, key: Value) -> int:
+        """The subpartition of a key met for the first time; ``index`` is its ``state_key``."""
         group = assign_to_key_group(key, self.max_parallelism, self.key_type)
         subpartition = compute_operator_index_for_key_group(self.max_parallelism, self.channels, group)
         self.routes[index] = subpartition = (subpartition + self.fault_offset) % self.channels

@@ -17,7 +17,7 @@ from flowsim.streamrecord.codec import encode_latency_marker_into, encode_status
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
 from flowsim.streamrecord.events import Event, StopMode
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
-from flowsim.values import encode_into, encode_record, fingerprint_frame
+from flowsim.values import encode_into, encode_record, fingerprint_frame, state_key
 
 Value = object
 Collect = Callable[[Value, int | None], None]
@@ -63,6 +63,8 @@ class RecordWriter:
             self.collect = self._broadcast_collect()
         elif trace is not None:
             self.collect = self._traced_collect(trace)
+        elif isinstance(partitioner, KeyGroupStreamPartitioner):
+            self.collect = self._keyed_collect(partitioner)
         else:
             self.collect = self._plain_collect()
 
@@ -167,6 +169,40 @@ class RecordWriter:
         def collect(value: Value, timestamp: int | None) -> None:
             nonlocal records
             index = select(value)
+            builder = unicast[index]
+            if builder is None:
+                builder = request(index)
+                on_data()
+            data = builder.data
+            encode(data, timestamp, value)
+            records += 1
+            builder.committed = size = len(data)
+            if size >= builder.capacity:
+                on_full(index, builder)
+            if flush_always:
+                flush(index)
+
+        self._records = lambda: records
+        return collect
+
+    def _keyed_collect(self, partitioner: KeyGroupStreamPartitioner) -> Collect:
+        """As ``_plain_collect``, with the partitioner's choice written out: a call per record is dear."""
+        partition, key_selector, routes, route = (
+            self.partition, partitioner.key_selector, partitioner.routes, partitioner.route,
+        )  # fmt: skip
+        unicast, request, on_full = partition.unicast, partition.request_unicast, partition.on_unicast_full
+        flush_always, flush, on_data = self.timeout_ms == 0, partition.flush, self._on_data
+        encode = encode_into
+        records = 0
+
+        def collect(value: Value, timestamp: int | None) -> None:
+            nonlocal records
+            key = key_selector(value)
+            kind = type(key)
+            key_id = key if kind is str or kind is int else state_key(key)
+            index = routes.get(key_id)
+            if index is None:
+                index = route(key_id, key)
             builder = unicast[index]
             if builder is None:
                 builder = request(index)

@@ -53,12 +53,10 @@ class PipelinedSubpartition:
         self.zero_exclusive_buffers = zero_exclusive_buffers
 
     def create_read_view(self, on_data_available: Callable[[], None]) -> None:
-        """Attaches the one reader (rule 5.31); it is told at once when something is readable."""
+        """Attaches the one reader (rule 5.31). It is not told of what is queued already: it asks for that itself."""
         if self.on_data_available is not None:
             raise InvariantViolation(f"subpartition {self.index} is being (or was) consumed already")
         self.on_data_available = on_data_available
-        if self.buffers:
-            on_data_available()
 
     def add(self, consumer: Consumer) -> bool:
         """Appends; False when finished or released (rule 5.18)."""

@@ -52,7 +52,15 @@ class ChainingOutput:
         def collect(value: Value, timestamp: int | None) -> None:
             nonlocal records
             records += 1
-            process(value if type(value) in immutable else copy(value), timestamp)
+            # A flat tuple cannot be changed, so a copy could not be told from it; written out, since calls are dear.
+            if type(value) is tuple:
+                for item in value:
+                    if type(item) not in immutable:
+                        value = copy(value)
+                        break
+            elif type(value) not in immutable:
+                value = copy(value)
+            process(value, timestamp)
 
         self._records = lambda: records
         return collect

@@ -104,6 +104,7 @@ def test_a_swallowed_watermark_is_forgiven_only_as_the_last_step_of_a_prefix() -
     assert judge(facts, "valve").violations == 1
     assert judge(facts, "valve", "failed").violations == 1
     facts.cut(lambda row: row["task"] != 4 or int(row["seq"]) < int(emitted["seq"]))
+    assert judge(facts, "valve").violations == 1
     assert judge(facts, "valve", "failed").verdict is Verdict.HOLDS
 
 

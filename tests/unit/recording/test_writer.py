@@ -82,14 +82,18 @@ def test_other_facts_have_another_digest(tmp_path: Path, change: dict[str, int])
     assert one.facts_digest != other.facts_digest
 
 
-def test_the_overall_digest_covers_description_status_and_failure_and_not_versions(tmp_path: Path) -> None:
+def test_the_overall_digest_covers_the_run_its_status_and_its_failure_and_not_versions(tmp_path: Path) -> None:
     one = write(tmp_path / "one").finish(RunStatus.COMPLETE)
     again = write(tmp_path / "again").finish(RunStatus.COMPLETE)
-    failed = write(tmp_path / "failed").finish(
-        RunStatus.FAILED, FailureStory(task="t", operator=None, record=None, cause="c")
-    )
-    assert one.digest == again.digest != failed.digest
-    assert one.facts_digest == failed.facts_digest
+    assert again == one
+    changes: list[dict[str, object]] = [
+        {"status": RunStatus.FAILED},
+        {"failure": FailureStory(task="t", operator=None, record=None, cause="c")},
+        {"run": RunDescription(seed=8)},
+        {"facts_digest": "00"},
+    ]
+    digests = {one.model_copy(update=change).hashed() for change in changes}
+    assert len(digests | {one.digest}) == 5
     assert one.model_copy(update={"versions": {}}).hashed() == one.digest
 
 

@@ -38,7 +38,11 @@ def row_dtype(table: Table) -> np.dtype[np.void]:
 def from_packed(table: Table, rows: bytes) -> pa.Table:
     """Columns of packed rows."""
     packed = np.frombuffer(rows, dtype=row_dtype(table))
-    columns = [pa.array(np.ascontiguousarray(packed[c.name]), _ARROW[c.code]) for c in table.columns]
+    # Not pa.array: it imports pandas where that is installed, which takes longer than writing the part.
+    columns = [
+        pa.Array.from_buffers(_ARROW[c.code], len(packed), [None, pa.py_buffer(np.ascontiguousarray(packed[c.name]))])
+        for c in table.columns
+    ]
     return pa.Table.from_arrays(columns, schema=arrow_schema(table))
 
 

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import CodeType
-from typing import Final
+from typing import Any, Final
 
 from flowsim.scenario import expression_functions as functions
 from flowsim.scenario.expression_translator import ExpressionError as ExpressionError
@@ -36,7 +36,7 @@ _GLOBALS: Final[dict[str, object]] = (
     {"__builtins__": {}} | _GUARDS | {f"_f_{name}": spec.implementation for name, spec in functions.FUNCTIONS.items()}
 )
 
-RecordFunction = Callable[..., object]
+RecordFunction = Callable[..., Any]
 """Takes the record, and its timestamp in ms (or None) as well when ``uses_timestamp``."""
 
 

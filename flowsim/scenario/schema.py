@@ -7,12 +7,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from flowsim.scenario.schema_operators import OperatorModel, SinkModel
-from flowsim.scenario.schema_sources import Scalar, SourceModel
+from flowsim.scenario.schema_sources import SourceModel
 from flowsim.scenario.schema_types import (
     ByteSize,
     DurationMs,
     DurationNs,
-    FieldName,
     Name,
     Parallelism,
     Strict,
@@ -61,8 +60,7 @@ class FaultModel(Strict):
     operator: Name | None = Field(default=None, description="The operator, source or sink that it strikes.")
     subtask: Annotated[int, Field(ge=0, le=32767)] | None = None
     channel: Annotated[int, Field(ge=0)] | None = None
-    at: Annotated[int, Field(ge=0)] | None = Field(default=None, description="Strikes at the n-th element, from 0.")
-    params: dict[FieldName, Scalar] = Field(default_factory=dict)
+    at: Annotated[int, Field(ge=0)] = Field(default=0, description="Strikes at the n-th element, from 0.")
 
 
 class ExpectModel(Strict):

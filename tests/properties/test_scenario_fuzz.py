@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowsim.errors import ScenarioError
+from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.expressions import ExpressionError, compile_expression
 from flowsim.scenario.loader import load_text
 from flowsim.scenario.record_schema import FieldType, RecordSchema
@@ -65,6 +67,40 @@ SNIPPETS = [
     "../..",
     "/etc/passwd",
 ]
+RICH = """\
+flowsim: 1
+name: rich
+settings: {parallelism: 2, max_parallelism: 8, until: 1 s}
+sources:
+  rows:
+    collection: {fields: {word: string, n: long}, rows: [[a, 1], [b, 2]]}
+    watermarks: {timestamp: n * 1000, max_out_of_orderness: 1 s, idle_after: 1 s}
+  told:
+    script:
+      fields: {word: string, n: long}
+      subtasks: [[{record: [a, 1], timestamp: 5, step: 0}, {watermark: 7}], [{idle: true}]]
+  drawn:
+    generator:
+      pace: 1 ms
+      fields: {n: {sequence: {step: 2}}, w: {choice: {values: [a, b]}}, t: {event_time: {jitter: 5 ms}}}
+operators:
+  both: {input: [rows, told], partition: rebalance, map: {add: {m: "max(n, 3) ** 2", s: "f'{word}!'"}}}
+  some: {input: both, filter: "m > 3 and timestamp < 100"}
+  each: {input: drawn, flat_map: {each: "split(w, 'a')", into: part, keep: [n]}}
+  sums: {input: some, key_by: [word, s], reduce: {n: sum}}
+  windows:
+    input: both
+    key_by: {k: word + 'x'}
+    window: {tumbling: 10 s, offset: 1 s, allowed_lateness: 1 s, late_output: late}
+    aggregate: {rows: count(), mean: avg(n), end: last(s)}
+sinks:
+  a: {input: sums, parquet: {}}
+  b: {input: [windows.late, both], csv: {path: x}}
+  c: {input: windows, collect: {}}
+  d: {input: each, print: {}, parallelism: 3, cost: 5 us}
+faults: [{fault: drop_element, operator: windows, subtask: 0, channel: 1, at: 3}]
+expect: {job: stopped, rows: {a: 5}, laws: {channel-fifo: violated}}
+"""
 SCHEMA = RecordSchema(("a", "b", "c"), (FieldType.LONG, FieldType.STRING, FieldType.ANY))
 
 
@@ -76,9 +112,17 @@ def load_anything(text: str, *overrides: str) -> None:
             raise
 
 
+def compile_anything(text: str) -> None:
+    try:
+        compile_scenario(load_text(text, "fuzz.yaml", ROOT / "scenarios"), out_dir=ROOT / "out" / "never-written")
+    except ScenarioError as error:
+        if not str(error):
+            raise
+
+
 @st.composite
-def mutated(draw: st.DrawFn) -> str:
-    text = draw(st.sampled_from(SHIPPED))
+def mutated(draw: st.DrawFn, texts: list[str]) -> str:
+    text = draw(st.sampled_from(texts))
     for _ in range(draw(st.integers(1, 6))):
         start = draw(st.integers(0, len(text)))
         end = min(len(text), start + draw(st.sampled_from([0, 0, 1, 2, 5, 40, 400])))
@@ -95,10 +139,38 @@ values = st.recursive(
 )
 
 
-@given(mutated())
+@given(mutated(SHIPPED))
 @settings(max_examples=300, deadline=None)
 def test_a_mutated_scenario_is_loaded_or_refused(text: str) -> None:
     load_anything(text)
+
+
+@given(mutated([RICH]))
+@settings(max_examples=400, deadline=None)
+def test_a_mutated_scenario_is_compiled_or_refused(text: str) -> None:
+    compile_anything(text)
+
+
+def test_the_scenario_that_is_mutated_is_a_good_one() -> None:
+    job = compile_scenario(load_text(RICH, "rich.yaml", ROOT), out_dir=ROOT / "out" / "never-written")
+    assert len(job.stream_graph().nodes) == 12
+
+
+@st.composite
+def swapped_scalars(draw: st.DrawFn) -> str:
+    """The rich scenario with one word or number replaced by another one of it, or by a snippet."""
+    words = re.findall(r"[A-Za-z0-9_.-]+", RICH)
+    index = draw(st.integers(0, len(words) - 1))
+    other = draw(st.sampled_from(words) | st.sampled_from(SNIPPETS))
+    places = [match.span() for match in re.finditer(r"[A-Za-z0-9_.-]+", RICH)]
+    start, end = places[index]
+    return RICH[:start] + other + RICH[end:]
+
+
+@given(swapped_scalars())
+@settings(max_examples=600, deadline=None)
+def test_a_scenario_with_a_word_swapped_is_compiled_or_refused(text: str) -> None:
+    compile_anything(text)
 
 
 @given(st.text(max_size=300) | st.lists(st.sampled_from(SNIPPETS), max_size=40).map("".join))

@@ -1,0 +1,198 @@
+"""Compiles the sources of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from flowsim.connectors import distributions, script
+from flowsim.connectors.collection import CollectionSource
+from flowsim.connectors.csv import CsvSource
+from flowsim.connectors.generator import GeneratorSource
+from flowsim.connectors.source import Source
+from flowsim.datastream.common.time import Duration
+from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
+from flowsim.scenario.compile_context import CompileContext, declared
+from flowsim.scenario.compiled import CompiledStream
+from flowsim.scenario.expressions import compile_expression
+from flowsim.scenario.paths import input_file
+from flowsim.scenario.record_schema import FieldType, RecordSchema
+from flowsim.scenario.schema_sources import (
+    CollectionModel,
+    CsvModel,
+    GeneratedFieldModel,
+    GeneratorModel,
+    PythonSourceModel,
+    Row,
+    ScriptEntryModel,
+    ScriptModel,
+    SourceModel,
+    WatermarksModel,
+)
+from flowsim.scenario.yaml_positions import Path
+
+_ACCEPTS: dict[FieldType, Callable[[object], bool]] = {
+    FieldType.BOOLEAN: lambda cell: type(cell) is bool,
+    FieldType.INT: lambda cell: type(cell) is int and -(2**31) <= cell < 2**31,
+    FieldType.LONG: lambda cell: type(cell) is int,
+    FieldType.DOUBLE: lambda cell: type(cell) is float,
+    FieldType.STRING: lambda cell: type(cell) is str,
+}
+
+
+def compile_source(context: CompileContext, name: str, model: SourceModel) -> CompiledStream:
+    """Adds one source to the job; raises Failed."""
+    path: Path = ("sources", name)
+    source, schema = _source(context, path, model)
+    strategy = WatermarkStrategy.no_watermarks()
+    if model.watermarks is not None:
+        strategy = watermark_strategy(context, (*path, "watermarks"), model.watermarks, schema)
+    stream = context.attempt(path, lambda: context.env.from_source(source, strategy, name))
+    if model.parallelism is not None:
+        parallelism = model.parallelism
+        context.attempt((*path, "parallelism"), lambda: stream.set_parallelism(parallelism))
+    if model.cost is not None:
+        stream.cost(model.cost)
+    if model.buffer_timeout is not None:
+        stream.set_buffer_timeout(model.buffer_timeout)
+    if model.chaining == "never":
+        stream.disable_chaining()
+    return CompiledStream(stream, schema)
+
+
+def watermark_strategy(
+    context: CompileContext, path: Path, model: WatermarksModel, schema: RecordSchema
+) -> WatermarkStrategy:
+    """The strategy that a ``watermarks:`` block describes; raises Failed."""
+    at = (*path, "timestamp")
+    compiled = context.expression(
+        at, model.timestamp, lambda: compile_expression(model.timestamp, schema, takes_timestamp=True)
+    )
+    if not (compiled.type.is_integer or compiled.type is FieldType.ANY):
+        raise context.fail(at, f"expected milliseconds as an integer, got {compiled.type.value}")
+    bound = Duration.of_millis(model.max_out_of_orderness)
+    if model.emit == "every_record":
+        strategy = WatermarkStrategy.for_each_record(bound)
+    else:
+        strategy = WatermarkStrategy.for_bounded_out_of_orderness(bound)
+    if model.idle_after is not None:
+        strategy = strategy.with_idleness(Duration.of_millis(model.idle_after))
+    return strategy.with_timestamp_assigner(compiled.function)
+
+
+def _source(context: CompileContext, path: Path, model: SourceModel) -> tuple[Source, RecordSchema]:
+    if model.csv is not None:
+        return _csv(context, (*path, "csv"), model.csv, model.parallelism or context.env.get_parallelism())
+    if model.collection is not None:
+        return _collection(context, (*path, "collection"), model.collection)
+    if model.script is not None:
+        return _script(context, (*path, "script"), model.script)
+    if model.generator is not None:
+        return _generator(context, (*path, "generator"), model.generator)
+    assert model.python is not None
+    return _python(context, (*path, "python"), model.python)
+
+
+def _csv(context: CompileContext, path: Path, model: CsvModel, parallelism: int) -> tuple[Source, RecordSchema]:
+    scenario = context.scenario
+    found = context.attempt(
+        (*path, "path"), lambda: input_file(model.path, scenario.folder, allow_path=context.allow_path)
+    )
+    context.inputs.append(found)
+    source = context.attempt(
+        path,
+        lambda: CsvSource(
+            found.path, model.columns, split_by=model.split_by, groups=model.groups, delimiter=model.delimiter
+        ),
+    )
+    if model.split_by is not None:
+        groups = context.attempt((*path, "split_by"), source.groups)
+        if len(groups) < parallelism:
+            message = f"{len(groups)} groups leave subtasks empty at parallelism {parallelism}"
+            raise context.fail((*path, "split_by"), message)
+    return source, declared(dict(model.columns))
+
+
+def _collection(context: CompileContext, path: Path, model: CollectionModel) -> tuple[Source, RecordSchema]:
+    schema = declared(dict(model.fields))
+    rows = [_row(context, (*path, "rows", index), row, schema) for index, row in enumerate(model.rows)]
+    return CollectionSource(rows), schema
+
+
+def _row(context: CompileContext, path: Path, row: Row, schema: RecordSchema) -> tuple[object, ...]:
+    if len(row) != len(schema.names):
+        raise context.fail(path, f"expected {len(schema.names)} values ({', '.join(schema.names)}), got {len(row)}")
+    cells: list[object] = []
+    for index, (cell, kind, name) in enumerate(zip(row, schema.types, schema.names, strict=True)):
+        # A whole number is how people write a double.
+        value = float(cell) if kind is FieldType.DOUBLE and type(cell) is int else cell
+        if value is not None and not _ACCEPTS[kind](value):
+            raise context.fail((*path, index), f"expected a {kind.value} for {name}, got {cell!r:.40}")
+        cells.append(value)
+    return tuple(cells)
+
+
+def _script(context: CompileContext, path: Path, model: ScriptModel) -> tuple[Source, RecordSchema]:
+    schema = declared(dict(model.fields))
+    scripts = [
+        [_entry(context, (*path, "subtasks", i, j), entry, schema) for j, entry in enumerate(entries)]
+        for i, entries in enumerate(model.subtasks)
+    ]
+    return context.attempt(path, lambda: script.ScriptedSource(*scripts, gap_ms=model.gap)), schema
+
+
+def _entry(context: CompileContext, path: Path, model: ScriptEntryModel, schema: RecordSchema) -> script.Entry:
+    step = script.FREE if model.step is None else model.step
+    if model.record is not None:
+        return script.record(_row(context, (*path, "record"), model.record, schema), model.timestamp, step=step)
+    if model.watermark is not None:
+        return script.watermark(model.watermark, step=step)
+    if model.sleep is not None:
+        return script.sleep(model.sleep, step=step)
+    return script.idle(step=step) if model.idle else script.end(step=step)
+
+
+def _generator(context: CompileContext, path: Path, model: GeneratorModel) -> tuple[Source, RecordSchema]:
+    if model.count is None and context.scenario.model.settings.until is None:
+        raise context.fail(path, "an endless generator needs settings.until (or give it a count)")
+    fields: dict[str, distributions.Distribution] = {}
+    types: list[FieldType] = []
+    for name, field in model.fields.items():
+        at = (*path, "fields", name)
+        distribution, kind = context.attempt(at, partial(_distribution, field))
+        fields[name] = distribution
+        types.append(kind)
+    source = context.attempt(path, lambda: GeneratorSource(model.count, fields, pace_ns=model.pace))
+    return source, RecordSchema(tuple(fields), tuple(types))
+
+
+def _distribution(model: GeneratedFieldModel) -> tuple[distributions.Distribution, FieldType]:
+    if model.sequence is not None:
+        sequence = model.sequence
+        return distributions.SequenceOf(sequence.start, sequence.step, sequence.modulo), FieldType.LONG
+    if model.uniform is not None:
+        low, high = model.uniform.low, model.uniform.high
+        if isinstance(low, int) and isinstance(high, int):
+            return distributions.UniformInt(low, high), FieldType.LONG
+        return distributions.UniformDouble(float(low), float(high)), FieldType.DOUBLE
+    if model.normal is not None:
+        return distributions.Normal(model.normal.mean, model.normal.standard_deviation), FieldType.DOUBLE
+    if model.choice is not None:
+        values = model.choice.values
+        kinds = {bool: FieldType.BOOLEAN, int: FieldType.LONG, float: FieldType.DOUBLE, str: FieldType.STRING}
+        return distributions.Choice(values, model.choice.weights), kinds[type(values[0])]
+    assert model.event_time is not None
+    time = model.event_time
+    return distributions.JitteredTime(time.start, time.step, time.jitter), FieldType.LONG
+
+
+def _python(context: CompileContext, path: Path, model: PythonSourceModel) -> tuple[Source, RecordSchema]:
+    function = context.python((*path, "function"), model.function)
+    assert callable(function)
+    try:
+        source = function()
+    except Exception as error:
+        raise context.fail(path, f"{model.function}() failed: {type(error).__name__}: {error}") from error
+    if not callable(getattr(source, "create_reader", None)):
+        raise context.fail(path, f"expected {model.function}() to return a flowsim source, got {type(source).__name__}")
+    return source, declared(dict(model.fields))

@@ -1,0 +1,96 @@
+"""What compiling a scenario gives: a job ready to run, and what a run must know besides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from flowsim.cluster.faults import Fault
+from flowsim.cluster.run_options import Progress, RunOptions
+from flowsim.connectors.collect import CollectSink
+from flowsim.datastream.data_stream import DataStream
+from flowsim.datastream.environment import StreamExecutionEnvironment
+from flowsim.facts.schema import Level
+from flowsim.facts.tracer import Recorder
+from flowsim.graph.stream_graph import StreamGraph
+from flowsim.scenario.loader import Scenario
+from flowsim.scenario.paths import InputFile
+from flowsim.scenario.record_schema import RecordSchema
+from flowsim.scenario.schema import ExpectModel
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """How the job is run, apart from the settings of the job itself."""
+
+    seed: int
+    policy: Literal["fifo", "random"]
+    clock: Literal["virtual", "real"]
+    until_ns: int | None
+    record: Level
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledStream:
+    """A stream under construction, and the schema of its records."""
+
+    stream: DataStream
+    schema: RecordSchema
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledSink:
+    """A sink: what it keeps, and where."""
+
+    name: str
+    kind: str
+    schema: RecordSchema
+    directory: Path | None
+    """Of parquet and csv sinks."""
+    collected: CollectSink | None
+    """Of collect sinks: holds the results after the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recompute:
+    """The scenario's own recomputation: script, function in it, and the input file it gets."""
+
+    script: Path
+    function: str
+    input_path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledScenario:
+    """A scenario turned into a job."""
+
+    scenario: Scenario
+    env: StreamExecutionEnvironment
+    run: RunSettings
+    inputs: tuple[InputFile, ...]
+    sinks: tuple[CompiledSink, ...]
+    faults: tuple[Fault, ...]
+    """Under the names that the nodes have in the graph."""
+    expect: ExpectModel
+    recompute: Recompute | None
+
+    def stream_graph(self) -> StreamGraph:
+        """The logical graph of the job, under the scenario's name."""
+        return self.env.stream_graph(self.scenario.model.name)
+
+    def run_options(
+        self, recorder: Recorder | None = None, on_progress: Callable[[Progress], None] | None = None
+    ) -> RunOptions:
+        """The options to run it under; the recorder is the caller's, at level ``run.record``."""
+        run = self.run
+        return RunOptions(
+            seed=run.seed,
+            clock=run.clock,
+            policy=run.policy,
+            until_ns=run.until_ns,
+            recorder=recorder,
+            faults=self.faults,
+            on_progress=on_progress,
+        )

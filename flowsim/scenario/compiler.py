@@ -1,0 +1,205 @@
+"""Turns a valid scenario into a job of the DataStream API. All that is wrong with it comes in one report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flowsim.cluster.faults import FAULT_KINDS, Fault
+from flowsim.datastream.environment import StreamExecutionEnvironment
+from flowsim.errors import BadInput
+from flowsim.facts.schema import Level
+from flowsim.graph.stream_graph import StreamGraph
+from flowsim.laws.catalogue import LAW_IDS
+from flowsim.scenario.compile_context import CompileContext, Failed
+from flowsim.scenario.compile_operators import compile_operator
+from flowsim.scenario.compile_sinks import compile_sink
+from flowsim.scenario.compile_sources import compile_source
+from flowsim.scenario.compiled import CompiledScenario, Recompute, RunSettings
+from flowsim.scenario.loader import Scenario
+from flowsim.scenario.paths import confined
+from flowsim.scenario.problems import Problems
+from flowsim.scenario.schema import ScenarioModel, SettingsModel
+from flowsim.scenario.suggestions import nearest
+
+MAX_SUBTASKS = 100_000
+MAX_CHANNELS = 4_000_000
+
+
+def compile_scenario(
+    scenario: Scenario,
+    *,
+    out_dir: str | Path,
+    allow_python: bool = False,
+    allow_path: bool = False,
+) -> CompiledScenario:
+    """The job of a scenario; raises ScenarioError with everything that is wrong. Writes nothing."""
+    problems = Problems(scenario.document)
+    model = scenario.model
+    env = environment_of(model.settings)
+    context = CompileContext(scenario, env, problems, Path(out_dir), allow_python, allow_path)
+    _check_names(model, problems)
+    _compile_nodes(context, model)
+    faults = _faults(model, problems)
+    _check_expectations(model, problems)
+    recompute = _recompute(context, model)
+    problems.raise_any()
+    compiled = CompiledScenario(
+        scenario,
+        env,
+        run_settings_of(model.settings),
+        tuple(dict.fromkeys(context.inputs)),
+        tuple(context.sinks),
+        faults,
+        model.expect,
+        recompute,
+    )
+    _check_graph(compiled, problems)
+    problems.raise_any()
+    return compiled
+
+
+def environment_of(settings: SettingsModel) -> StreamExecutionEnvironment:
+    """An empty job under these settings."""
+    env = StreamExecutionEnvironment.get_execution_environment().configure(
+        parallelism=settings.parallelism,
+        buffer_timeout_ms=settings.buffer_timeout,
+        segment_size_bytes=settings.segment_size,
+        exclusive_buffers_per_channel=settings.exclusive_buffers_per_channel,
+        floating_buffers_per_gate=settings.floating_buffers_per_gate,
+        max_buffers_per_channel=settings.max_buffers_per_channel,
+        overdraft_buffers=settings.overdraft_buffers,
+        auto_watermark_interval_ms=settings.auto_watermark_interval,
+        operator_chaining=settings.operator_chaining,
+        object_reuse=settings.object_reuse,
+        cost_ns=settings.cost,
+        budget_records=settings.budget_records,
+        local_channels=settings.local_channels,
+    )
+    if settings.network_buffers is not None:
+        env.configure(network_buffers=settings.network_buffers)
+    if settings.max_parallelism is not None:
+        env.set_max_parallelism(settings.max_parallelism)
+    return env
+
+
+def run_settings_of(settings: SettingsModel) -> RunSettings:
+    """What a run needs besides the job."""
+    return RunSettings(
+        seed=settings.seed,
+        policy=settings.policy,
+        clock=settings.clock,
+        until_ns=settings.until,
+        record=Level[settings.record.upper()],
+    )
+
+
+def _compile_nodes(context: CompileContext, model: ScenarioModel) -> None:
+    """Every node is tried; one that reads from a node that failed says nothing of its own."""
+    for name, source in model.sources.items():
+        try:
+            context.streams[name] = compile_source(context, name, source)
+        except Failed:
+            context.streams[name] = None
+    for name, operator in model.operators.items():
+        try:
+            compile_operator(context, name, operator)
+        except Failed:
+            context.streams[name] = None
+            if operator.window is not None and operator.window.late_output is not None:
+                context.streams[f"{name}.{operator.window.late_output}"] = None
+            if operator.process is not None:
+                context.streams.update({f"{name}.{tag}": None for tag in operator.process.side_outputs})
+    for name, sink in model.sinks.items():
+        try:
+            compile_sink(context, name, sink)
+        except Failed:
+            continue
+
+
+def _check_names(model: ScenarioModel, problems: Problems) -> None:
+    for name in model.operators:
+        if name in model.sources:
+            problems.at_key(("operators", name), "a source has this name already")
+    for name in model.sinks:
+        if name in model.sources or name in model.operators:
+            problems.at_key(("sinks", name), "a source or operator has this name already")
+
+
+def _faults(model: ScenarioModel, problems: Problems) -> tuple[Fault, ...]:
+    graph_names = {name: f"Source: {name}" for name in model.sources}
+    graph_names |= {name: name for name in model.operators} | {name: f"Sink: {name}" for name in model.sinks}
+    faults: list[Fault] = []
+    for index, fault in enumerate(model.faults):
+        if fault.fault not in FAULT_KINDS:
+            hint = nearest(fault.fault, FAULT_KINDS)
+            problems.at(("faults", index, "fault"), f"there is no fault {fault.fault!r}{hint}")
+        if fault.operator is not None and fault.operator not in graph_names:
+            hint = nearest(fault.operator, graph_names)
+            problems.at(("faults", index, "operator"), f"there is no node {fault.operator!r}{hint}")
+            continue
+        operator = None if fault.operator is None else graph_names[fault.operator]
+        faults.append(Fault(fault.fault, operator, fault.subtask, fault.channel, fault.at))
+    return tuple(faults)
+
+
+def _check_expectations(model: ScenarioModel, problems: Problems) -> None:
+    for law in model.expect.laws:
+        if law not in LAW_IDS:
+            problems.at_key(("expect", "laws", law), f"there is no law {law!r}{nearest(law, LAW_IDS)}")
+    for sink in model.expect.rows:
+        if sink not in model.sinks:
+            problems.at_key(("expect", "rows", sink), f"there is no sink {sink!r}{nearest(sink, model.sinks)}")
+    nodes = [*model.sources, *model.operators]
+    for name in model.expect.back_pressured_at_least:
+        if name not in nodes:
+            hint = nearest(name, nodes)
+            problems.at_key(("expect", "back_pressured_at_least", name), f"there is no node {name!r}{hint}")
+
+
+def _recompute(context: CompileContext, model: ScenarioModel) -> Recompute | None:
+    if model.recompute is None:
+        return None
+    script, _, function = model.recompute.pyspark.partition(":")
+    source = model.sources.get(model.recompute.input)
+    files = [found for found in context.inputs if source is not None and source.csv and found.name == source.csv.path]
+    if source is None or source.csv is None:
+        csv_sources = [name for name, one in model.sources.items() if one.csv is not None]
+        hint = nearest(model.recompute.input, csv_sources)
+        context.problems.at(("recompute", "input"), f"there is no csv source {model.recompute.input!r}{hint}")
+        return None
+    try:
+        found = context.attempt(
+            ("recompute", "pyspark"),
+            lambda: confined(script, context.scenario.folder, allow_path=context.allow_path, what="recomputation"),
+        )
+    except Failed:
+        return None
+    if not found.is_file():
+        context.problems.at(("recompute", "pyspark"), f"there is no file {script!r} beside the scenario")
+        return None
+    return Recompute(found, function, files[0].path) if files else None
+
+
+def _check_graph(compiled: CompiledScenario, problems: Problems) -> None:
+    try:
+        graph = compiled.stream_graph()
+    except BadInput as error:
+        problems.bad_input((), error)
+        return
+    subtasks = sum(node.parallelism for node in graph.nodes.values())
+    if subtasks > MAX_SUBTASKS:
+        problems.at(("settings",), f"the job has {subtasks} subtasks, expected at most {MAX_SUBTASKS}")
+    channels = _channels(graph)
+    if channels > MAX_CHANNELS:
+        problems.at(("settings",), f"the job has {channels} channels, expected at most {MAX_CHANNELS}")
+
+
+def _channels(graph: StreamGraph) -> int:
+    """An upper bound of physical channels, known before a single one is made."""
+    count = 0
+    for edge in graph.edges:
+        source, target = graph.nodes[edge.source_id].parallelism, graph.nodes[edge.target_id].parallelism
+        name = edge.partitioner.name if edge.partitioner is not None else None
+        pointwise = name in ("FORWARD", "RESCALE") or (name is None and source == target)
+        count += max(source, target) if pointwise else source * target
+    return count

@@ -1,0 +1,53 @@
+"""Functions that a scenario of the tests names; a stranger's code, for what flowsim knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from flowsim.connectors.collection import CollectionSource
+from flowsim.datastream.functions import KeyedProcessFunction, ProcessFunction, ProcessWindowFunction
+from flowsim.datastream.output_tag import OutputTag
+from flowsim.datastream.window import TimeWindow
+
+
+def double(value: object) -> object:
+    assert isinstance(value, tuple)
+    return (value[0], value[1] * 2)
+
+
+def is_small(value: object) -> bool:
+    assert isinstance(value, tuple)
+    return bool(value[1] < 10)
+
+
+def twice(value: object) -> Iterable[object]:
+    return (value, value)
+
+
+def three_rows() -> CollectionSource:
+    return CollectionSource([("a", 1), ("b", 2), ("a", 30)])
+
+
+def broken() -> object:
+    raise RuntimeError("no luck")
+
+
+class Split(ProcessFunction):
+    def process_element(self, value: object, ctx: ProcessFunction.Context) -> Iterable[object]:
+        assert isinstance(value, tuple)
+        if value[1] > 10:
+            yield OutputTag("large"), (value[1],)
+        else:
+            yield value
+
+
+class Count(KeyedProcessFunction):
+    def process_element(self, value: object, ctx: KeyedProcessFunction.Context) -> Iterable[object]:
+        return ((ctx.get_current_key(), 1),)
+
+
+class Sizes(ProcessWindowFunction[object, object, object, TimeWindow]):
+    def process(
+        self, key: object, context: ProcessWindowFunction.Context[TimeWindow], elements: Iterable[object]
+    ) -> Iterable[object]:
+        return ((key, len(list(elements))),)

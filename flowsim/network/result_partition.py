@@ -179,9 +179,9 @@ class ResultPartition:
 
     def _queue_copies(self, builder: BufferBuilder) -> None:
         consumer = builder.create_consumer_from_beginning()
-        for index in range(1, self.count):
+        for index in range(self.count):
             self.subpartition(index).add(consumer.copy())
-        self.subpartition(0).add(consumer)
+        consumer.close()
 
     def _request_builder(self, index: int) -> BufferBuilder:
         builder = self.pool.request_builder(index)

@@ -11,24 +11,22 @@ from flowsim.mailbox.task_mailbox import MailboxState, TaskMailbox
 class MailboxExecutor:
     """Mails of one priority: an operator's chain index, or -1 for the task. Flink: MailboxExecutorImpl.
 
-    ``run_mail`` runs one mail as an action of the task; ``wait_for_mail`` blocks until a mail of at least the given
-    priority is there. Both come from the shell.
+    ``yield_to(priority, block)`` runs one mail of at least that priority inside the current action and answers whether
+    it did; with ``block`` it waits for one. It comes from the shell.
     """
 
-    __slots__ = ("mailbox", "priority", "_run_mail", "_wait_for_mail", "_is_suspended")
+    __slots__ = ("mailbox", "priority", "_yield_to", "_is_suspended")
 
     def __init__(
         self,
         mailbox: TaskMailbox,
         priority: int,
-        run_mail: Callable[[Mail], None],
-        wait_for_mail: Callable[[int], None],
+        yield_to: Callable[[int, bool], bool],
         is_default_action_suspended: Callable[[], bool] = lambda: False,
     ) -> None:
         self.mailbox = mailbox
         self.priority = priority
-        self._run_mail = run_mail
-        self._wait_for_mail = wait_for_mail
+        self._yield_to = yield_to
         self._is_suspended = is_default_action_suspended
 
     def execute(
@@ -39,19 +37,11 @@ class MailboxExecutor:
 
     def yield_(self) -> None:
         """Waits for one mail of at least this priority and runs it on top of the current action (rule 3.21)."""
-        mail = self.mailbox.try_take(self.priority)
-        if mail is None:
-            self._wait_for_mail(self.priority)
-            mail = self.mailbox.take_nowait(self.priority)
-        self._run_mail(mail)
+        self._yield_to(self.priority, True)
 
     def try_yield(self) -> bool:
         """Runs one such mail if there is one; whether it did."""
-        mail = self.mailbox.try_take(self.priority)
-        if mail is None:
-            return False
-        self._run_mail(mail)
-        return True
+        return self._yield_to(self.priority, False)
 
     def should_interrupt(self) -> bool:
         """Whether the mailbox has any mail (rule 3.23)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flowsim.errors import InvariantViolation
-from flowsim.facts.schema import ActionKind, ActionPhase
+from flowsim.facts.schema import ActionKind, ActionPhase, WaitKind
 from flowsim.facts.tracer import TaskTrace
 from flowsim.mailbox.mail import MAX_PRIORITY, MIN_PRIORITY, Mail, MailOptions
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
@@ -49,7 +49,7 @@ class MailboxProcessor:
 
     __slots__ = (
         "mailbox", "suspension", "suspended", "loop_running", "mails_processed", "_default_action", "_wait_for_mail",
-        "_after_default_action", "_trace", "_actions",
+        "_after_default_action", "_trace", "_actions", "_waits",
     )  # fmt: skip
 
     def __init__(
@@ -70,12 +70,11 @@ class MailboxProcessor:
         self._after_default_action = after_default_action
         self._trace = trace
         self._actions = 0
+        self._waits = 0
 
     def executor(self, priority: int = MIN_PRIORITY) -> MailboxExecutor:
         """The executor of the task (-1) or of an operator (its chain index) (rule 3.20)."""
-        return MailboxExecutor(
-            self.mailbox, priority, self.run_mail, self._wait_for_mail, lambda: self.suspension is not None
-        )
+        return MailboxExecutor(self.mailbox, priority, self.yield_to, lambda: self.suspension is not None)
 
     @property
     def is_default_action_available(self) -> bool:
@@ -107,6 +106,31 @@ class MailboxProcessor:
         number = self._begin(ActionKind.MAIL)
         mail.run()
         self._end(ActionKind.MAIL, number)
+
+    def yield_to(self, priority: int, block: bool) -> bool:
+        """Runs one mail of at least ``priority`` on top of the current action (rule 3.21); whether one was there."""
+        mail = self.mailbox.try_take(priority)
+        if mail is None and not block:
+            return False
+        number = self.begin_wait(WaitKind.YIELD)
+        if mail is None:
+            self._wait_for_mail(priority)
+            mail = self.mailbox.take_nowait(priority)
+        self.run_mail(mail)
+        self.end_wait(WaitKind.YIELD, number)
+        return True
+
+    def begin_wait(self, kind: WaitKind) -> int:
+        """The task waits from now on; answers the number to end it with."""
+        number = self._waits
+        self._waits = number + 1
+        if self._trace is not None:
+            self._trace.action(ActionPhase.WAIT, kind, number)
+        return number
+
+    def end_wait(self, kind: WaitKind, number: int) -> None:
+        if self._trace is not None:
+            self._trace.action(ActionPhase.RESUME, kind, number)
 
     def suspend_default_action(self, on_resume: Callable[[], None] | None = None) -> Suspension:
         """Rule 3.13; raises InvariantViolation when it is suspended already."""

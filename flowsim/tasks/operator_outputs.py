@@ -122,10 +122,12 @@ class OperatorOutput:
         return self._main_records()
 
     def collect_side(self, tag: OutputTag, value: Value, timestamp: int | None) -> None:
-        """A tag that nobody consumes loses its records, as in Flink; they still count as emitted."""
-        self.side_records += 1
-        for collect in self._side.get(tag.tag_id, ()):
-            collect(value, timestamp)
+        """A tag that nobody consumes loses its records, uncounted, as in Flink."""
+        targets = self._side.get(tag.tag_id)
+        if targets is not None:
+            self.side_records += 1
+            for collect in targets:
+                collect(value, timestamp)
 
     def emit_watermark(self, timestamp: int) -> None:
         for target in self._elements:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from flowsim.facts.schema import ActionKind, ActionPhase, LifeEvent, WaitKind
+from flowsim.facts.schema import ActionKind, LifeEvent, WaitKind
 from flowsim.facts.tracer import TaskTrace
 from flowsim.mailbox.task_mailbox import TaskMailbox
 from flowsim.network.buffer_pool import LocalBufferPool
@@ -118,7 +118,6 @@ class StreamTask:
         self._budget = budget
         self._batch_start_ns = 0
         self._batch_limit_ns = 0
-        self._waits = 0
 
     def wire(self, chain: OperatorChain, task_input: TaskInput, writers: Sequence[RecordWriter]) -> None:
         """Gives the task its operators, input and outputs; called once, before ``invoke``."""
@@ -314,23 +313,15 @@ class StreamTask:
         self._begin_batch()
 
     def _wait(self, kind: WaitKind, wait: Callable[[], None]) -> None:
-        number = self._waits
-        self._waits = number + 1
-        if self._full is not None:
-            self._full.action(ActionPhase.WAIT, kind, number)
+        number = self.mailbox_processor.begin_wait(kind)
         wait()
         if self.reentrancy_fault and kind is WaitKind.COST and self.mailbox.has_mail:
-            mail = self.mailbox.try_take(-1)
-            if mail is not None:
-                self.mailbox_processor.run_mail(mail)
-        if self._full is not None:
-            self._full.action(ActionPhase.RESUME, kind, number)
+            self.mailbox_processor.run_mail(self.mailbox.take_nowait(-1))
+        self.mailbox_processor.end_wait(kind, number)
 
     def _wait_for_mail(self, priority: int) -> None:
-        in_yield = priority >= 0
-        kind = WaitKind.YIELD if in_yield else WaitKind.MAIL
-        reason = f"a mail of priority {priority} or above" if in_yield else self.waiting_for
-        self._block(kind, lambda: self.mailbox.has_mail_of(priority), reason)
+        reason = f"a mail of priority {priority} or above" if priority >= 0 else self.waiting_for
+        self._block(WaitKind.MAIL, lambda: self.mailbox.has_mail_of(priority), reason)
 
     def wait_for_buffer(self, pool: LocalBufferPool) -> None:
         """Rule 5.42: hard back pressure, inside an element; no mail runs."""

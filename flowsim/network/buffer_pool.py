@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-from flowsim.errors import FlowsimError
+from flowsim.errors import FlowsimError, InvariantViolation
 from flowsim.network.buffer import MemorySegment
 from flowsim.network.buffer_builder import BufferBuilder
 
@@ -18,6 +18,10 @@ UNLIMITED = 2**31 - 1
 
 class InsufficientNetworkBuffers(FlowsimError):
     """The network memory cannot guarantee what a pool requires (rule 5.39)."""
+
+
+class BufferPoolDestroyed(FlowsimError):
+    """The task that the pool belonged to is going away. Flink: CancelTaskException."""
 
 
 class BufferListener(Protocol):
@@ -39,7 +43,7 @@ class NetworkBufferPool:
         self._made = 0
         self._required = 0
         self._pools: list[LocalBufferPool] = []
-        self._waiting: deque[LocalBufferPool] = deque()
+        self._waiting: list[LocalBufferPool] = []
 
     @property
     def available_segments(self) -> int:
@@ -54,9 +58,13 @@ class NetworkBufferPool:
         return None
 
     def recycle_segment(self, segment: MemorySegment) -> None:
+        was_empty = self.available_segments == 0
         self._free.append(segment)
-        while self._waiting and self.available_segments > 0:
-            self._waiting.popleft().on_global_pool_available()
+        if was_empty and self._waiting:
+            # The callbacks of a future run last registered first; who finds nothing registers again.
+            waiting, self._waiting = self._waiting, []
+            for pool in reversed(waiting):
+                pool.on_global_pool_available()
 
     def await_segment(self, pool: LocalBufferPool) -> None:
         """Rule 5.38: one callback once a segment is free again."""
@@ -81,9 +89,9 @@ class NetworkBufferPool:
         self._check(required)
         self._required += required
         pool = LocalBufferPool(self, required, maximum, subpartitions, max_buffers_per_channel, overdraft)
+        pool.prefetch()
         self._pools.append(pool)
         self._redistribute()
-        pool.prefetch()
         return pool
 
     def destroy_buffer_pool(self, pool: LocalBufferPool) -> None:
@@ -162,19 +170,24 @@ class LocalBufferPool:
         return self.requested - len(self._free)
 
     def request_builder(self, channel: int = -1) -> BufferBuilder | None:
-        """A builder on a segment, charged to subpartition ``channel``; None when the pool is exhausted (rule 5.36)."""
+        """A builder on a segment, charged to subpartition ``channel``; None when the pool is exhausted (rule 5.36).
+
+        Raises BufferPoolDestroyed.
+        """
         segment = self.request_segment(channel)
         if segment is None:
             return None
         return BufferBuilder(segment, lambda back: self.recycle(back, channel))
 
     def request_segment(self, channel: int = -1) -> MemorySegment | None:
+        """As ``request_builder``, the bare segment."""
         if self.destroyed:
-            return None
+            raise BufferPoolDestroyed("Buffer pool has already been destroyed.")
         if self._free:
             segment: MemorySegment | None = self._free.popleft()
         else:
-            segment = self._request_overdraft() if self.requested >= self.size else self._request_from_global()
+            # Below its size a pool without a free segment waits for the global one, which has none either (rule 5.34).
+            segment = self._request_overdraft() if self.requested >= self.size else None
         if segment is None:
             return None
         if channel >= 0:
@@ -195,7 +208,6 @@ class LocalBufferPool:
         if self.destroyed or self.requested > self.size:
             self.requested -= 1
             self._global.recycle_segment(segment)
-            self._check_available()
             return
         while self._listeners:
             if self._listeners.popleft().notify_buffer_available(segment):
@@ -212,18 +224,21 @@ class LocalBufferPool:
 
     def set_num_buffers(self, size: int) -> None:
         """A new share; free segments above it go back at once, others when recycled (rule 5.39)."""
+        if size < self.required:
+            raise InvariantViolation(f"Buffer pool needs at least {self.required} buffers, but tried to set to {size}")
         self.size = min(size, self.maximum)
         while self._free and self.requested > self.size:
             self.requested -= 1
             self._global.recycle_segment(self._free.popleft())
-        self._check_available()
+        if not self.destroyed:
+            self._check_available()
 
     def prefetch(self) -> None:
         """Rule 5.34: one segment is held ready."""
         self._check_available()
 
     def lazy_destroy(self) -> None:
-        """Gives back what is free now, and the rest as it is recycled."""
+        """Gives back what is free now, and the rest as it is recycled; whoever waits is woken to see it."""
         if self.destroyed:
             return
         while self._free:
@@ -231,6 +246,7 @@ class LocalBufferPool:
             self._global.recycle_segment(self._free.popleft())
         self.destroyed = True
         self._listeners.clear()
+        self._set_available(True)
         self._global.destroy_buffer_pool(self)
 
     def on_global_pool_available(self) -> None:
@@ -258,7 +274,9 @@ class LocalBufferPool:
                 self._global.await_segment(self)
             elif not self._offered_to_listener(segment):
                 self._free.append(segment)
-        available = bool(self._free) and self._channels_at_limit == 0
+        self._set_available(bool(self._free) and self._channels_at_limit == 0)
+
+    def _set_available(self, available: bool) -> None:
         if available == self.available:
             return
         self.available = available

@@ -117,16 +117,19 @@ class RemoteInputChannel(InputChannel):
         if self.trace is not None:
             kind = BufferKind.DATA if is_data else BufferKind.EVENT
             self.trace.buffer(self.channel_id, BufferSide.RECEIVED, sequence_number, kind, len(buffer), backlog, -1)
+        if self.finished:
+            buffer.recycle()
+            return
         arrived: Received = ReceivedBuffer(buffer.payload, self, self._request_buffer()) if is_data else buffer
         buffer.recycle()
-        if self.finished:
-            return
         self.received.append(arrived)
         self.gate.notify_channel_non_empty(self)
         self.on_sender_backlog(backlog)
 
     def on_sender_backlog(self, backlog: int) -> None:
         """Rule 6.4: reserve floating buffers for what the sender has waiting."""
+        if self.finished:
+            return
         self.required_buffers = backlog + self.initial_credit
         self._grant(self._request_floating())
 

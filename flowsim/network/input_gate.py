@@ -29,7 +29,7 @@ class SingleInputGate:
 
     __slots__ = (
         "count", "pool", "_channels", "_create_channel", "_queue", "on_available", "_end_of_data", "_end_of_partition",
-        "_drain", "finished",
+        "_drain", "finished", "_closed",
     )  # fmt: skip
 
     def __init__(
@@ -45,12 +45,15 @@ class SingleInputGate:
         self._end_of_partition = 0
         self._drain = True
         self.finished = False
+        self._closed = False
 
     def channel(self, index: int) -> InputChannel:
         found = self._channels[index]
         if found is None:
             found = self._create_channel(self, index)
             self._channels[index] = found
+            if self._closed:
+                found.release()
         return found
 
     @property
@@ -112,6 +115,8 @@ class SingleInputGate:
         return sum(c.queued_buffers for c in self._channels if c is not None)
 
     def close(self) -> None:
+        """Drops what waits; what still arrives is dropped too."""
+        self._closed = True
         for channel in self._channels:
             if channel is not None and not channel.finished:
                 channel.release()

@@ -55,7 +55,7 @@ class RecordingWriter:
         if rows_per_epoch < 1:
             raise ValueError(f"rows_per_epoch: expected an integer >= 1, got {rows_per_epoch}")
         self.directory = Path(directory)
-        self.level = level
+        self.level: Level = level
         self._run = run
         self._durable = durable
         self._started_s = time.time()

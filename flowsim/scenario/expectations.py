@@ -1,0 +1,73 @@
+"""What a scenario expects of its run, held against what came of it; the laws are judged by whoever judges recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flowsim.cluster.run_options import JobExecutionResult, JobStatus, TaskSummary
+from flowsim.laws.catalogue import Verdict
+from flowsim.scenario.schema import ExpectModel, ScenarioModel
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectationOutcome:
+    """One expectation. ``met`` None: it could not be judged, ``reason`` says why."""
+
+    what: str
+    expected: str
+    found: str
+    met: bool | None
+    reason: str = ""
+
+
+def judge_expectations(
+    model: ScenarioModel, result: JobExecutionResult, sink_rows: Mapping[str, int], cut_short: bool
+) -> tuple[ExpectationOutcome, ...]:
+    """All but the laws. ``cut_short``: the caller, not the scenario, ended the run early, so counts say nothing."""
+    expect = model.expect
+    outcomes = [_job(expect, result, cut_short)]
+    for sink, rows in expect.rows.items():
+        what, found = f"rows of sink {sink}", sink_rows[sink]
+        if cut_short:
+            outcomes.append(ExpectationOutcome(what, str(rows), str(found), None, "the run was cut short"))
+        else:
+            outcomes.append(ExpectationOutcome(what, str(rows), str(found), found == rows))
+    for name, share in expect.back_pressured_at_least.items():
+        waited = back_pressured_share(result.tasks, f"Source: {name}" if name in model.sources else name)
+        what = f"back-pressured share of {name}"
+        outcomes.append(ExpectationOutcome(what, f">= {share:.2f}", f"{waited:.2f}", waited >= share))
+    return tuple(outcomes)
+
+
+def law_is_as_expected(expect: ExpectModel, law: str, verdict: Verdict) -> bool:
+    """A verdict that the scenario names must be met; any other law must be neither violated nor vacuous."""
+    expected = expect.laws.get(law)
+    if expected is not None:
+        return verdict.value == expected
+    return verdict not in (Verdict.VIOLATED, Verdict.VACUOUS)
+
+
+def back_pressured_share(tasks: tuple[TaskSummary, ...], node: str) -> float:
+    """Share of its time that the tasks of a node waited for output, over all its subtasks."""
+    waited = total = 0
+    for task in tasks:
+        if node in task.name.rpartition(" (")[0].split(" -> "):
+            waited += task.soft_backpressured_ns + task.hard_backpressured_ns
+            total += task_time_ns(task)
+    return waited / total if total else 0.0
+
+
+def task_time_ns(task: TaskSummary) -> int:
+    """All of a task's accounted time."""
+    return task.busy_ns + task.idle_ns + task.soft_backpressured_ns + task.hard_backpressured_ns
+
+
+def _job(expect: ExpectModel, result: JobExecutionResult, cut_short: bool) -> ExpectationOutcome:
+    found = result.status.value
+    if cut_short and result.status is JobStatus.STOPPED:
+        return ExpectationOutcome("job", expect.job, found, None, "the run was cut short")
+    # Who sets `until:` or stops a task by a fault, and says nothing else, gets what was asked for.
+    said_nothing = "job" not in expect.model_fields_set
+    met = found == expect.job or (said_nothing and result.status is JobStatus.STOPPED)
+    return ExpectationOutcome("job", expect.job, found, met)

@@ -1,0 +1,124 @@
+"""What a recording's manifest says of a scenario run, and how a run is made again from it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from flowsim.cluster.faults import Fault
+from flowsim.errors import BadInput
+from flowsim.facts.schema import Level
+from flowsim.recording.manifest import Manifest, RunDescription, RunStatus, scenario_text
+from flowsim.scenario.compiled import CompiledScenario, RunSettings
+from flowsim.scenario.loader import Scenario, load_text
+from flowsim.sim.policy import SchedulingPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """The arguments of ``run_scenario`` that repeat a recorded run."""
+
+    seed: int
+    policy: Literal["fifo", "random"]
+    record: Level
+    until_ns: int | None
+    budget_records: int | None
+
+
+def describe_run(
+    compiled: CompiledScenario,
+    settings: RunSettings,
+    policy: SchedulingPolicy,
+    until_ns: int | None,
+    budget_records: int | None,
+    faults: Sequence[Fault],
+) -> RunDescription:
+    """All that a run knows of itself before its first step, without the wall clock or an absolute path."""
+    scenario = compiled.scenario
+    resolved: dict[str, Any] = scenario.model.settings.model_dump(mode="json")
+    resolved |= {
+        "seed": settings.seed,
+        "policy": policy.name,
+        "clock": settings.clock,
+        "until": settings.until_ns,
+        "record": settings.record.name.lower(),
+    }
+    if budget_records is not None:
+        resolved["budget_records"] = budget_records
+    options: dict[str, Any] = {"set": list(scenario.overrides), "policy": policy.describe()}
+    options |= {"until_ns": until_ns} if until_ns is not None else {}
+    options |= {"budget_records": budget_records} if budget_records is not None else {}
+    options |= {"faults": [asdict(fault) for fault in faults]} if faults else {}
+    return RunDescription(
+        scenario=scenario_text(_shown_path(scenario), scenario.text),
+        settings=resolved,
+        options=options,
+        inputs={_relative(file.name, scenario.folder): file.sha256 for file in compiled.inputs},
+        seed=settings.seed,
+        policy=policy.name,
+        clock=settings.clock,
+    )
+
+
+def rerun_of(manifest: Manifest) -> Rerun:
+    """How to run a recorded scenario again; raises BadInput, with the reason, for a run that cannot be repeated."""
+    run = manifest.run
+    if run.scenario is None:
+        raise BadInput(
+            "it was recorded by a Python program, not from a scenario: run the program again with the same seed"
+        )
+    if run.clock != "virtual":
+        raise BadInput("it ran on the real clock, where the order of events is the machine's: nothing can repeat it")
+    if run.policy not in ("fifo", "random"):
+        raise BadInput(f"it ran under the policy '{run.policy}', which only its own program can build again")
+    if "faults" in run.options:
+        raise BadInput("its faults were switched on by a Python program, not by the scenario")
+    if manifest.status is RunStatus.RUNNING:
+        raise BadInput("its run was killed, so it has no digest to compare with; run the scenario again instead")
+    if manifest.status is RunStatus.CANCELED:
+        raise BadInput("its run was interrupted, and where that happened is not known; run the scenario again instead")
+    policy: Literal["fifo", "random"] = "random" if run.policy == "random" else "fifo"
+    return Rerun(run.seed, policy, manifest.recorded_level, _integer(run, "until_ns"), _integer(run, "budget_records"))
+
+
+def recorded_scenario(manifest: Manifest, folder: Path) -> Scenario:
+    """The scenario of a recording, as if its file lay in ``folder``; raises BadInput, ScenarioError."""
+    recorded = manifest.run.scenario
+    if recorded is None:
+        raise BadInput("it was recorded by a Python program, not from a scenario")
+    overrides = manifest.run.options.get("set", [])
+    if not isinstance(overrides, list):
+        raise BadInput("damaged manifest: run.options.set: expected a list")
+    return load_text(recorded.text, recorded.path, folder, [str(text) for text in overrides])
+
+
+def changed_inputs(manifest: Manifest, compiled: CompiledScenario) -> list[str]:
+    """One line per input file that is not what the recorded run read."""
+    recorded = manifest.run.inputs
+    found = {_relative(file.name, compiled.scenario.folder): file.sha256 for file in compiled.inputs}
+    return [
+        f"input {name}: the recorded run read a file with SHA-256 {recorded.get(name, 'none')}, "
+        f"this one has {found.get(name, 'none')}"
+        for name in sorted({*recorded, *found})
+        if recorded.get(name) != found.get(name)
+    ]
+
+
+def _integer(run: RunDescription, option: str) -> int | None:
+    value = run.options.get(option)
+    if value is not None and type(value) is not int:
+        raise BadInput(f"damaged manifest: run.options.{option}: expected an integer")
+    return value
+
+
+def _shown_path(scenario: Scenario) -> str:
+    """As given where that leads down from the working directory; else the name alone."""
+    path = Path(scenario.document.file)
+    return path.name if path.is_absolute() or ".." in path.parts else path.as_posix()
+
+
+def _relative(name: str, folder: Path) -> str:
+    return Path(os.path.relpath(name, folder)).as_posix() if Path(name).is_absolute() else name

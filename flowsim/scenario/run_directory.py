@@ -1,0 +1,119 @@
+"""The directory of a run: ``recording/``, ``sinks/<name>/`` and ``run.json``, and how an old run makes room for a new one."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from flowsim.errors import BadInput
+from flowsim.recording.directory import make_room
+from flowsim.recording.manifest import replace_file
+
+RECORDING: Final = "recording"
+RUN_FILE: Final = "run.json"
+_KEY: Final = "flowsim_run"
+_PART: Final = re.compile(r"\.?part-\d+\.(parquet|csv)(\.inprogress)?")
+_AT_TOP: Final = re.compile(rf"\.?{re.escape(RUN_FILE)}(\.tmp)?")
+
+
+class RunDirectory:
+    """``OUT`` of one run. ``run.json`` says that it is ours and which folders its sinks have."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    @property
+    def recording(self) -> Path:
+        """Where the recording goes."""
+        return self.path / RECORDING
+
+    def begin(self, scenario: str, sink_folders: Iterable[Path]) -> None:
+        """Removes what an earlier run left, and marks the directory as ours.
+
+        Raises BadInput, and removes nothing, when it holds anything that no run of ours left there.
+        """
+        if self.path.exists() and not self.path.is_dir():
+            raise BadInput(f"{self.path}: is a file; give a directory with --out")
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._remove_old_run()
+            base = self.path.resolve()
+            inside = sorted(f.relative_to(base).as_posix() for f in sink_folders if f.is_relative_to(base))
+            content = {_KEY: 1, "scenario": scenario, "sinks": inside}
+            replace_file(self.path / RUN_FILE, json.dumps(content, indent=2).encode() + b"\n")
+        except OSError as error:
+            raise BadInput(f"{self.path}: cannot be used as output directory: {error.strerror or error}") from None
+
+    def _remove_old_run(self) -> None:
+        found = sorted(self.path.iterdir())
+        if not found:
+            return
+        if all(_AT_TOP.fullmatch(path.name) and path.name != RUN_FILE for path in found):
+            _unlink(found)  # a start that was cut short
+            return
+        folders = self._sink_folders()
+        parts = self._checked(found, folders)
+        if self.recording in found:
+            make_room(self.recording)  # checks before it removes
+            self.recording.rmdir()
+        _unlink(parts)
+        _remove_empty(self.path, folders)
+        # Last: a removal cut short leaves a directory that is still known as ours.
+        _unlink(path for path in found if _AT_TOP.fullmatch(path.name))
+
+    def _sink_folders(self) -> list[Path]:
+        """Of the earlier run; raises BadInput when this is none of ours."""
+        try:
+            content = json.loads((self.path / RUN_FILE).read_bytes())
+            if content[_KEY] == 1:
+                return [folder for folder in map(Path, content["sinks"]) if _stays_inside(folder)]
+        except (OSError, ValueError, TypeError, KeyError):
+            pass
+        raise BadInput(
+            f"{self.path}: is not empty and no earlier run of flowsim left it there (it has no {RUN_FILE} of ours); "
+            "choose another directory with --out"
+        )
+
+    def _checked(self, found: Sequence[Path], folders: Sequence[Path]) -> list[Path]:
+        """The files of sinks; raises BadInput when anything is there that flowsim did not write."""
+        parts: list[Path] = []
+        ours = {folder for sink in folders for folder in (sink, *sink.parents)}
+        for path in found:
+            if (path == self.recording and not path.is_symlink()) or _AT_TOP.fullmatch(path.name):
+                continue
+            for inner in [path, *sorted(path.rglob("*"))] if path.is_dir() and not path.is_symlink() else [path]:
+                relative = inner.relative_to(self.path)
+                if inner.is_dir() and not inner.is_symlink() and relative in ours:
+                    continue
+                if (
+                    inner.is_symlink()
+                    or inner.is_dir()
+                    or relative.parent not in folders
+                    or not _PART.fullmatch(inner.name)
+                ):
+                    raise BadInput(
+                        f"{self.path}: holds {relative.as_posix()}, which no run of flowsim wrote; "
+                        "choose another directory with --out"
+                    )
+                parts.append(inner)
+        return parts
+
+
+def _stays_inside(folder: Path) -> bool:
+    return not folder.is_absolute() and ".." not in folder.parts
+
+
+def _unlink(paths: Iterable[Path]) -> None:
+    for path in paths:
+        path.unlink()
+
+
+def _remove_empty(base: Path, folders: Iterable[Path]) -> None:
+    """The folders of sinks and those above them, deepest first."""
+    all_folders = {folder for sink in folders for folder in (sink, *sink.parents)} - {Path(".")}
+    for folder in sorted(all_folders, key=lambda path: (-len(path.parts), path)):
+        if (base / folder).is_dir():
+            (base / folder).rmdir()

@@ -1,0 +1,193 @@
+"""Runs a compiled scenario: resolves its options, records it, and leaves a readable recording however it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from flowsim.cluster.faults import Fault
+from flowsim.cluster.mini_cluster import MiniCluster
+from flowsim.cluster.run_options import JobExecutionResult, JobStatus, Progress, RunOptions
+from flowsim.errors import BadInput, InvariantViolation, JobFailed
+from flowsim.facts.schema import Level
+from flowsim.graph.job_graph import create_job_graph
+from flowsim.recording.manifest import FailureStory, Manifest, RunStatus
+from flowsim.recording.memory import MemoryRecorder
+from flowsim.recording.writer import RecordingWriter
+from flowsim.scenario.compiled import CompiledScenario, RunSettings
+from flowsim.scenario.expectations import ExpectationOutcome, judge_expectations
+from flowsim.scenario.run_description import describe_run
+from flowsim.scenario.run_directory import RunDirectory
+from flowsim.sim.policy import FifoPolicy, SchedulingPolicy, SeededRandomPolicy
+from flowsim.sim.rng import RandomStreams
+
+PolicyName = Literal["fifo", "random"]
+OnProgress = Callable[[Progress], None]
+
+_RUN_STATUS = {
+    JobStatus.FINISHED: RunStatus.COMPLETE,
+    JobStatus.FAILED: RunStatus.FAILED,
+    JobStatus.STOPPED: RunStatus.STOPPED,
+    JobStatus.DEADLOCKED: RunStatus.FAILED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SinkOutcome:
+    """What a sink got. ``directory`` and ``records`` (value, timestamp) where its kind has them."""
+
+    name: str
+    kind: str
+    rows: int
+    directory: Path | None
+    records: tuple[tuple[object, int | None], ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioRun:
+    """One run of a scenario and all that it left."""
+
+    compiled: CompiledScenario
+    settings: RunSettings
+    """As they were in the end."""
+    result: JobExecutionResult
+    recording: Path | None
+    """None with recording off, or without an output directory."""
+    manifest: Manifest | None
+    facts: MemoryRecorder | None
+    """Of a run without an output directory, unless recording is off."""
+    sinks: tuple[SinkOutcome, ...]
+    expectations: tuple[ExpectationOutcome, ...]
+
+    @property
+    def digest(self) -> str | None:
+        """Of the facts: what a replay must meet; None with recording off."""
+        if self.manifest is not None:
+            return self.manifest.facts_digest
+        return None if self.facts is None else self.facts.facts_digest()
+
+
+def run_scenario(
+    compiled: CompiledScenario,
+    *,
+    out: str | Path | None = None,
+    seed: int | None = None,
+    policy: PolicyName | SchedulingPolicy | None = None,
+    clock: Literal["virtual", "real"] | None = None,
+    record: Level | None = None,
+    until_ns: int | None = None,
+    budget_records: int | None = None,
+    faults: Sequence[Fault] = (),
+    on_progress: OnProgress | None = None,
+) -> ScenarioRun:
+    """Runs a scenario; what is None is as the scenario (with its ``--set`` overrides) says.
+
+    ``out`` must be the directory that the scenario was compiled for; an earlier run there is replaced, anything else is
+    refused. Without it facts stay in memory. ``faults`` come on top of the scenario's. A job that fails or deadlocks is
+    told in the result. Raises BadInput, InvariantViolation, or KeyboardInterrupt after the recording was closed.
+    """
+    name = policy if isinstance(policy, str) else None
+    settings = resolved_settings(compiled.run, seed, name, clock, record, until_ns)
+    schedule: SchedulingPolicy = policy_of(settings) if policy is None or isinstance(policy, str) else policy
+    create_job_graph(compiled.stream_graph())  # what cannot be deployed is refused before anything is written
+    description = describe_run(compiled, settings, schedule, until_ns, budget_records, faults)
+    writer: RecordingWriter | None = None
+    facts: MemoryRecorder | None = None
+    if out is not None:
+        directory = RunDirectory(out)
+        folders = [sink.directory.resolve() for sink in compiled.sinks if sink.directory is not None]
+        directory.begin(compiled.scenario.model.name, folders)
+        if settings.record is not Level.OFF:
+            writer = RecordingWriter(directory.recording, settings.record, description)
+    elif settings.record is not Level.OFF:
+        facts = MemoryRecorder(settings.record)
+    options = RunOptions(
+        seed=settings.seed,
+        clock=settings.clock,
+        policy=schedule,
+        until_ns=settings.until_ns,
+        recorder=writer or facts,
+        faults=(*compiled.faults, *faults),
+        on_progress=on_progress,
+        budget_records=budget_records,
+    )
+    wall: dict[str, object] = {"scenario_folder": str(compiled.scenario.folder)}
+    cluster, result, manifest = _run(compiled, options, writer, wall)
+    sinks = _sinks(compiled, cluster)
+    cut_short = until_ns is not None and result.status is JobStatus.STOPPED
+    rows = {sink.name: sink.rows for sink in sinks}
+    expectations = judge_expectations(compiled.scenario.model, result, rows, cut_short)
+    recording = None if writer is None else writer.directory
+    return ScenarioRun(compiled, settings, result, recording, manifest, facts, sinks, expectations)
+
+
+def resolved_settings(
+    settings: RunSettings,
+    seed: int | None = None,
+    policy: PolicyName | None = None,
+    clock: Literal["virtual", "real"] | None = None,
+    record: Level | None = None,
+    until_ns: int | None = None,
+) -> RunSettings:
+    """The scenario's settings, with what the caller says in their place."""
+    return RunSettings(
+        seed=settings.seed if seed is None else seed,
+        policy=settings.policy if policy is None else policy,
+        clock=settings.clock if clock is None else clock,
+        until_ns=settings.until_ns if until_ns is None else until_ns,
+        record=settings.record if record is None else record,
+    )
+
+
+def policy_of(settings: RunSettings) -> SchedulingPolicy:
+    """The policy by its name, drawing from the run's seed."""
+    return SeededRandomPolicy(RandomStreams(settings.seed)) if settings.policy == "random" else FifoPolicy()
+
+
+def failure_story(result: JobExecutionResult) -> FailureStory | None:
+    """What the manifest tells of a job that failed or deadlocked; None when it did not."""
+    error = result.error
+    if error is None:
+        return None
+    if isinstance(error, JobFailed):
+        cause = f"{type(error.cause).__name__}: {error.cause}"
+        return FailureStory(task=error.task, operator=error.operator, record=error.record, cause=cause)
+    return FailureStory(task="", operator=None, record=None, cause=f"{type(error).__name__}: {error}")
+
+
+def _run(
+    compiled: CompiledScenario, options: RunOptions, writer: RecordingWriter | None, wall: dict[str, object]
+) -> tuple[MiniCluster, JobExecutionResult, Manifest | None]:
+    try:
+        cluster = MiniCluster(compiled.stream_graph(), options)
+        result = cluster.run()
+    except KeyboardInterrupt:
+        if writer is not None:
+            writer.finish(RunStatus.CANCELED, None, wall)
+        raise
+    except (BadInput, InvariantViolation) as error:
+        if writer is not None:
+            cause = f"{type(error).__name__}: {error}"
+            writer.finish(RunStatus.FAILED, FailureStory(task="", operator=None, record=None, cause=cause), wall)
+        raise
+    manifest = None if writer is None else writer.finish(_RUN_STATUS[result.status], failure_story(result), wall)
+    return cluster, result, manifest
+
+
+def _sinks(compiled: CompiledScenario, cluster: MiniCluster) -> tuple[SinkOutcome, ...]:
+    rows: dict[str, int] = {}
+    for task in cluster.deployment.tasks if cluster.deployment is not None else ():
+        for wrapper in task.chain.wrappers:
+            rows[wrapper.name] = rows.get(wrapper.name, 0) + wrapper.operator.records_in
+    return tuple(
+        SinkOutcome(
+            sink.name,
+            sink.kind,
+            rows.get(f"Sink: {sink.name}", 0),
+            sink.directory,
+            None if sink.collected is None else tuple(sink.collected.records()),
+        )
+        for sink in compiled.sinks
+    )

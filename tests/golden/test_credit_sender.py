@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from golden import cases
+from polled import buffer_type
+
 from flowsim.network.buffer import MemorySegment
 from flowsim.network.buffer_builder import BufferBuilder
 from flowsim.network.subpartition import Buffer, PipelinedSubpartition
 from flowsim.network.view_reader import PartitionRequestQueue, ViewReader
 from flowsim.streamrecord.events import EndOfData, StopMode
-from golden import cases
-from polled import buffer_type
 
 
 class Wire:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from itertools import permutations
 from typing import Any
 
+from golden import cases
+
 from flowsim.errors import FlowsimError
 from flowsim.network.buffer_builder import BufferBuilder
 from flowsim.network.buffer_pool import LocalBufferPool, NetworkBufferPool
-from golden import cases
 
 SEGMENT_BYTES = 32
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from golden import cases
+
 from flowsim.mailbox.mail import MailOptions
 from flowsim.mailbox.task_mailbox import TaskMailbox
 from flowsim.tasks.mailbox_processor import MailboxProcessor, Suspension
-from golden import cases
 
 OPTIONS = {"plain": MailOptions.DEFAULT, "urgent": MailOptions.URGENT, "deferrable": MailOptions.DEFERRABLE}
 

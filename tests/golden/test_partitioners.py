@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from golden import cases
 
 from flowsim.network.partitioner import (
     POINTWISE,
@@ -20,7 +21,6 @@ from flowsim.network.partitioner import (
     ShufflePartitioner,
     StreamPartitioner,
 )
-from golden import cases
 
 
 class FirstChannel(Random):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from golden import cases
+from polled import described
 
 from flowsim.errors import InvariantViolation
 from flowsim.network.buffer import MemorySegment
 from flowsim.network.buffer_builder import BufferBuilder
 from flowsim.network.subpartition import PipelinedSubpartition
 from flowsim.streamrecord.events import EndOfData, StopMode
-from golden import cases
-from polled import described
 
 REFUSED = -1
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from golden import cases
+from polled import described
+
 from flowsim.network.buffer_pool import LocalBufferPool, NetworkBufferPool
 from flowsim.network.result_partition import ResultPartition
 from flowsim.network.subpartition import Buffer
 from flowsim.streamrecord.events import EndOfData, StopMode
-from golden import cases
-from polled import described
 
 SPARE_SEGMENTS = 20
 """The oracle gives the global pool so many more than the partition may take."""

@@ -1,0 +1,150 @@
+"""Runs a scenario under one schedule after another, in memory, and holds each run against the laws at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from flowsim.cluster.run_options import JobStatus
+from flowsim.errors import BadInput
+from flowsim.explore.strategies import Strategy
+from flowsim.explore.token import Token, scenario_id
+from flowsim.facts.schema import Level
+from flowsim.laws.catalogue import Outcome, Verdict
+from flowsim.laws.judge import check_all
+from flowsim.recording.manifest import RunStatus
+from flowsim.scenario.compiled import CompiledScenario
+from flowsim.scenario.expectations import ExpectationOutcome
+from flowsim.scenario.runner import ScenarioRun, run_scenario
+
+Compile = Callable[[], CompiledScenario]
+"""Makes the job afresh, so that no run sees what another left in its operators."""
+
+_PREFIX = {JobStatus.FINISHED: RunStatus.COMPLETE, JobStatus.STOPPED: RunStatus.STOPPED}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One explored run and what the laws say of it."""
+
+    seed: int
+    token: Token
+    status: JobStatus
+    digest: str
+    outcomes: tuple[Outcome, ...]
+    expectations: tuple[ExpectationOutcome, ...]
+    error: Exception | None
+
+    @property
+    def violated(self) -> tuple[Outcome, ...]:
+        """The laws that this run broke."""
+        return tuple(outcome for outcome in self.outcomes if outcome.verdict is Verdict.VIOLATED)
+
+    @property
+    def unmet(self) -> tuple[ExpectationOutcome, ...]:
+        """The scenario's expectations that it did not meet."""
+        return tuple(outcome for outcome in self.expectations if outcome.met is False)
+
+    @property
+    def is_finding(self) -> bool:
+        """Whether this is what an exploration looks for."""
+        return bool(self.violated or self.unmet)
+
+
+@dataclass(slots=True)
+class Exploration:
+    """What came of all runs so far."""
+
+    runs: int = 0
+    findings: list[Step] = field(default_factory=list)
+    digests: dict[str, int] = field(default_factory=dict)
+    """How many runs left each recording, by digest in order of first appearance."""
+    verdicts: dict[str, dict[Verdict, int]] = field(default_factory=dict)
+    """Per law, how many runs got which verdict."""
+    rows_examined: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def distinct(self) -> int:
+        """How many different recordings there were."""
+        return len(self.digests)
+
+    @property
+    def first_finding(self) -> Step | None:
+        return self.findings[0] if self.findings else None
+
+    @property
+    def never_examined(self) -> tuple[str, ...]:
+        """Laws that applied, but examined no row in any run: nothing was shown about them."""
+        return tuple(
+            law for law, counts in self.verdicts.items() if Verdict.VACUOUS in counts and not self.rows_examined[law]
+        )
+
+    def add(self, step: Step) -> None:
+        """Counts one run."""
+        self.runs += 1
+        self.digests[step.digest] = self.digests.get(step.digest, 0) + 1
+        for outcome in step.outcomes:
+            counts = self.verdicts.setdefault(outcome.law, {})
+            counts[outcome.verdict] = counts.get(outcome.verdict, 0) + 1
+            self.rows_examined[outcome.law] = self.rows_examined.get(outcome.law, 0) + outcome.rows_examined
+        if step.is_finding:
+            self.findings.append(step)
+
+
+def explore(
+    compile: Compile,
+    strategy: Strategy,
+    seeds: Iterable[int],
+    *,
+    record: Level = Level.FULL,
+    budget_records: int | None = 1,
+    until_violation: bool = True,
+    on_step: Callable[[Step], object] | None = None,
+) -> Exploration:
+    """One run per seed, until the first finding or (``until_violation=False``) to the end.
+
+    ``budget_records`` 1 lets the policy choose after every element; None leaves it to the scenario. Raises BadInput for
+    what cannot be explored, and InvariantViolation.
+    """
+    if record is Level.OFF:
+        raise BadInput("explore judges what was recorded: record elements or full, not off")
+    found = Exploration()
+    for seed in seeds:
+        step = explore_once(compile(), strategy, seed, record=record, budget_records=budget_records)
+        found.add(step)
+        if on_step is not None:
+            on_step(step)
+        if step.is_finding and until_violation:
+            break
+    return found
+
+
+def explore_once(
+    compiled: CompiledScenario,
+    strategy: Strategy,
+    seed: int,
+    *,
+    record: Level = Level.FULL,
+    budget_records: int | None = 1,
+) -> Step:
+    """One run under one schedule, judged in memory."""
+    digest = scenario_id(compiled.scenario.digest())
+    token = Token(digest, strategy.name, seed, budget_records, strategy.choices)
+    run = run_scenario(
+        compiled,
+        seed=seed,
+        policy=strategy.policy(seed),
+        clock="virtual",
+        record=record,
+        budget_records=budget_records,
+    )
+    outcomes: Sequence[Outcome] = judged_in_memory(run)
+    return Step(seed, token, run.result.status, run.digest or "", tuple(outcomes), run.expectations, run.result.error)
+
+
+def judged_in_memory(run: ScenarioRun) -> list[Outcome]:
+    """The laws' verdicts on a run without an output directory; a run that did not finish is judged as a prefix."""
+    if run.facts is None:
+        raise BadInput("the run recorded nothing: there is nothing to judge")
+    status = _PREFIX.get(run.result.status, RunStatus.FAILED)
+    return check_all(run.facts, status.value)

@@ -14,10 +14,13 @@ class PartialWatermark:
         self.watermark = NO_TIMESTAMP
         self.idle = False
 
-    def set_watermark(self, timestamp: int) -> None:
-        """A watermark makes its participant active even where it does not grow."""
+    def set_watermark(self, timestamp: int) -> bool:
+        """True when it grew; a watermark makes its participant active even where it does not grow."""
         self.idle = False
-        self.watermark = max(self.watermark, timestamp)
+        if timestamp <= self.watermark:
+            return False
+        self.watermark = timestamp
+        return True
 
 
 class CombinedWatermarkStatus:

@@ -13,8 +13,10 @@ from flowsim.watermark.generators import (
     AscendingTimestampsWatermarks,
     BoundedOutOfOrdernessWatermarks,
     WatermarkGenerator,
+    WatermarkOutput,
     WatermarksWithIdleness,
 )
+from flowsim.watermark.watermark_output_multiplexer import WatermarkOutputMultiplexer
 
 DATA = Path(__file__).parent / "data" / "component"
 
@@ -83,3 +85,36 @@ def test_the_combined_watermark_of_several_inputs_agrees_with_flink() -> None:
                 combined.update_watermark(index, argument) if kind == "wm" else combined.update_status(index, argument)
             )
             assert [grew, combined.combined_watermark, combined.idle] == expected, (case["id"], number, command)
+
+
+def run_on_multiplexer(multiplexer: WatermarkOutputMultiplexer, command: list[Any]) -> bool | None:
+    match command:
+        case ["register", split]:
+            multiplexer.register_new_output(split)
+        case ["unregister", split]:
+            return multiplexer.unregister_output(split)
+        case ["periodic"]:
+            multiplexer.on_periodic_emit()
+        case [mode, split, action, *timestamp]:
+            output: WatermarkOutput = (
+                multiplexer.immediate_output(split) if mode == "immediate" else multiplexer.deferred_output(split)
+            )
+            if action == "wm":
+                output.emit_watermark(timestamp[0])
+            elif action == "idle":
+                output.mark_idle()
+            else:
+                output.mark_active()
+    return None
+
+
+def test_the_multiplexed_watermark_of_several_splits_agrees_with_flink() -> None:
+    cases = golden_cases("watermark_output_multiplexer")
+    assert len(cases) == 300
+    for case in cases:
+        listener = Listener()
+        multiplexer = WatermarkOutputMultiplexer(listener)
+        for number, (command, expected) in enumerate(zip(case["cmds"], case["out"], strict=True)):
+            listener.heard.clear()
+            result = run_on_multiplexer(multiplexer, command)
+            assert {"res": result, "emitted": listener.heard} == expected, (case["id"], number, command)

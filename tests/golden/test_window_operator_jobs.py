@@ -40,7 +40,7 @@ LATE = OutputTag("late")
 
 
 def golden_jobs(*names: str) -> list[Any]:
-    cases = []
+    cases: list[dict[str, Any]] = []
     for name in names:
         with gzip.open(DATA / f"{name}.jsonl.gz", "rt") as lines:
             cases.extend(json.loads(line) for line in lines)

@@ -62,9 +62,6 @@ class TumblingWindowOperator(WindowOperator):
 
     def on_event_time(self, timer: InternalTimer[TimeWindow]) -> None:
         """Fires at the window's end, cleans up at its cleanup time; nothing is left for the trigger to forget by then."""
-        if self.ctx.faults:
-            super().on_event_time(timer)
-            return
         window = timer.namespace
         last = window.end - 1
         if timer.timestamp == last:

@@ -126,5 +126,8 @@ def test_with_a_strategy_idleness_ends_with_the_next_watermark_and_not_with_the_
 
 
 def test_a_source_takes_no_records() -> None:
-    with OneInputOperatorHarness(SourceOperator(ListReader())) as harness, pytest.raises(TypeError, match="is a source"):
+    with (
+        OneInputOperatorHarness(SourceOperator(ListReader())) as harness,
+        pytest.raises(TypeError, match="is a source"),
+    ):
         harness.process_element("a", 1)

@@ -42,6 +42,7 @@ def test_incoming_watermarks_and_statuses_are_swallowed_except_the_last_watermar
     with harness_of(WatermarkStrategy.no_watermarks()) as harness:
         harness.process_watermark(500)
         harness.process_watermark_status(IDLE)
+        assert harness.output == []
         harness.process_watermark(MAX_WATERMARK)
         assert harness.output == [("wm", MAX_WATERMARK)]
 

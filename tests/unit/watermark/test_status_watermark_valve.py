@@ -74,23 +74,27 @@ def test_all_channels_idle_flushes_the_maximum_watermark() -> None:
     assert bench.status(IDLE, 2) == [9, IDLE]
 
 
-def test_all_channels_idle_flushes_nothing_when_the_last_one_was_ahead_of_the_output() -> None:
-    """Rule 8.13: the flush asks whether the *last* idle channel held the output, by equality."""
-    bench = Bench(2)
-    bench.watermark(9, 0)
-    bench.watermark(5, 1)
+def test_all_channels_idle_flushes_nothing_when_the_last_one_was_behind_the_output() -> None:
+    """Rule 8.13: the flush asks whether the *last* channel to go idle held the output, by equality."""
+    bench = Bench(3)
+    bench.watermark(3, 1)
+    bench.status(IDLE, 1)
+    bench.watermark(20, 0)
+    assert bench.watermark(8, 2) == [8]
+    bench.status(ACTIVE, 1)
     assert bench.status(IDLE, 0) == []
-    assert bench.watermark(7, 1) == [7]
-    bench = Bench(2)
-    bench.watermark(9, 0)
-    bench.watermark(5, 1)
-    assert bench.status(IDLE, 1) == [9]
+    assert bench.status(IDLE, 2) == []
+    assert bench.status(IDLE, 1) == [IDLE]
+    assert bench.valve.last_output_watermark == 8
+
+
+def test_each_channel_that_held_the_output_frees_the_next_one() -> None:
     bench = Bench(3)
     bench.watermark(20, 0)
     bench.watermark(5, 1)
     bench.watermark(8, 2)
-    assert bench.status(IDLE, 0) == []
     assert bench.status(IDLE, 1) == [8]
+    assert bench.status(IDLE, 0) == []
     assert bench.status(IDLE, 2) == [20, IDLE]
 
 

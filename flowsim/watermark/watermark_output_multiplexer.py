@@ -1,0 +1,103 @@
+"""Merges the watermarks of the splits that one source subtask reads. Flink: WatermarkOutputMultiplexer (rule 8.6)."""
+
+from __future__ import annotations
+
+from flowsim.watermark.combined_watermark_status import CombinedWatermarkStatus, PartialWatermark
+from flowsim.watermark.generators import WatermarkOutput
+
+
+class WatermarkOutputMultiplexer:
+    """One output for many splits: the minimum over those that are not idle. Flink: WatermarkOutputMultiplexer.
+
+    A registered split that never spoke holds everything back; the combined watermark never goes back, also when a split
+    is registered later.
+    """
+
+    __slots__ = ("_output", "_combined", "_partials")
+
+    def __init__(self, output: WatermarkOutput) -> None:
+        self._output = output
+        self._combined = CombinedWatermarkStatus()
+        self._partials: dict[str, PartialWatermark] = {}
+
+    def register_new_output(self, output_id: str) -> None:
+        """A split begins; raises ValueError when it is registered already."""
+        if output_id in self._partials:
+            raise ValueError(f"the split {output_id!r} is registered already")
+        partial = PartialWatermark()
+        self._partials[output_id] = partial
+        self._combined.partials.append(partial)
+
+    def unregister_output(self, output_id: str) -> bool:
+        """A split ended and stops counting, from the next update on; False when it was not registered."""
+        partial = self._partials.pop(output_id, None)
+        if partial is None:
+            return False
+        self._combined.partials.remove(partial)
+        return True
+
+    def immediate_output(self, output_id: str) -> ImmediateOutput:
+        """Where a split speaks in ``on_event``: the combined watermark follows at once."""
+        return ImmediateOutput(self, self._partials[output_id])
+
+    def deferred_output(self, output_id: str) -> DeferredOutput:
+        """Where a split speaks in ``on_periodic_emit``: the combined watermark follows when all splits have spoken."""
+        return DeferredOutput(self._partials[output_id])
+
+    def on_periodic_emit(self) -> None:
+        """All splits have spoken."""
+        self.update_combined_watermark()
+
+    @property
+    def combined_watermark(self) -> int:
+        return self._combined.combined_watermark
+
+    def update_combined_watermark(self) -> None:
+        """Emits what changed: a higher watermark, or idleness when no split is active."""
+        if self._combined.update_combined_watermark():
+            self._output.emit_watermark(self._combined.combined_watermark)
+        if self._combined.idle:
+            self._output.mark_idle()
+
+
+class ImmediateOutput:
+    """Flink: WatermarkOutputMultiplexer.ImmediateOutput."""
+
+    __slots__ = ("_multiplexer", "_partial")
+
+    def __init__(self, multiplexer: WatermarkOutputMultiplexer, partial: PartialWatermark) -> None:
+        self._multiplexer = multiplexer
+        self._partial = partial
+
+    def emit_watermark(self, timestamp: int) -> None:
+        grew = self._partial.set_watermark(timestamp)
+        if grew and timestamp > self._multiplexer.combined_watermark:
+            self._multiplexer.update_combined_watermark()
+
+    def mark_idle(self) -> None:
+        """The others may now move on, so this too is looked at at once."""
+        self._partial.idle = True
+        self._multiplexer.update_combined_watermark()
+
+    def mark_active(self) -> None:
+        """What a deferred watermark brought in the meantime comes to light."""
+        self._partial.idle = False
+        self._multiplexer.update_combined_watermark()
+
+
+class DeferredOutput:
+    """Flink: WatermarkOutputMultiplexer.DeferredOutput."""
+
+    __slots__ = ("_partial",)
+
+    def __init__(self, partial: PartialWatermark) -> None:
+        self._partial = partial
+
+    def emit_watermark(self, timestamp: int) -> None:
+        self._partial.set_watermark(timestamp)
+
+    def mark_idle(self) -> None:
+        self._partial.idle = True
+
+    def mark_active(self) -> None:
+        self._partial.idle = False

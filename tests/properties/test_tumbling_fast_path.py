@@ -1,0 +1,122 @@
+"""The window operator's shortcut and its general path are one machine: same output, same timers, same state, same facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flowsim.facts.schema import FACT_TABLES, Level
+from flowsim.facts.tracer import TaskTrace
+from flowsim.operators.windowing.assigners import TumblingEventTimeWindows
+from flowsim.operators.windowing.triggers import EventTimeTrigger
+from flowsim.operators.windowing.tumbling_window_operator import TumblingWindowOperator
+from flowsim.operators.windowing.window_contents import (
+    AggregatingContents,
+    ListContents,
+    ReducingContents,
+    WindowContents,
+)
+from flowsim.operators.windowing.window_functions import PassThroughWindowFunction
+from flowsim.operators.windowing.window_operator import WindowOperator
+from flowsim.recording.memory import MemoryRecorder
+from flowsim.streamrecord.elements import OutputTag
+from flowsim.testing.harness import ManualClock, OneInputOperatorHarness
+from flowsim.units import MAX_WATERMARK
+
+pytestmark = pytest.mark.property
+
+KEYS: tuple[object, ...] = ("a", 1, True)
+LATE = OutputTag("late")
+
+Command = tuple[object, int] | int
+"""A record (key, distance of its timestamp from the watermark), or a watermark that moves on by that much."""
+
+RECORDS = st.tuples(st.sampled_from(KEYS), st.integers(-12, 15))
+COMMANDS = st.lists(st.one_of(RECORDS, RECORDS, RECORDS, st.integers(0, 12)), min_size=25, max_size=80)
+
+
+class Appending:
+    """An aggregate whose accumulator starts as something falsy and is replaced at each step."""
+
+    def create_accumulator(self) -> object:
+        return ()
+
+    def add(self, value: object, accumulator: object) -> object:
+        assert isinstance(accumulator, tuple)
+        return (*accumulator, value)
+
+    def get_result(self, accumulator: object) -> object:
+        return accumulator
+
+
+CONTENTS: dict[str, Callable[[], WindowContents]] = {
+    "list": ListContents,
+    "aggregate": lambda: AggregatingContents(Appending()),
+    "reduce to None": lambda: ReducingContents(lambda first, second: None),
+}
+
+
+def play(
+    operator: WindowOperator, commands: Iterable[Command], recorder: MemoryRecorder | None, cost_ns: int
+) -> OneInputOperatorHarness:
+    trace: Callable[[ManualClock], TaskTrace] | None = None
+    if recorder is not None:
+        trace = lambda clock: TaskTrace(0, clock, recorder)  # noqa: E731 - keeps the recorder narrowed
+    harness = OneInputOperatorHarness(
+        operator,
+        key_selector=lambda value: value[0] if isinstance(value, tuple) else value,
+        trace=trace,
+        cost_ns=cost_ns,
+    )
+    watermark = -30
+    with harness:
+        for number, command in enumerate(commands):
+            if isinstance(command, int):
+                watermark += command
+                harness.process_watermark(watermark)
+            else:
+                harness.process_element((command[0], number), watermark + command[1])
+    return harness
+
+
+def timers_of(operator: WindowOperator) -> object:
+    everything = operator.timers.snapshot_timers_for_key_group(0, lambda key: 0)
+    return [(repr(key), timestamp, namespace) for timestamp, key, _, namespace in everything.event_time]
+
+
+@given(
+    commands=COMMANDS,
+    size=st.sampled_from([1, 3, 10]),
+    offset=st.integers(-11, 11),
+    lateness=st.sampled_from([0, 1, 7, MAX_WATERMARK]),
+    side_output=st.booleans(),
+    contents=st.sampled_from(sorted(CONTENTS)),
+    recorded=st.booleans(),
+)
+def test_the_shortcut_and_the_general_path_cannot_be_told_apart(
+    commands: list[Command], size: int, offset: int, lateness: int, side_output: bool, contents: str, recorded: bool
+) -> None:
+    assigner = TumblingEventTimeWindows(size, offset % size)
+    tag = LATE if side_output else None
+    fast = TumblingWindowOperator(assigner, CONTENTS[contents](), PassThroughWindowFunction(), lateness, tag)
+    general = WindowOperator(
+        assigner, CONTENTS[contents](), PassThroughWindowFunction(), EventTimeTrigger(), lateness, tag
+    )
+    recorders = [MemoryRecorder(Level.FULL) if recorded else None for _ in range(2)]
+    benches = [play(op, commands, recorder, 3) for op, recorder in zip((fast, general), recorders, strict=True)]
+    assert benches[0].output == benches[1].output
+    assert benches[0].clock.now_ns == benches[1].clock.now_ns
+    assert timers_of(fast) == timers_of(general)
+    assert list(fast.windows) == list(general.windows)
+    assert [list(panes) for panes in fast.windows.values()] == [list(panes) for panes in general.windows.values()]
+    assert (fast.records_in, fast.records_dropped) == (general.records_in, general.records_dropped)
+    if recorders[0] is not None and recorders[1] is not None:
+        for table in FACT_TABLES:
+            assert recorders[0].rows(table.name) == recorders[1].rows(table.name)
+    fast.timers.validate()
+    for bench in benches:
+        bench.process_watermark(MAX_WATERMARK)
+    assert benches[0].output == benches[1].output

@@ -1,0 +1,160 @@
+"""What a window operator records, and how each of its faults shows in that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from flowsim.facts.schema import TABLES, Level
+from flowsim.facts.tracer import TaskTrace
+from flowsim.operators.windowing.assigners import TumblingEventTimeWindows
+from flowsim.operators.windowing.create_window_operator import create_window_operator
+from flowsim.operators.windowing.triggers import EventTimeTrigger
+from flowsim.operators.windowing.window_contents import ListContents, ReducingContents, WindowContents
+from flowsim.operators.windowing.window_faults import (
+    LATE_ROW_KEPT,
+    LATE_ROW_LOST_EARLY,
+    WINDOW_FIRES_EARLY,
+    WINDOW_LOSES_ROW,
+)
+from flowsim.operators.windowing.window_functions import PassThroughWindowFunction
+from flowsim.operators.windowing.window_operator import WindowOperator
+from flowsim.recording.memory import MemoryRecorder
+from flowsim.streamrecord.elements import OutputTag
+from flowsim.testing.harness import Emitted, ManualClock, OneInputOperatorHarness
+from flowsim.units import NO_TIMESTAMP
+from flowsim.values import fingerprint, key_fingerprint, key_hash
+
+KEY = (key_hash("a"), key_fingerprint("a"))
+STREAM: list[tuple[object, int | None]] = [("a1", 1), ("a2", 3)]
+
+
+def tracing(recorder: MemoryRecorder) -> Callable[[ManualClock], TaskTrace]:
+    return lambda clock: TaskTrace(7, clock, recorder)
+
+
+def window_operator(
+    lateness: int = 0, late_tag: OutputTag | None = None, contents: WindowContents | None = None
+) -> WindowOperator:
+    return create_window_operator(
+        TumblingEventTimeWindows(10), contents or ListContents(), PassThroughWindowFunction(), None, lateness, late_tag
+    )
+
+
+def run(
+    operator: WindowOperator, *late: tuple[object, int | None], faults: Iterable[str] = ()
+) -> tuple[MemoryRecorder, list[Emitted]]:
+    """Two rows, the watermark that fires their window, then rows that come after it, then the next window's end."""
+    recorder = MemoryRecorder(Level.FULL)
+    with OneInputOperatorHarness(
+        operator, key_selector=lambda value: str(value)[0], trace=tracing(recorder), faults=faults
+    ) as harness:
+        harness.process_elements(STREAM)
+        harness.process_watermark(9)
+        harness.process_elements(late)
+        harness.process_watermark(19)
+        return recorder, [emitted for emitted in harness.output if emitted[0] != "wm"]
+
+
+def columns(recorder: MemoryRecorder, table: str, *names: str) -> list[tuple[int, ...]]:
+    places = [TABLES[table].names.index(name) for name in names]
+    return [tuple(row[place] for place in places) for row in recorder.rows(table)]
+
+
+def account(*rows: tuple[object, int | None]) -> tuple[int, int, int]:
+    """Rows, fingerprint_sum and fingerprint_xor of these records."""
+    total = xor = 0
+    for value, timestamp in rows:
+        total += fingerprint(timestamp, value) >> 31
+        xor ^= fingerprint(timestamp, value)
+    return (len(rows), total, xor)
+
+
+def fires(recorder: MemoryRecorder) -> list[tuple[int, ...]]:
+    return columns(
+        recorder, "window_fire", "window_start", "window_end", "watermark", "rows", "fingerprint_sum", "fingerprint_xor"
+    )
+
+
+def test_every_record_is_told_at_intake_and_every_firing_with_the_rows_that_went_into_it() -> None:
+    late = ("a3", 4)
+    for contents in (ListContents(), ReducingContents(lambda first, second: [first, second])):
+        recorder, _ = run(window_operator(5, None, contents), late)
+        assert columns(recorder, "window_intake", "task", "operator", "key_hash", "key", "timestamp", "watermark") == [
+            (7, 0, *KEY, 1, NO_TIMESTAMP), (7, 0, *KEY, 3, NO_TIMESTAMP), (7, 0, *KEY, 4, 9),
+        ]  # fmt: skip
+        assert columns(recorder, "window_intake", "fingerprint") == [(fingerprint(t, v),) for v, t in (*STREAM, late)]
+        assert fires(recorder) == [(0, 10, 9, *account(*STREAM)), (0, 10, 9, *account(*STREAM, late))]
+        assert recorder.rows("late_drop") == []
+        assert recorder.static_rows("keys") == [(7, KEY[1], KEY[0], "STRING", '"a"')]
+
+
+def test_a_late_drop_tells_whether_the_row_went_aside() -> None:
+    for tag, side in ((OutputTag("late"), 1), (None, 0)):
+        recorder, _ = run(window_operator(0, tag), ("a3", 4))
+        found = columns(
+            recorder, "late_drop", "key_hash", "key", "timestamp", "fingerprint", "watermark", "side_output"
+        )
+        assert found == [(*KEY, 4, fingerprint(4, "a3"), 9, side)]
+
+
+def test_seq_orders_intake_timer_and_firing_as_they_happened() -> None:
+    recorder, _ = run(window_operator())
+    story = sorted(
+        (row[0], table) for table in ("window_intake", "timers", "window_fire") for row in recorder.rows(table)
+    )
+    names = ["window_intake", "timers", "window_intake", "timers", "window_fire"]
+    assert [table for _, table in story] == names
+
+
+def test_a_recorded_run_emits_what_an_unrecorded_one_does() -> None:
+    _, recorded = run(window_operator(5), ("a3", 4), ("a4", 12))
+    with OneInputOperatorHarness(window_operator(5), key_selector=lambda value: str(value)[0]) as harness:
+        harness.process_elements(STREAM)
+        harness.process_watermark(9)
+        harness.process_elements([("a3", 4), ("a4", 12)])
+        harness.process_watermark(19)
+        assert [emitted for emitted in harness.output if emitted[0] != "wm"] == recorded
+
+
+def test_the_fault_window_loses_row_fires_with_a_row_too_few() -> None:
+    recorder, emitted = run(window_operator(), faults=[WINDOW_LOSES_ROW])
+    assert len(recorder.rows("window_intake")) == 2
+    assert fires(recorder) == [(0, 10, 9, *account(("a1", 1)))]
+    assert emitted == [("rec", ["a1"], 9)]
+
+
+def test_the_fault_window_fires_early_fires_before_the_watermark() -> None:
+    recorder, emitted = run(window_operator(), faults=[WINDOW_FIRES_EARLY])
+    assert fires(recorder) == [(0, 10, NO_TIMESTAMP, *account(("a1", 1))), (0, 10, 9, *account(*STREAM))]
+    assert emitted == [("rec", ["a1"], 9), ("rec", ["a1", "a2"], 9)]
+
+
+def test_the_fault_late_row_kept_fires_a_window_that_was_over() -> None:
+    recorder, emitted = run(window_operator(), ("a3", 4), faults=[LATE_ROW_KEPT])
+    assert recorder.rows("late_drop") == []
+    assert fires(recorder)[1] == (0, 10, 9, *account(("a3", 4)))
+    assert emitted[1] == ("rec", ["a3"], 9)
+
+
+def test_the_fault_late_row_lost_early_drops_a_row_in_time() -> None:
+    recorder, emitted = run(window_operator(), faults=[LATE_ROW_LOST_EARLY])
+    assert columns(recorder, "late_drop", "timestamp", "watermark") == [(3, NO_TIMESTAMP)]
+    assert fires(recorder) == [(0, 10, 9, *account(("a1", 1)))]
+    assert emitted == [("rec", ["a1"], 9)]
+
+
+@pytest.mark.parametrize("fault", [WINDOW_LOSES_ROW, WINDOW_FIRES_EARLY, LATE_ROW_KEPT, LATE_ROW_LOST_EARLY])
+def test_a_fault_changes_the_output_of_an_unrecorded_run_too(fault: str) -> None:
+    outputs = []
+    for faults in ((), (fault,)):
+        operator = WindowOperator(
+            TumblingEventTimeWindows(10), ListContents(), PassThroughWindowFunction(), EventTimeTrigger()
+        )
+        with OneInputOperatorHarness(operator, key_selector=lambda value: "a", faults=faults) as harness:
+            harness.process_elements(STREAM)
+            harness.process_watermark(9)
+            harness.process_element("a3", 4)
+            outputs.append(harness.take_output())
+    assert outputs[0] != outputs[1]

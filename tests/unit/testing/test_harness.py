@@ -1,0 +1,102 @@
+"""The operator bench is public: what it promises is tested like everything else."""
+
+from __future__ import annotations
+
+import doctest
+
+import pytest
+
+from flowsim.errors import Deadlock
+from flowsim.operators.basic import MapOperator
+from flowsim.operators.stream_operator import StreamOperator
+from flowsim.testing import harness as harness_module
+from flowsim.testing.harness import ManualClock, ManualProcessingTimeService, OneInputOperatorHarness
+from flowsim.units import MAX_WATERMARK, NS_PER_MS
+
+
+def test_the_example_in_its_documentation_runs() -> None:
+    assert doctest.testmod(harness_module).failed == 0
+    assert doctest.testmod(harness_module).attempted == 2
+
+
+def test_timers_run_by_time_then_by_registration_and_may_register_more() -> None:
+    clock = ManualClock(NS_PER_MS)
+    time = ManualProcessingTimeService(clock)
+    ran: list[str] = []
+
+    def ran_at(name: str) -> None:
+        ran.append(f"{name} at {time.current_processing_time_ms()}")
+
+    def register_overdue(timestamp: int) -> None:
+        time.register_timer(5, lambda late: ran_at(f"overdue {late}"))
+
+    time.register_timer(20, lambda timestamp: ran_at(f"second {timestamp}"))
+    time.register_timer(10, lambda timestamp: ran_at(f"first {timestamp}"))
+    time.register_timer(20, register_overdue)
+    time.register_timer(15, lambda timestamp: ran_at("never")).cancel()
+    time.advance_to(19)
+    assert ran == ["first 10 at 19"]
+    time.advance_to(20)
+    assert ran == ["first 10 at 19", "second 20 at 20", "overdue 5 at 20"]
+    assert time.live_timers_ms() == []
+
+
+def test_time_does_not_go_back_and_a_daemon_timer_keeps_nothing_alive() -> None:
+    clock = ManualClock(30 * NS_PER_MS)
+    time = ManualProcessingTimeService(clock)
+    time.register_timer(90, print, daemon_while_not=lambda: False)
+    assert not time.keeps_alive()
+    time.register_timer(91, print)
+    assert time.keeps_alive()
+    time.advance_to(20)
+    assert time.current_processing_time_ms() == 30
+
+
+def test_yielding_runs_the_mails_in_order_and_without_any_is_a_deadlock() -> None:
+    ran: list[int] = []
+    bench = OneInputOperatorHarness(MapOperator(str))
+    mailbox = bench.context.mailbox_executor
+    mailbox.execute(lambda: ran.append(1), "first")
+    mailbox.execute(lambda: ran.append(2), "second")
+    mailbox.yield_()
+    assert ran == [1]
+    assert mailbox.try_yield()
+    assert not mailbox.try_yield()
+    with pytest.raises(Deadlock, match="no mail that could run"):
+        mailbox.yield_()
+    assert ran == [1, 2]
+
+
+def test_the_operator_is_closed_even_when_the_test_fails() -> None:
+    class Recording(MapOperator):
+        closed = 0
+
+        def close(self) -> None:
+            type(self).closed += 1
+
+    with pytest.raises(ZeroDivisionError), OneInputOperatorHarness(Recording(lambda value: 1 // 0)) as bench:
+        bench.process_element("x")
+    assert Recording.closed == 1
+
+
+def test_the_end_of_input_is_the_last_watermark_then_end_input_then_finish() -> None:
+    """Rules 4.9-4.12."""
+
+    class Telling(StreamOperator):
+        def end_input(self) -> None:
+            self.output.collect("end_input", None)
+
+        def finish(self) -> None:
+            self.output.collect("finish", None)
+
+    with OneInputOperatorHarness(Telling()) as bench:
+        bench.end_of_input()
+        assert bench.take_output() == [("wm", MAX_WATERMARK), ("rec", "end_input", None), ("rec", "finish", None)]
+        assert bench.output == []
+
+
+def test_a_subtask_owns_its_share_of_the_key_groups() -> None:
+    """Rule 1.20."""
+    bench = OneInputOperatorHarness(MapOperator(str), subtask_index=1, parallelism=2, max_parallelism=8)
+    assert (bench.context.key_group_range.start, bench.context.key_group_range.end) == (4, 7)
+    assert bench.context.task_name == "MapOperator (2/2)"

@@ -1,0 +1,1 @@
+"""One Spark check per law, in the order of the catalogue."""

@@ -1,0 +1,48 @@
+"""A row is dropped as late exactly when every window it belongs to has been cleaned up at its arrival (rules 10.8 to 10.10)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from flowsim.validation.checks.base import Check, added, examined, tally
+from flowsim.validation.checks.window_facts import DROP, INTAKE, OPERATOR, compare, needs_windows, window_facts
+from flowsim.validation.recordings import Recordings
+
+_DROP: Final = [*OPERATOR, "intakes_before", "key", "timestamp", "fingerprint", "side"]
+
+
+def _differences(facts: Recordings) -> DataFrame:
+    rows = window_facts(facts)
+    expected = rows.where((F.col("what") == INTAKE) & F.col("late")).select(
+        *OPERATOR, (F.col("intakes_before") + 1).alias("intakes_before"), "key", "timestamp", "fingerprint",
+        F.col("late_output").alias("side"), F.col("seq").alias("cause"),
+    )  # fmt: skip
+    actual = rows.where(F.col("what") == DROP).withColumn("side", F.col("side_output").cast("int"))
+    return compare(facts, expected, actual, _DROP)
+
+
+def _misread() -> Column:
+    return (F.col("what") == DROP) & (F.col("watermark") != F.col("derived"))
+
+
+def _counts(facts: Recordings) -> DataFrame:
+    rows = window_facts(facts).where(F.col("what").isin(INTAKE, DROP))
+    return tally(examined(rows, _misread()), added(_differences(facts), F.col("missing") + F.col("unexpected")))
+
+
+def _evidence(facts: Recordings) -> DataFrame:
+    columns = [*_DROP[:-1], F.col("side").alias("side_output")]
+    drops = _differences(facts).select(
+        *columns, F.when(F.col("missing") > 0, "missing drop").otherwise("unexpected drop").alias("found"),
+        F.lit(None).cast("long").alias("seq"),
+    )  # fmt: skip
+    misread = window_facts(facts).where(_misread()).withColumn("side", F.col("side_output").cast("int")).select(
+        *columns, F.concat(F.lit("recorded watermark "), "watermark", F.lit(", derived "), "derived").alias("found"), "seq"
+    )  # fmt: skip
+    return drops.unionByName(misread)
+
+
+LATE_ROWS = Check("late-rows", needs_windows, _counts, _evidence)

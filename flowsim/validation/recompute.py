@@ -1,0 +1,87 @@
+"""Runs the recomputation that a scenario brings along: its own PySpark script over the input file and the sinks' output.
+
+The script is a Python file with ``check(spark, input_path, out_dir)`` that returns a mapping with ``rows_examined``,
+``violations`` and ``evidence`` (a list of small mappings). It is somebody's code: it runs only when the caller allows it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from flowsim.errors import BadInput
+from flowsim.laws.catalogue import EVIDENCE_ROWS, Outcome, Verdict
+from flowsim.validation.verdict import Line
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def recompute(
+    spark: SparkSession, script: str | Path, input_path: str | Path, out_dir: str | Path, *, allow_python: bool, run: int = 0
+) -> Line:
+    """One more line of the report, law ``recompute:<name of the script>``; raises BadInput when the script cannot be used."""
+    path = Path(script)
+    if not allow_python:
+        raise BadInput(f"{path}: a recomputation is Python code and runs only with --allow-python")
+    check = _load(path)
+    started = perf_counter()
+    try:
+        found = check(spark, str(input_path), str(out_dir))
+    except Exception as error:
+        raise BadInput(f"{_place(path, error)}: the recomputation failed: {type(error).__name__}: {_first_line(error)}") from error
+    return Line(run, _outcome(path, found), perf_counter() - started)
+
+
+def _load(path: Path) -> Callable[[SparkSession, str, str], object]:
+    if not path.is_file():
+        raise BadInput(f"{path}: no such file; name the recomputation relative to the scenario")
+    # A suffix of its own keeps a script called like a library from taking the library's place.
+    spec = importlib.util.spec_from_file_location(f"flowsim_recompute_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise BadInput(f"{path}: expected a Python file (.py)")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise BadInput(f"{_place(path, error)}: cannot be loaded: {type(error).__name__}: {_first_line(error)}") from error
+    check = getattr(module, "check", None)
+    if not callable(check):
+        raise BadInput(f"{path}: expected a function check(spark, input_path, out_dir)")
+    found: Callable[[SparkSession, str, str], object] = check
+    return found
+
+
+def _outcome(path: Path, found: object) -> Outcome:
+    if not isinstance(found, Mapping):
+        raise BadInput(f"{path}: check() must return a mapping, got {type(found).__name__}")
+    rows, violations = (_count(path, found, name) for name in ("rows_examined", "violations"))
+    evidence = found.get("evidence", ())
+    if not isinstance(evidence, (list, tuple)) or not all(isinstance(row, Mapping) for row in evidence):
+        raise BadInput(f"{path}: check() must return 'evidence' as a list of mappings")
+    verdict = Verdict.VIOLATED if violations else Verdict.HOLDS if rows else Verdict.VACUOUS
+    kept = tuple({str(k): v for k, v in row.items()} for row in evidence[:EVIDENCE_ROWS])
+    return Outcome(f"recompute:{path.stem}", verdict, rows, violations, kept)
+
+
+def _count(path: Path, found: Mapping[object, object], name: str) -> int:
+    value = found.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise BadInput(f"{path}: check() must return {name!r} as an integer >= 0, got {value!r}")
+    return value
+
+
+def _place(path: Path, error: BaseException) -> str:
+    """The script and the innermost of its lines that the error passed through."""
+    if isinstance(error, SyntaxError) and error.lineno is not None:
+        return f"{path}:{error.lineno}:{error.offset or 1}"
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == path]
+    return f"{path}:{lines[-1]}" if lines and lines[-1] is not None else str(path)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

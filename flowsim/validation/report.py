@@ -1,0 +1,65 @@
+"""A verdict as plain data: rows of text for a terminal, and JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from flowsim.laws.catalogue import LAWS, Verdict
+from flowsim.validation.verdict import Line, Report
+
+HEADINGS: Final = ("recording", "law", "verdict", "rows examined", "violations", "seconds", "reason")
+_SENTENCES: Final = {law.id: law.sentence for law in LAWS}
+
+
+def table(report: Report) -> list[tuple[str, ...]]:
+    """One row of text per line, in the order of ``HEADINGS``."""
+    return [
+        (
+            report.recordings[line.run],
+            line.outcome.law,
+            line.outcome.verdict.value,
+            f"{line.outcome.rows_examined:,}",
+            f"{line.outcome.violations:,}",
+            f"{line.seconds:.1f}",
+            line.outcome.reason,
+        )
+        for line in report.lines
+    ]
+
+
+def evidence(report: Report) -> list[tuple[str, str, str, list[dict[str, object]]]]:
+    """(recording, law, its sentence, evidence rows) of everything that is violated."""
+    return [
+        (report.recordings[line.run], line.outcome.law, _SENTENCES.get(line.outcome.law, ""), list(line.outcome.evidence))
+        for line in report.lines
+        if line.outcome.verdict is Verdict.VIOLATED
+    ]
+
+
+def as_data(report: Report) -> dict[str, object]:
+    """The whole report as JSON-able data."""
+    return {
+        "passed": report.passed,
+        "recordings": list(report.recordings),
+        "laws": [_line(report, line) for line in report.lines],
+    }
+
+
+def to_json(report: Report) -> str:
+    """The report as JSON text."""
+    return json.dumps(as_data(report), indent=2)
+
+
+def _line(report: Report, line: Line) -> dict[str, object]:
+    found = line.outcome
+    return {
+        "recording": report.recordings[line.run],
+        "law": found.law,
+        "verdict": found.verdict.value,
+        "rows_examined": found.rows_examined,
+        "violations": found.violations,
+        "seconds": round(line.seconds, 3),
+        "reason": found.reason,
+        "evidence": list(found.evidence),
+    }

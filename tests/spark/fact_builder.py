@@ -1,0 +1,93 @@
+"""Recordings made by hand: rows in the order in which they happened, written as the recording's Parquet layout.
+
+``FactBuilder`` knows tables only. ``honest_job`` fills one with what a small keyed window job would record, from a model
+of the job that shares no code with flowsim.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from flowsim.facts.schema import FORMAT_VERSION, TABLES, Level
+
+_ARROW = {"q": pa.int64(), "i": pa.int32(), "b": pa.int8(), "s": pa.string()}
+Row = dict[str, int | str]
+
+
+@dataclass
+class FactBuilder:
+    """Facts in the order in which they were recorded; ``seq`` is counted per task."""
+
+    level: Level = Level.FULL
+    facts: list[tuple[str, Row]] = field(default_factory=list)
+    _seq: dict[int, int] = field(default_factory=dict)
+
+    def add(self, table: str, **values: int | str) -> None:
+        """Adds one row; columns that are not given are 0 or ''."""
+        row: Row = {c.name: "" if c.code == "s" else 0 for c in TABLES[table].columns}
+        row.update({k: int(v) if isinstance(v, int) else v for k, v in values.items()})
+        assert set(row) == set(TABLES[table].names), (table, values)
+        if "seq" in row and "seq" not in values:
+            row["seq"] = self._seq.get(int(row["task"]), 0)
+            self._seq[int(row["task"])] = int(row["seq"]) + 1
+            row["time_ns"] = 1 + len(self.facts)
+        self.facts.append((table, row))
+
+    def rows(self, table: str, where: Callable[[Row], bool] = lambda row: True) -> list[Row]:
+        """The rows of a table for which ``where`` holds; they may be changed in place."""
+        return [row for name, row in self.facts if name == table and where(row)]
+
+    def remove(self, table: str, row: Row) -> None:
+        """Takes one row out."""
+        self.facts = [(name, r) for name, r in self.facts if not (name == table and r is row)]
+
+    def insert_after(self, row: Row, table: str, **values: int | str) -> Row:
+        """Adds a row of the same task directly after ``row``, in its order and in the recording."""
+        for _, later in self.facts:
+            if "seq" in later and later["task"] == row["task"] and int(later["seq"]) > int(row["seq"]):
+                later["seq"] = int(later["seq"]) + 1
+        self.add(table, task=row["task"], seq=int(row["seq"]) + 1, **values)
+        added = self.facts.pop()
+        index = next(i for i, (_, r) in enumerate(self.facts) if r is row)
+        self.facts.insert(index + 1, added)
+        self._seq[int(row["task"])] = self._seq.get(int(row["task"]), 0) + 1
+        return added[1]
+
+    def copy(self, first: int | None = None) -> FactBuilder:
+        """A deep copy of all facts, or of the first so many."""
+        return FactBuilder(self.level, [(t, dict(r)) for t, r in self.facts[:first]], dict(self._seq))
+
+    def write(self, folder: Path, status: str = "complete", epochs: int = 2, open_facts: int = 0) -> Path:
+        """Writes ``folder/recording``; the last ``open_facts`` facts land in a part whose epoch has no marker."""
+        root = folder / "recording"
+        (root / "epochs").mkdir(parents=True)
+        closed = len(self.facts) - open_facts
+        bounds = [closed * i // epochs for i in range(epochs)] + [closed, len(self.facts)]
+        total = dict.fromkeys(TABLES, 0)
+        for number in range(epochs + (open_facts > 0)):
+            rows = self._write_epoch(root, number, self.facts[bounds[number] : bounds[number + 1]])
+            if number < epochs:
+                (root / "epochs" / f"{number:05d}.json").write_text(json.dumps({"epoch": number, "rows": rows}))
+                total = {name: count + rows[name] for name, count in total.items()}
+        manifest = {"format_version": FORMAT_VERSION, "status": status, "level": self.level.name.lower(), "run": {}, "versions": {}}
+        if status != "running":
+            manifest |= {"epochs": epochs, "rows": total}
+        (root / "manifest.json").write_text(json.dumps(manifest))
+        return folder
+
+    def _write_epoch(self, root: Path, number: int, facts: list[tuple[str, Row]]) -> dict[str, int]:
+        count = {}
+        for name, table in TABLES.items():
+            rows = [r for t, r in facts if t == name]
+            count[name] = len(rows)
+            if rows:
+                schema = pa.schema([pa.field(c.name, _ARROW[c.code], nullable=False) for c in table.columns])
+                (root / name).mkdir(exist_ok=True)
+                pq.write_table(pa.Table.from_pylist(rows, schema), root / name / f"part-{number:05d}.parquet")
+        return count

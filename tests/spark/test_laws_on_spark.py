@@ -1,0 +1,123 @@
+"""Every law holds on an honest recording, and falls to the mutation that breaks it: all recordings in one pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from flowsim.facts.schema import Level
+from flowsim.laws.catalogue import EVIDENCE_ROWS, LAW_IDS, Verdict
+from flowsim.validation.judge import validate
+from tests.spark.fact_builder import FactBuilder
+from tests.spark.honest_job import honest_job
+from tests.spark.mutations import MUTATIONS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from flowsim.laws.catalogue import Outcome
+
+CUTS = (500, 1500, 2000, 2500, 3000, 3800)
+
+
+def one_task() -> FactBuilder:
+    """A job that is one source: no channel, no window, no key."""
+    f = FactBuilder(Level.FULL)
+    f.add("tasks", task=0, name="source (1/1)", parallelism=1, max_parallelism=128)
+    f.add("operators", name="source", kind="source", params="{}", input_operator=-1)
+    f.add("operator_counts", task=0, records_in=3, records_out=3)
+    return f
+
+
+def recordings() -> dict[str, tuple[FactBuilder, str, int]]:
+    """By name: facts, status, and how many facts lie behind the last complete epoch."""
+    honest = honest_job()
+    found = {"honest": (honest, "complete", 0)}
+    for name, (mutate, _) in MUTATIONS.items():
+        broken = honest.copy()
+        mutate(broken)
+        found[name] = (broken, "complete", 0)
+    for cut in CUTS:
+        found[f"cut {cut}"] = (honest.copy(cut), "running", 40)
+    late = honest.copy(3000)
+    lost = late.rows("received", lambda r: r["kind"] == 0 and r["channel"] == 1)[5]
+    late.remove("received", lost)
+    for row in late.rows("received", lambda r: r["channel"] == 1 and r["position"] > lost["position"]):
+        row["position"] -= 1
+    found["failed after a loss"] = (late, "failed", 0)
+    found["without records"] = (honest_job(records=0), "complete", 0)
+    found["level elements"] = (honest_job(Level.ELEMENTS, seed=2), "complete", 0)
+    found["one task"] = (one_task(), "complete", 0)
+    return found
+
+
+@pytest.fixture(scope="module")
+def judged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Outcome]]:
+    folder = tmp_path_factory.mktemp("a folder [1] with 100%+ odd letters")
+    paths: list[Path] = []
+    names = []
+    for number, (name, (facts, status, still_open)) in enumerate(recordings().items()):
+        names.append(name)
+        paths.append(facts.write(folder / str(number), status, epochs=1 + (number % 8 == 0), open_facts=still_open))
+    report = validate(spark, paths)
+    return {name: report.of(run) for run, name in enumerate(names)}
+
+
+def violated(outcomes: dict[str, Outcome]) -> dict[str, int]:
+    return {law: o.violations for law, o in outcomes.items() if o.verdict is Verdict.VIOLATED}
+
+
+def test_every_law_examines_rows_and_holds_on_an_honest_recording(judged: dict[str, dict[str, Outcome]]) -> None:
+    assert tuple(judged["honest"]) == LAW_IDS
+    assert {o.verdict for o in judged["honest"].values()} == {Verdict.HOLDS}
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_a_mutation_breaks_its_laws_and_no_other(name: str, judged: dict[str, dict[str, Outcome]]) -> None:
+    expected = MUTATIONS[name][1]
+    found = violated(judged[name])
+    assert set(found) == set(expected)
+    assert all(found[law] == count for law, count in expected.items() if count >= 0)
+    for law in expected:
+        assert 0 < len(judged[name][law].evidence) <= EVIDENCE_ROWS
+
+
+def test_evidence_names_the_rows_that_differ(judged: dict[str, dict[str, Outcome]]) -> None:
+    (row,) = judged["a_received_record_has_another_payload"]["channel-fifo"].evidence
+    assert int(str(row["received_fingerprint"])) - int(str(row["sent_fingerprint"])) == 1
+    assert row["sent_timestamp"] == row["received_timestamp"]
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_a_killed_run_is_judged_up_to_its_last_complete_epoch(cut: int, judged: dict[str, dict[str, Outcome]]) -> None:
+    outcomes = judged[f"cut {cut}"]
+    assert violated(outcomes) == {}
+    assert outcomes["channel-fifo"].rows_examined > 0
+    assert "judged as a prefix" in outcomes["channel-fifo"].reason
+
+
+def test_a_loss_inside_the_recording_of_a_failed_run_is_seen(judged: dict[str, dict[str, Outcome]]) -> None:
+    assert set(violated(judged["failed after a loss"])) == {"channel-fifo"}
+
+
+def test_a_law_without_rows_is_vacuous_and_no_pass(judged: dict[str, dict[str, Outcome]]) -> None:
+    verdicts = {law: o.verdict for law, o in judged["without records"].items()}
+    vacuous = {law for law, verdict in verdicts.items() if verdict is Verdict.VACUOUS}
+    assert vacuous == {"key-routing", "window-fire", "late-rows"}
+
+
+def test_laws_of_level_full_do_not_apply_below_it(judged: dict[str, dict[str, Outcome]]) -> None:
+    outcomes = judged["level elements"]
+    assert {law for law, o in outcomes.items() if o.verdict is Verdict.NOT_APPLICABLE} == {"credits", "actions"}
+    assert outcomes["credits"].reason == "needs recording level full, recorded at elements"
+
+
+def test_what_the_graph_lacks_makes_a_law_not_applicable(judged: dict[str, dict[str, Outcome]]) -> None:
+    outcomes = judged["one task"]
+    reasons = {law: o.reason for law, o in outcomes.items() if o.verdict is Verdict.NOT_APPLICABLE}
+    assert set(reasons) == set(LAW_IDS) - {"conservation", "actions"}
+    assert reasons["channel-fifo"] == "the graph has no channels"
+    assert outcomes["conservation"].verdict is Verdict.HOLDS
+    assert outcomes["actions"].verdict is Verdict.VACUOUS

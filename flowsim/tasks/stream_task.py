@@ -270,6 +270,7 @@ class StreamTask:
     # Batches and waiting (D2, D4).
 
     def _begin_batch(self) -> None:
+        self._note_queues()
         clock, chain = self.clock, self.chain
         clock.now_ns = self._batch_start_ns = start_ns = self.scheduler.now_ns
         chain.scale_costs(
@@ -305,7 +306,6 @@ class StreamTask:
 
     def _block(self, kind: WaitKind, ready: Callable[[], bool], reason: str) -> None:
         """Waits until ``ready``, the batch spent and published before."""
-        self._note_queues()
         self._spend_and_publish()
         if not ready():
             self.waiting_for = reason

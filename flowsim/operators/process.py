@@ -10,6 +10,7 @@ from flowsim.operators.emitting import Results, emit_results
 from flowsim.operators.keyed_operator import KeyedOperator
 from flowsim.operators.runtime_context import FunctionLife, RuntimeContext
 from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator, Value
+from flowsim.operators.timestamps import checked_timestamp
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.timers.internal_timer_service import InternalTimerService
@@ -87,16 +88,18 @@ class KeyedTimerService:
         return self._timers.current_watermark
 
     def register_processing_time_timer(self, timestamp: int) -> None:
-        self._timers.register_processing_time_timer(None, timestamp)
+        self._timers.register_processing_time_timer(
+            None, checked_timestamp(timestamp, "register_processing_time_timer")
+        )
 
     def register_event_time_timer(self, timestamp: int) -> None:
-        self._timers.register_event_time_timer(None, timestamp)
+        self._timers.register_event_time_timer(None, checked_timestamp(timestamp, "register_event_time_timer"))
 
     def delete_processing_time_timer(self, timestamp: int) -> None:
-        self._timers.delete_processing_time_timer(None, timestamp)
+        self._timers.delete_processing_time_timer(None, checked_timestamp(timestamp, "delete_processing_time_timer"))
 
     def delete_event_time_timer(self, timestamp: int) -> None:
-        self._timers.delete_event_time_timer(None, timestamp)
+        self._timers.delete_event_time_timer(None, checked_timestamp(timestamp, "delete_event_time_timer"))
 
 
 class ProcessContext:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowsim.operators.stream_operator import OperatorContext, Output, Value
+from flowsim.operators.timestamps import checked_timestamp
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.units import NO_TIMESTAMP
 from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
@@ -72,7 +73,7 @@ class SourceOutput:
 class SourceOutputWithWatermarks(SourceOutput):
     """A strategy gives timestamps and watermarks (rules 8.1-8.5). Flink: ProgressiveTimestampsAndWatermarks."""
 
-    __slots__ = ("input_activity_clock", "watermark_output", "_generator", "_extract")
+    __slots__ = ("input_activity_clock", "watermark_output", "_generator", "_extract", "_assigner_name")
 
     def __init__(self, ctx: OperatorContext, output: Output, strategy: WatermarkStrategy) -> None:
         super().__init__(ctx, output)
@@ -81,13 +82,17 @@ class SourceOutputWithWatermarks(SourceOutput):
         self.watermark_output = WatermarkToDataOutput(output)
         self._generator = strategy.create_generator(self.input_activity_clock.relative_time_ns)
         self._extract = strategy.timestamp_extractor
+        self._assigner_name = f"{ctx.operator_name}: timestamp assigner"
 
     def collect(self, value: Value, timestamp: int | None) -> None:
         self._clock.now_ns += self.cost_ns
         self.records += 1
         previous = NO_TIMESTAMP if timestamp is None else timestamp
         extract = self._extract
-        new_timestamp = previous if extract is None else extract(value, previous)
+        if extract is None:
+            new_timestamp = previous
+        else:
+            new_timestamp = checked_timestamp(extract(value, previous), self._assigner_name)
         # Rule 8.3: the record goes first, so that a watermark made from it follows it.
         self._collect(value, new_timestamp)
         self._generator.on_event(value, new_timestamp, self.watermark_output)

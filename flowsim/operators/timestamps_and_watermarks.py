@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator, Value
+from flowsim.operators.timestamps import checked_timestamp
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.watermark.generators import WatermarkGenerator
@@ -20,6 +21,7 @@ class TimestampsAndWatermarksOperator(StreamOperator):
 
     __slots__ = (
         "input_activity_clock", "watermark_output", "_strategy", "_interval_ms", "_generator", "_extract",
+        "_assigner_name",
     )  # fmt: skip
 
     input_activity_clock: PausableRelativeClock
@@ -39,6 +41,7 @@ class TimestampsAndWatermarksOperator(StreamOperator):
         self.watermark_output = WatermarkToDataOutput(output)
         self._generator = self._strategy.create_generator(self.input_activity_clock.relative_time_ns)
         self._extract = self._strategy.timestamp_extractor
+        self._assigner_name = f"{ctx.operator_name}: timestamp assigner"
 
     def open(self) -> None:
         self._schedule_periodic_emit()
@@ -48,7 +51,10 @@ class TimestampsAndWatermarksOperator(StreamOperator):
         self.records_in += 1
         previous = NO_TIMESTAMP if timestamp is None else timestamp
         extract = self._extract
-        new_timestamp = previous if extract is None else extract(value, previous)
+        if extract is None:
+            new_timestamp = previous
+        else:
+            new_timestamp = checked_timestamp(extract(value, previous), self._assigner_name)
         # Rule 8.3: the record goes first, so that a watermark made from it follows it.
         self.collect(value, new_timestamp)
         self._generator.on_event(value, new_timestamp, self.watermark_output)

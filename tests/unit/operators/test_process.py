@@ -161,3 +161,17 @@ def test_deleted_timers_do_not_fire() -> None:
 def test_a_keyed_operator_on_a_stream_without_keys_is_refused() -> None:
     with pytest.raises(BadInput, match=r"KeyedProcessOperator needs a keyed stream: put key_by"):
         OneInputOperatorHarness(KeyedProcessOperator(Counter()))
+
+
+def test_a_timer_needs_whole_milliseconds() -> None:
+    class Careless(Function):
+        def process_element(self, value: object, ctx: ProcessContext) -> None:
+            getattr(ctx.timer_service(), "register_event_time_timer")(value)  # noqa: B009 - the type is what is tested
+
+        def on_timer(self, timestamp: int, ctx: ProcessContext) -> None:
+            return None
+
+    with OneInputOperatorHarness(KeyedProcessOperator(Careless()), key_selector=lambda value: "k") as harness:
+        for value in (1.5, 2**63, True):
+            with pytest.raises(BadInput, match="register_event_time_timer: expected whole milliseconds of 64 bits"):
+                harness.process_element(value, 1)

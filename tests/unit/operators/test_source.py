@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from flowsim.errors import BadInput
 from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.source import SourceOperator
 from flowsim.operators.source_output import SourceOutput
@@ -131,3 +132,14 @@ def test_a_source_takes_no_records() -> None:
         pytest.raises(TypeError, match="is a source"),
     ):
         harness.process_element("a", 1)
+
+
+def test_an_assigner_in_a_source_is_held_to_whole_milliseconds_too() -> None:
+    strategy = WatermarkStrategy.for_each_record(0).with_timestamp_assigner(lambda value, _: value)  # type: ignore[return-value, arg-type]
+    operator = SourceOperator(ListReader((1.5, None)), strategy)
+    with (
+        OneInputOperatorHarness(operator) as harness,
+        pytest.raises(BadInput, match=r"SourceOperator: timestamp assigner: expected whole milliseconds .* got 1\.5"),
+    ):
+        polled(operator)
+    assert harness.output == []

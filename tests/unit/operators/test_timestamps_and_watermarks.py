@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from flowsim.errors import BadInput
 from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.testing.harness import OneInputOperatorHarness
@@ -106,3 +109,12 @@ def test_time_spent_back_pressured_is_not_idle_time() -> None:
         harness.set_processing_time(1201)
         harness.set_processing_time(1401)
         assert harness.take_output() == [("st", IDLE)]
+
+
+def test_an_assigner_that_gives_no_whole_milliseconds_is_refused_by_name() -> None:
+    strategy = WatermarkStrategy.no_watermarks().with_timestamp_assigner(lambda value, _: value)  # type: ignore[return-value, arg-type]
+    with harness_of(strategy) as harness:
+        for value in (1.5, "1", 2**63, True):
+            with pytest.raises(BadInput, match="TimestampsAndWatermarksOperator: timestamp assigner: expected whole"):
+                harness.process_element(value, 1)
+        assert harness.output == []

@@ -33,6 +33,11 @@ class CollectSink:
         self._parts[subtask_index] = part
         return part
 
+    @property
+    def parallelism(self) -> int:
+        """How many subtasks opened in the last run."""
+        return len(self._parts)
+
     def records(self, subtask_index: int | None = None) -> list[tuple[object, int | None]]:
         """``(value, timestamp)`` of one subtask in order of arrival, or of all, one subtask after the other."""
         if subtask_index is not None:

@@ -109,6 +109,10 @@ class ScriptedSource:
         for subtask, script in enumerate(self.scripts):
             _check_steps(subtask, script)
 
+    def __repr__(self) -> str:
+        scripts = ", ".join(f"[{', '.join(map(spelled, script))}]" for script in self.scripts)
+        return f"ScriptedSource({scripts}, gap_ms={self.gap_ms})"
+
     @property
     def params(self) -> Mapping[str, object]:
         return {"entries": [len(script) for script in self.scripts]}
@@ -120,6 +124,30 @@ class ScriptedSource:
     def create_reader(self) -> ScriptReader:
         """A reader for one subtask."""
         return ScriptReader(self)
+
+
+def spelled(entry: Entry) -> str:
+    """The entry as a program writes it.
+
+    >>> spelled(record("a", 5)), spelled(end(step=3))
+    ("record('a', 5)", 'end(step=3)')
+    """
+    match entry:
+        case RecordEntry(value, timestamp):
+            text = f"record({value!r}, {timestamp})"
+        case WatermarkEntry(timestamp):
+            text = f"watermark({timestamp})"
+        case IdleEntry():
+            text = "idle()"
+        case SleepEntry(millis):
+            text = f"sleep({millis})"
+        case EndEntry():
+            text = "end()"
+        case _:
+            assert_never(entry)
+    if entry.step == FREE:
+        return text
+    return f"{text[:-1]}{'' if text.endswith('()') else ', '}step={entry.step})"
 
 
 class ScriptReader:

@@ -25,15 +25,15 @@ class SinkWriter(Protocol):
 class SinkOperator(StreamOperator):
     """Hands every record to a writer. Flink: SinkWriterOperator."""
 
-    __slots__ = ("_writer", "_write", "_is_open")
+    __slots__ = ("writer", "_write", "_is_open")
 
     def __init__(self, writer: SinkWriter) -> None:
-        self._writer = writer
+        self.writer = writer
         self._write = writer.write
         self._is_open = False
 
     def open(self) -> None:
-        self._writer.open(self.ctx)
+        self.writer.open(self.ctx)
         self._is_open = True
 
     def process_element(self, value: Value, timestamp: int | None) -> None:
@@ -42,9 +42,9 @@ class SinkOperator(StreamOperator):
         self._write(value, timestamp)
 
     def finish(self) -> None:
-        self._writer.flush()
+        self.writer.flush()
 
     def close(self) -> None:
         if self._is_open:
             self._is_open = False
-            self._writer.close()
+            self.writer.close()

@@ -1,0 +1,79 @@
+"""For tests of jobs: strategies for data and schedules, assertions about runs, operators on a bench (``docs/testing.md``).
+
+The strategies need the extra ``testing`` (Hypothesis); asking for one without it raises MissingExtra that says so.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flowsim.testing.assertions import (
+        assert_laws,
+        assert_same_output_for_all_schedules,
+        outputs,
+        per_key_order,
+    )
+    from flowsim.testing.harness import OneInputOperatorHarness
+    from flowsim.testing.job_run import JobRun, run_job
+    from flowsim.testing.schedule import FIFO, Schedule, some_schedules
+    from flowsim.testing.strategies import (
+        event_streams,
+        flat_records,
+        job_settings,
+        keys,
+        policies,
+        scalars,
+        schedules,
+        scripted_sources,
+        seeds,
+        timestamps,
+        values,
+    )
+
+_HOME = {
+    "assertions": ("assert_laws", "assert_same_output_for_all_schedules", "outputs", "per_key_order"),
+    "harness": ("OneInputOperatorHarness",),
+    "job_run": ("JobRun", "run_job"),
+    "schedule": ("FIFO", "Schedule", "some_schedules"),
+    "strategies": (
+        "event_streams", "flat_records", "job_settings", "keys", "policies", "scalars", "schedules", "scripted_sources",
+        "seeds", "timestamps", "values",
+    ),
+}  # fmt: skip
+
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = [
+    "FIFO",
+    "JobRun",
+    "OneInputOperatorHarness",
+    "Schedule",
+    "assert_laws",
+    "assert_same_output_for_all_schedules",
+    "event_streams",
+    "flat_records",
+    "job_settings",
+    "keys",
+    "outputs",
+    "per_key_order",
+    "policies",
+    "run_job",
+    "scalars",
+    "schedules",
+    "scripted_sources",
+    "seeds",
+    "some_schedules",
+    "timestamps",
+    "values",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Loads what is asked for, and no more: neither pytest's start nor the harness should wait for the rest."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    globals()[name] = found
+    return found

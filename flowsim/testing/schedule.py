@@ -1,0 +1,63 @@
+"""Under which schedule a test runs a job, in one line that can be pasted back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from flowsim.errors import BadInput
+
+DEFAULT_BUDGET_RECORDS: Final = 4096
+_TOKEN: Final = re.compile(r"(fifo|random)/(\d{1,19})/(\d{1,7})")
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A policy, a seed and after how many elements a task gives way: with the job, all that decides a run (D4).
+
+    The seed also decides what the job itself draws, such as where ``rebalance`` starts, so it matters under ``fifo`` too.
+
+    >>> Schedule("random", seed=7, budget_records=1).token
+    'random/7/1'
+    >>> Schedule.of("random/7/1")
+    Schedule(policy='random', seed=7, budget_records=1)
+    """
+
+    policy: Literal["fifo", "random"] = "fifo"
+    seed: int = 0
+    budget_records: int = DEFAULT_BUDGET_RECORDS
+
+    def __post_init__(self) -> None:
+        if self.policy not in ("fifo", "random"):
+            raise BadInput(f"schedule: there is no policy {self.policy!r}; there are: fifo, random")
+        if type(self.seed) is not int or self.seed < 0:
+            raise BadInput(f"schedule: expected a seed >= 0, got {self.seed!r}")
+        if type(self.budget_records) is not int or self.budget_records < 1:
+            raise BadInput(f"schedule: expected budget_records >= 1, got {self.budget_records!r}")
+
+    @property
+    def token(self) -> str:
+        """Policy, seed and budget in one word: the end of an exploration's token."""
+        return f"{self.policy}/{self.seed}/{self.budget_records}"
+
+    @classmethod
+    def of(cls, token: str) -> Schedule:
+        """The schedule with that token; raises BadInput."""
+        found = _TOKEN.fullmatch(token)
+        if found is None:
+            raise BadInput(f"expected a schedule such as random/7/1 (policy/seed/budget), got {token[:60]!r}")
+        policy, seed, budget = found.groups()
+        return cls("fifo" if policy == "fifo" else "random", int(seed), int(budget))
+
+
+FIFO: Final = Schedule()
+"""First come first served, large batches: the schedule of a plain run."""
+
+
+def some_schedules(random_seeds: int = 8) -> Iterator[Schedule]:
+    """The plain one, then random ones with the seeds 0, 1, ..., every other giving way after each element."""
+    yield FIFO
+    for seed in range(random_seeds):
+        yield Schedule("random", seed, 1 if seed % 2 == 0 else DEFAULT_BUDGET_RECORDS)

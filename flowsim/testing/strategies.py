@@ -1,0 +1,208 @@
+"""Hypothesis strategies for what a property about a job is about: its data, its sources, its settings, its schedule.
+
+Everything is small unless asked otherwise, and shrinks to less: fewer records, smaller numbers, first come first served.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from flowsim.connectors.script import Entry, ScriptedSource, idle, record, sleep, watermark
+from flowsim.errors import BadInput, MissingExtra
+from flowsim.testing.schedule import DEFAULT_BUDGET_RECORDS, Schedule
+from flowsim.values import INT_MAX, INT_MIN, Row
+
+try:
+    from hypothesis import strategies as st
+    from hypothesis.strategies import SearchStrategy
+except ModuleNotFoundError as missing:
+    raise MissingExtra("testing", "flowsim.testing.strategies") from missing
+
+Event = tuple[str, int, int]
+"""Key, number, event time in ms."""
+
+_TEXT: Final = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+
+
+# Record values.
+
+
+def scalars(*, allow_nan: bool = False) -> SearchStrategy[object]:
+    """None, bool, int64, float64, str, bytes."""
+    integers = st.integers(INT_MIN, INT_MAX)
+    return st.none() | st.booleans() | integers | st.floats(allow_nan=allow_nan) | _TEXT | st.binary(max_size=6)
+
+
+def values(*, allow_nan: bool = False, max_leaves: int = 8) -> SearchStrategy[object]:
+    """Any record value: scalars, and tuples, lists, dicts and Rows of them."""
+    one = scalars(allow_nan=allow_nan)
+
+    def containers(inner: SearchStrategy[object]) -> SearchStrategy[object]:
+        lists = st.lists(inner, max_size=3)
+        rows = st.dictionaries(_TEXT, inner, max_size=3).map(lambda fields: Row.of(list(fields.values()), list(fields)))
+        dicts = st.dictionaries(_TEXT | st.integers(INT_MIN, INT_MAX), inner, max_size=3)
+        return lists | lists.map(tuple) | rows | dicts
+
+    return st.recursive(one, containers, max_leaves=max_leaves)
+
+
+def flat_records(
+    *fields: SearchStrategy[object], **named: SearchStrategy[object]
+) -> SearchStrategy[tuple[object, ...] | Row]:
+    """Records without nesting: a tuple of ``fields``, or a Row of ``named`` fields; of neither: one to four scalars."""
+    if fields and named:
+        raise BadInput("flat_records: expected fields (for tuples) or named fields (for Rows), got both")
+    if named:
+        return st.fixed_dictionaries(named).map(lambda drawn: Row.of(list(drawn.values()), list(drawn)))
+    if fields:
+        return st.tuples(*fields)
+    return st.lists(scalars(), min_size=1, max_size=4).map(tuple)
+
+
+def keys(count: int = 4) -> SearchStrategy[str]:
+    """One of ``count`` (at most 26) letters: few, so that records meet."""
+    if not 1 <= count <= 26:
+        raise BadInput(f"keys: expected a count from 1 to 26, got {count}")
+    return st.sampled_from("abcdefghijklmnopqrstuvwxyz"[:count])
+
+
+def timestamps(max_ms: int = 100, *, min_ms: int = 0) -> SearchStrategy[int]:
+    """Event times in ms."""
+    return st.integers(min_ms, max_ms)
+
+
+# Streams.
+
+
+def event_streams(
+    *,
+    keys: Sequence[str] | SearchStrategy[str] = ("a", "b", "c"),
+    numbers: SearchStrategy[int] | None = None,
+    max_records: int = 12,
+    max_out_of_orderness_ms: int = 10,
+    max_gap_ms: int = 10,
+) -> SearchStrategy[list[Event]]:
+    """Lists of ``(key, number, event time in ms)``, for ``from_collection`` and the like.
+
+    No event is older than the newest before it by more than ``max_out_of_orderness_ms``, so under bounded
+    out-of-orderness of that many ms (or more) none is late. ``max_gap_ms``: by how much one event can move time on.
+    """
+    key = keys if isinstance(keys, SearchStrategy) else st.sampled_from(keys)
+    number = st.integers(0, 9) if numbers is None else numbers
+    step = st.tuples(key, number, st.integers(0, max_gap_ms), st.integers(0, max_out_of_orderness_ms))
+    return st.lists(step, max_size=max_records).map(_events)
+
+
+def _events(steps: list[tuple[str, int, int, int]]) -> list[Event]:
+    newest_ms, events = 0, []
+    for key, number, gap_ms, behind_ms in steps:
+        newest_ms += gap_ms
+        events.append((key, number, newest_ms - behind_ms))
+    return events
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    value: object
+    gap_ms: int
+    behind_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Watermark:
+    behind_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Sleep:
+    millis: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Idle:
+    """The subtask declares itself idle."""
+
+
+_Step = _Record | _Watermark | _Sleep | _Idle
+
+
+def scripted_sources(
+    values: SearchStrategy[object] | None = None,
+    *,
+    min_subtasks: int = 1,
+    max_subtasks: int = 3,
+    max_entries: int = 8,
+    max_out_of_orderness_ms: int = 20,
+    max_sleep_ms: int = 250,
+) -> SearchStrategy[ScriptedSource]:
+    """Sources that play a script in each subtask: records, watermarks that rise, idleness, pauses, an early end.
+
+    ``values``: the records, ``(key, number)`` unless given. Records may come behind their watermark and be late.
+    """
+    value = st.tuples(keys(3), st.integers(0, 9)) if values is None else values
+    gaps, behind = st.integers(0, 15), st.integers(0, max_out_of_orderness_ms)
+    records: SearchStrategy[_Step] = st.builds(_Record, value, gaps, behind)
+    watermarks: SearchStrategy[_Step] = st.builds(_Watermark, behind)
+    pauses: SearchStrategy[_Step] = st.builds(_Sleep, st.integers(1, max_sleep_ms))
+    idleness: SearchStrategy[_Step] = st.just(_Idle())
+    # Named twice, so that a script is mostly records and watermarks.
+    step = st.one_of(records, records, watermarks, watermarks, pauses, idleness)
+    script = st.lists(step, max_size=max_entries).map(_script)
+    return st.lists(script, min_size=min_subtasks, max_size=max_subtasks).map(lambda scripts: ScriptedSource(*scripts))
+
+
+def _script(steps: list[_Step]) -> list[Entry]:
+    newest_ms, watermark_ms = 0, INT_MIN
+    entries: list[Entry] = []
+    for step in steps:
+        match step:
+            case _Record(value, gap_ms, behind_ms):
+                newest_ms += gap_ms
+                entries.append(record(value, newest_ms - behind_ms))
+            case _Watermark(behind_ms):
+                if newest_ms - behind_ms > watermark_ms:
+                    watermark_ms = newest_ms - behind_ms
+                    entries.append(watermark(watermark_ms))
+            case _Sleep(millis):
+                entries.append(sleep(millis))
+            case _Idle():
+                entries.append(idle())
+    return entries
+
+
+# Schedules and settings.
+
+
+def seeds(max_seed: int = 9_999) -> SearchStrategy[int]:
+    """Seeds of a run."""
+    return st.integers(0, max_seed)
+
+
+def policies() -> SearchStrategy[str]:
+    """``fifo`` first, ``random`` where it takes that."""
+    return st.sampled_from(["fifo", "random"])
+
+
+def schedules(*, max_seed: int = 9_999) -> SearchStrategy[Schedule]:
+    """A policy, a seed, and a batch size from large to a single element."""
+    budgets = st.sampled_from([DEFAULT_BUDGET_RECORDS, 16, 4, 2, 1])
+    return st.builds(Schedule, st.sampled_from(["fifo", "random"]), seeds(max_seed), budgets)
+
+
+def job_settings(*, max_parallelism: int = 3) -> SearchStrategy[dict[str, int]]:
+    """Settings for ``env.configure(**settings)``, before the first stream; Flink's defaults first.
+
+    Segments so small that a record spans several, credits so few that senders wait, buffers sent at once or never early.
+    """
+    return st.fixed_dictionaries(
+        {
+            "parallelism": st.integers(1, max_parallelism),
+            "segment_size_bytes": st.sampled_from([32768, 256, 64, 16]),
+            "exclusive_buffers_per_channel": st.sampled_from([2, 1, 0]),
+            "floating_buffers_per_gate": st.sampled_from([8, 2, 1]),
+            "overdraft_buffers": st.sampled_from([20, 5, 0]),
+            "buffer_timeout_ms": st.sampled_from([100, 10, 1, 0, -1]),
+        }
+    )

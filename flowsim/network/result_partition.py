@@ -22,7 +22,7 @@ class ResultPartition:
     """
 
     __slots__ = (
-        "count", "pool", "unicast", "_broadcast", "_open_unicast", "_subpartitions", "_wait_for_buffer",
+        "count", "pool", "unicast", "_resting", "_broadcast", "_open_unicast", "_subpartitions", "_wait_for_buffer",
         "on_subpartition_created", "buffers_out", "bytes_out", "_end_of_data_sent", "_zero_exclusive",
     )  # fmt: skip
 
@@ -38,6 +38,7 @@ class ResultPartition:
         self.pool = pool
         self.unicast: list[BufferBuilder | None] = [None] * subpartitions
         """The open builder of each subpartition; the record writer encodes straight into them."""
+        self._resting: dict[int, BufferBuilder] = {}
         self._broadcast: BufferBuilder | None = None
         self._open_unicast: list[int] = []
         self._subpartitions: list[PipelinedSubpartition | None] = [None] * subpartitions
@@ -66,6 +67,10 @@ class ResultPartition:
         """The open builder of a subpartition, or a new one, whose consumer is queued before data is in it (rule 5.11)."""
         builder = self.unicast[index]
         if builder is not None:
+            return builder
+        builder = self._resting.pop(index, None)
+        if builder is not None:
+            self.unicast[index] = builder
             return builder
         self._finish_broadcast()
         builder = self._request_builder(index)
@@ -132,6 +137,17 @@ class ResultPartition:
             self._end_of_data_sent = True
             self.broadcast_event(EndOfData(mode))
 
+    def rest(self) -> None:
+        """Takes the open builders out of ``unicast`` until the next ``request_unicast``.
+
+        So that a flusher, once it came round, hears of the next record that goes into a buffer which is open already.
+        """
+        for index in self._open_unicast:
+            builder = self.unicast[index]
+            if builder is not None:
+                self._resting[index] = builder
+                self.unicast[index] = None
+
     def flush(self, index: int) -> None:
         found = self._subpartitions[index]
         if found is not None:
@@ -159,12 +175,8 @@ class ResultPartition:
 
     def release(self) -> None:
         """Drops everything; no EndOfPartition (rule 4.26)."""
-        for index in self._open_unicast:
-            builder = self.unicast[index]
-            if builder is not None:
-                builder.close()
-                self.unicast[index] = None
-        self._open_unicast.clear()
+        for builder in self._take_open_unicast():
+            builder.close()
         if self._broadcast is not None:
             self._broadcast.close()
             self._broadcast = None
@@ -201,9 +213,16 @@ class ResultPartition:
             self._broadcast = None
 
     def _finish_all_unicast(self) -> None:
+        for builder in self._take_open_unicast():
+            self._finish(builder)
+
+    def _take_open_unicast(self) -> list[BufferBuilder]:
+        """The open builders in the order in which they were opened; afterwards none is open."""
+        taken = []
         for index in self._open_unicast:
-            builder = self.unicast[index]
+            builder = self._resting.pop(index, None) or self.unicast[index]
             if builder is not None:
-                self._finish(builder)
-                self.unicast[index] = None
+                taken.append(builder)
+            self.unicast[index] = None
         self._open_unicast.clear()
+        return taken

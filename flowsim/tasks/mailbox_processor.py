@@ -10,27 +10,30 @@ from flowsim.facts.tracer import TaskTrace
 from flowsim.mailbox.mail import MAX_PRIORITY, MIN_PRIORITY, Mail, MailOptions
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.mailbox.task_mailbox import MailboxState, TaskMailbox
+from flowsim.tasks.time_buckets import PeriodTimer
 
 
 class Suspension:
     """A suspended default action. Flink: MailboxDefaultAction.Suspension.
 
-    ``on_resume`` runs once when it ends: the shell stops an idle or back-pressure timer there.
+    ``timer`` measures how long it lasts, the time of mails left out (rule 3.19).
     """
 
-    __slots__ = ("_processor", "_on_resume", "_announced")
+    __slots__ = ("_processor", "timer", "_announced")
 
-    def __init__(self, processor: MailboxProcessor, on_resume: Callable[[], None] | None) -> None:
+    def __init__(self, processor: MailboxProcessor, timer: PeriodTimer | None) -> None:
         self._processor = processor
-        self._on_resume = on_resume
+        self.timer = timer
         self._announced = False
+        if timer is not None:
+            timer.mark_start()
 
     def resume(self) -> None:
         """From inside the task: the default action may run again; a stale resume is ignored (rule 3.13)."""
         if self._processor.suspension is self:
             self._processor.suspension = None
-            if self._on_resume is not None:
-                self._on_resume()
+            if self.timer is not None:
+                self.timer.mark_end()
 
     def resume_by_mail(self) -> None:
         """From outside the task: an urgent control mail resumes (rule 3.13)."""
@@ -132,11 +135,11 @@ class MailboxProcessor:
         if self._trace is not None:
             self._trace.action(ActionPhase.RESUME, kind, number)
 
-    def suspend_default_action(self, on_resume: Callable[[], None] | None = None) -> Suspension:
+    def suspend_default_action(self, timer: PeriodTimer | None = None) -> Suspension:
         """Rule 3.13; raises InvariantViolation when it is suspended already."""
         if self.suspension is not None:
             raise InvariantViolation("Default action has already been suspended")
-        self.suspension = Suspension(self, on_resume)
+        self.suspension = Suspension(self, timer)
         return self.suspension
 
     def suspend(self) -> None:
@@ -179,13 +182,23 @@ class MailboxProcessor:
                 mail = mailbox.try_take_from_batch()
                 if mail is None:
                     break
-                self.run_mail(mail)
+                self._run_mail_while_suspended(mail)
         while self.suspension is not None and not self.suspended:
             waiting = mailbox.try_take(MIN_PRIORITY)
             if waiting is None:
                 self._wait_for_mail(MIN_PRIORITY)
                 waiting = mailbox.take_nowait(MIN_PRIORITY)
-            self.run_mail(waiting)
+            self._run_mail_while_suspended(waiting)
+
+    def _run_mail_while_suspended(self, mail: Mail) -> None:
+        """Rule 3.19: a mail is work, so the timer of the suspension pauses."""
+        suspension = self.suspension
+        if suspension is not None and suspension.timer is not None:
+            suspension.timer.mark_end()
+        self.run_mail(mail)
+        suspension = self.suspension
+        if suspension is not None and suspension.timer is not None:
+            suspension.timer.mark_start()
 
     def _run_default_action(self) -> None:
         number = self._begin(ActionKind.DEFAULT_ACTION)

@@ -45,6 +45,7 @@ class OutputFlusher:
         writer = self._writer
         if writer is not None:
             writer.flush_all()
+            writer.partition.rest()
 
 
 def flusher_for(timeout_ms: int, timers: TaskTimers, outbox: Outbox) -> tuple[OutputFlusher | None, Callable[[], None]]:

@@ -13,27 +13,35 @@ from flowsim.units import NS_PER_MS
 
 
 class TaskTimers:
-    """When the timers of one task are due: its batches end there (D4)."""
+    """When the timers of one task are due: its batches end there (D4).
 
-    __slots__ = ("scheduler", "clock", "_due")
+    ``batch_limit_ns``: the end of the running batch, unless something ends it earlier.
+    """
+
+    __slots__ = ("scheduler", "clock", "batch_limit_ns", "_due")
 
     def __init__(self, scheduler: Scheduler, clock: TaskClock) -> None:
         self.scheduler = scheduler
         self.clock = clock
+        self.batch_limit_ns = 0
         self._due: list[int] = []
 
     def call_at_ns(
         self, when_ns: int, callback: Callable[[], None], daemon_while_not: Callable[[], bool] | None = None
     ) -> Timer:
         heapq.heappush(self._due, when_ns)
+        # A timer that is registered inside the batch ends it too.
+        clock = self.clock
+        self.batch_limit_ns = min(self.batch_limit_ns, when_ns)
+        clock.batch_end_ns = min(clock.batch_end_ns, when_ns)
         return self.scheduler.call_at_ns(when_ns, callback, daemon_while_not=daemon_while_not)
 
-    def next_due_ns(self, now_ns: int) -> int | None:
-        """The next timer after ``now_ns``; a cancelled one may be among them, which only ends a batch early."""
+    def begin_batch(self, now_ns: int, longest_ns: int) -> None:
+        """A batch starts: it ends after ``longest_ns``, or with the next timer; a cancelled one only ends it early."""
         due = self._due
         while due and due[0] <= now_ns:
             heapq.heappop(due)
-        return due[0] if due else None
+        self.batch_limit_ns = min(now_ns + longest_ns, due[0]) if due else now_ns + longest_ns
 
 
 class OperatorProcessingTimeService:

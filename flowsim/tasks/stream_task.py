@@ -24,7 +24,6 @@ from flowsim.tasks.processing_time import TaskTimers
 from flowsim.tasks.task_clock import TaskClock
 from flowsim.tasks.time_buckets import TimeBuckets
 
-_NEVER_NS = 2**63 - 1
 _SCALE = 1_000_000
 
 
@@ -101,7 +100,7 @@ class StreamTask:
         self.mailbox_processor = MailboxProcessor(
             self._process_input, self.mailbox, self._wait_for_mail, self._after_default_action, self._full
         )
-        self.times = TimeBuckets()
+        self.times = TimeBuckets(clock)
         self.waiting_for = "its first turn"
         """What the task waits for, told in the wait-for report of a deadlock."""
         self.chain: OperatorChain
@@ -117,7 +116,6 @@ class StreamTask:
         self.output_queue_peak = 0
         self._budget = budget
         self._batch_start_ns = 0
-        self._batch_limit_ns = 0
 
     def wire(self, chain: OperatorChain, task_input: TaskInput, writers: Sequence[RecordWriter]) -> None:
         """Gives the task its operators, input and outputs; called once, before ``invoke``."""
@@ -134,7 +132,7 @@ class StreamTask:
         try:
             self._begin_batch()
             self._set_state(TaskState.RUNNING, LifeEvent.RUNNING)
-            self.times.start(self.clock.now_ns)
+            self.times.start()
             self.mailbox_processor.action(ActionKind.LIFE_CYCLE, self.chain.open)
             self.mailbox_processor.run_mailbox_loop()
             self._after_invoke()
@@ -166,6 +164,7 @@ class StreamTask:
     def _clean_up(self, state: TaskState) -> None:
         """Rule 4.24: nothing is finished, everything is closed; partitions are released (rule 4.26)."""
         self.outbox.sealed = False
+        self.clock.now_ns = max(self.clock.now_ns, self.scheduler.now_ns)
         errors: list[Exception] = []
         for step in (self.chain.close, self.input.close, self.mailbox_processor.close):
             try:
@@ -181,7 +180,7 @@ class StreamTask:
             self.failure.add_note(f"closing {self.name} failed too: {errors[0]!r}")
 
     def _trace_end(self) -> None:
-        self.times.stop(self.clock.now_ns)
+        self.times.stop()
         self.chain.trace_counts()
         if self.trace is not None:
             times = self.times
@@ -213,7 +212,7 @@ class StreamTask:
 
     def _process_input(self) -> None:
         clock = self.clock
-        clock.batch_end_ns = 0 if self.mailbox.has_mail or not self._output_available else self._batch_limit_ns
+        clock.batch_end_ns = 0 if self.mailbox.has_mail or not self._output_available else self.timers.batch_limit_ns
         status = DataInputStatus.NOTHING_AVAILABLE if self.stalled else self.input.emit_next()
         if status is DataInputStatus.MORE_AVAILABLE:
             if self._output_available:
@@ -238,21 +237,16 @@ class StreamTask:
         """Rule 4.6: blocked output is back pressure even when the input is empty too."""
         full = [writer for writer in self.writers if not writer.available]
         if full:
-            suspension = self.mailbox_processor.suspend_default_action(self.times.begin_soft(self.clock))
+            suspension = self.mailbox_processor.suspend_default_action(self.times.soft)
+            resume = _after_calls(len(full), suspension.resume_by_mail)
             for writer in full:
-                writer.partition.pool.on_available.append(
-                    lambda: self._resume_if_output_available(suspension.resume_by_mail)
-                )
+                writer.partition.pool.on_available.append(resume)
             self.waiting_for = "a free output buffer of " + ", ".join(f"channels {w.first_channel}.." for w in full)
         elif self.stalled or not self.input.is_available:
-            suspension = self.mailbox_processor.suspend_default_action(self.times.begin_idle(self.clock))
+            suspension = self.mailbox_processor.suspend_default_action(self.times.idle)
             if not self.stalled:
                 self.input.when_available(suspension.resume_by_mail)
             self.waiting_for = "nothing: a fault stopped it" if self.stalled else "input"
-
-    def _resume_if_output_available(self, resume: Callable[[], None]) -> None:
-        if self._output_available:
-            resume()
 
     def _end_data(self, mode: StopMode) -> None:
         """Rule 4.9."""
@@ -276,12 +270,8 @@ class StreamTask:
         chain.scale_costs(
             self.scheduler.scale_cost_ns(self.id, _SCALE) if self.scheduler.is_virtual else _SCALE, _SCALE
         )
-        if self._budget.records <= 1:
-            self._batch_limit_ns = 0
-        else:
-            due_ns = self.timers.next_due_ns(start_ns)
-            budget_ns = self._budget.records * (chain.cost_ns or 1)
-            self._batch_limit_ns = min(start_ns + budget_ns, _NEVER_NS if due_ns is None else due_ns)
+        longest_ns = self._budget.records * (chain.cost_ns or 1) if self._budget.records > 1 else 0
+        self.timers.begin_batch(start_ns, longest_ns)
         self.outbox.sealed = True
 
     def _spend_and_publish(self) -> None:
@@ -292,7 +282,7 @@ class StreamTask:
 
     def _after_default_action(self) -> None:
         """The thread scheduler of D2: other tasks have their turn."""
-        if self.clock.now_ns >= self._batch_limit_ns or self.clock.batch_end_ns == 0:
+        if self.clock.now_ns >= self.clock.batch_end_ns:
             self.give_way()
 
     def give_way(self) -> None:
@@ -325,7 +315,7 @@ class StreamTask:
 
     def wait_for_buffer(self, pool: LocalBufferPool) -> None:
         """Rule 5.42: hard back pressure, inside an element; no mail runs."""
-        end = self.times.begin_hard(self.clock)
+        self.times.hard.mark_start()
 
         def ready() -> bool:
             if not pool.available:
@@ -333,7 +323,7 @@ class StreamTask:
             return pool.available
 
         self._block(WaitKind.BUFFER, ready, "a buffer beyond the overdraft, inside an element")
-        end()
+        self.times.hard.mark_end()
 
     def _on_mail(self) -> None:
         self.clock.interrupt()
@@ -341,6 +331,19 @@ class StreamTask:
 
     def __repr__(self) -> str:
         return f"StreamTask({self.name}, {self.state.value})"
+
+
+def _after_calls(count: int, action: Callable[[], None]) -> Callable[[], None]:
+    """Runs ``action`` with the ``count``-th call: all futures of rule 4.6 are complete then, whatever came after."""
+    left = count
+
+    def call() -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            action()
+
+    return call
 
 
 def _deliver_credit(channel: RemoteInputChannel) -> None:

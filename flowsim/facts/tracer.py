@@ -38,7 +38,7 @@ class TaskTrace:
 
     __slots__ = (
         "task", "seq", "clock", "level", "recorder", "_sent", "_received", "_task_watermark", "_intake", "_fire", "_late",
-        "_counts", "_life", "_times", "_buffers", "_credits", "_mails", "_actions", "_timers", "_keys",
+        "seen_value", "seen_fingerprint", "_counts", "_life", "_times", "_buffers", "_credits", "_mails", "_actions", "_timers", "_keys",
     )  # fmt: skip
 
     def __init__(self, task: int, clock: Clock, recorder: Recorder) -> None:
@@ -63,6 +63,9 @@ class TaskTrace:
         self._actions = door(schema.ACTIONS)
         self._timers = door(schema.TIMERS)
         self._keys: set[int] = set()
+        self.seen_value: object = None
+        self.seen_fingerprint = 0
+        """Fingerprint of ``seen_value``, the record decoded last: the head operator need not compute it again."""
 
     @property
     def full(self) -> "TaskTrace | None":

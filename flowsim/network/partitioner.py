@@ -125,8 +125,8 @@ class KeyGroupStreamPartitioner(StreamPartitioner):
         self.max_parallelism = max_parallelism
         self.routes: dict[object, int] = {}
         """Subpartition by ``state_key(key)``: murmur over a Java hash costs ten times a dict hit."""
-        self.identities: dict[object, tuple[int, int]] = {}
-        """(Java hash, fingerprint) by ``state_key(key)``; filled only while recording."""
+        self.identities: dict[object, tuple[int, int, int]] = {}
+        """(subpartition, Java hash, fingerprint) by ``state_key(key)``; filled only while recording."""
         self.fault_offset = 0
         """The routing fault adds this to every subpartition."""
 
@@ -144,16 +144,14 @@ class KeyGroupStreamPartitioner(StreamPartitioner):
         self.routes[index] = subpartition = (subpartition + self.fault_offset) % self.channels
         return subpartition
 
-    def identity(self, value: Value, describe: Callable[[int, int, str, str], None]) -> tuple[int, int]:
-        """(Java hash, fingerprint) of the record's key; ``describe`` is told of a key the first time."""
-        key = self.key_selector(value)
-        index = state_key(key)
-        known = self.identities.get(index)
-        if known is None:
-            known = (java_hash(key, self.key_type), key_fingerprint(key, self.key_type))
-            self.identities[index] = known
-            describe(known[1], known[0], *key_json(key, self.key_type))
-        return known
+    def learn(
+        self, key_id: object, key: Value, describe: Callable[[int, int, str, str], None]
+    ) -> tuple[int, int, int]:
+        """(subpartition, Java hash, fingerprint) of a key met for the first time; ``describe`` is told of it."""
+        identity = (self.route(key_id, key), java_hash(key, self.key_type), key_fingerprint(key, self.key_type))
+        self.identities[key_id] = identity
+        describe(identity[2], identity[1], *key_json(key, self.key_type))
+        return identity
 
 
 class CustomPartitionerWrapper(StreamPartitioner):

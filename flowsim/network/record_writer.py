@@ -19,6 +19,9 @@ from flowsim.streamrecord.events import Event, StopMode
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.values import encode_into, encode_record, fingerprint_frame, state_key
 
+_RECORD = ElementKind.RECORD
+"""Looking a member up costs more than packing it."""
+
 Value = object
 Collect = Callable[[Value, int | None], None]
 
@@ -220,31 +223,55 @@ class RecordWriter:
         return collect
 
     def _traced_collect(self, trace: TaskTrace) -> Collect:
-        partition, partitioner = self.partition, self.partitioner
-        select, first_channel, positions = partitioner.select_channel, self.first_channel, self._positions
-        flush_always, on_data = self.timeout_ms == 0, self._on_data
-        keyed = partitioner if isinstance(partitioner, KeyGroupStreamPartitioner) else None
+        partition, select = self.partition, self._traced_route(trace)
+        unicast, request, on_full = partition.unicast, partition.request_unicast, partition.on_unicast_full
+        flush_always, flush, on_data = self.timeout_ms == 0, partition.flush, self._on_data
+        first_channel, positions, sent, encode, digest = (
+            self.first_channel, self._positions, trace.sent, encode_into, fingerprint_frame,
+        )  # fmt: skip
         records = 0
 
         def collect(value: Value, timestamp: int | None) -> None:
             nonlocal records
-            index = select(value)
-            frame = encode_record(timestamp, value)
+            index, key_hash, key = select(value)
+            builder = unicast[index]
+            if builder is None:
+                builder = request(index)
+                on_data()
+            data = builder.data
+            start = len(data)
+            encode(data, timestamp, value)
             records += 1
             position = positions[index]
             positions[index] = position + 1
-            key_hash, key = keyed.identity(value, trace.key) if keyed is not None else (0, 0)
-            trace.sent(
-                first_channel + index, position, ElementKind.RECORD, NO_TIMESTAMP if timestamp is None else timestamp,
-                fingerprint_frame(frame), key_hash, key,
-            )  # fmt: skip
-            partition.emit(frame, index)
-            on_data()
+            at = NO_TIMESTAMP if timestamp is None else timestamp
+            sent(first_channel + index, position, _RECORD, at, digest(data[start:]), key_hash, key)
+            builder.committed = size = len(data)
+            if size >= builder.capacity:
+                on_full(index, builder)
             if flush_always:
-                partition.flush(index)
+                flush(index)
 
         self._records = lambda: records
         return collect
+
+    def _traced_route(self, trace: TaskTrace) -> Callable[[Value], tuple[int, int, int]]:
+        """Subpartition, Java hash and fingerprint of the key of a record; zeros where the edge is not keyed."""
+        partitioner = self.partitioner
+        if not isinstance(partitioner, KeyGroupStreamPartitioner):
+            select = partitioner.select_channel
+            return lambda value: (select(value), 0, 0)
+        key_selector, known, learn = partitioner.key_selector, partitioner.identities, partitioner.learn
+        describe = trace.key
+
+        def route(value: Value) -> tuple[int, int, int]:
+            key = key_selector(value)
+            kind = type(key)
+            key_id = key if kind is str or kind is int else state_key(key)
+            found = known.get(key_id)
+            return found if found is not None else learn(key_id, key, describe)
+
+        return route
 
     def _broadcast_collect(self) -> Collect:
         partition, trace = self.partition, self.trace
@@ -260,7 +287,7 @@ class RecordWriter:
                     position = self._positions[index]
                     self._positions[index] = position + 1
                     trace.sent(
-                        self.first_channel + index, position, ElementKind.RECORD,
+                        self.first_channel + index, position, _RECORD,
                         NO_TIMESTAMP if timestamp is None else timestamp, printed, 0, 0,
                     )  # fmt: skip
             partition.broadcast(frame)

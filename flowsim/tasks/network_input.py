@@ -22,6 +22,8 @@ from flowsim.watermark.status_watermark_valve import StatusWatermarkValve
 BUFFERS_PER_BATCH = 16
 """A task gives way after so many buffers even if its work costs nothing."""
 
+_RECORD = ElementKind.RECORD
+
 ChannelFault = Callable[[InputChannel, Iterable[Element]], Iterable[Element]]
 """A fault between the bytes of a channel and what is decoded from them."""
 
@@ -158,18 +160,19 @@ class StreamTaskNetworkInput:
         process, clock, channel = self._operator.process_element, self._clock, self._channel
         if channel is None:
             return False
+        channel_id, output, received = channel.channel_id, self._output, trace.received
         for element in self._elements:
             position = channel.position
             channel.position = position + 1
             if len(element) == 2:
                 self.records_in += 1
-                timestamp, value = element
-                stamp: int = NO_TIMESTAMP if timestamp is None else timestamp  # type: ignore[assignment]
-                trace.received(
-                    channel.channel_id, position, ElementKind.RECORD, stamp,
-                    fingerprint(timestamp, value), self._output.watermarks,  # type: ignore[arg-type]
-                )  # fmt: skip
-                process(value, timestamp)  # type: ignore[arg-type]
+                timestamp: int | None = element[0]  # type: ignore[assignment]  # a record: (timestamp or None, value)
+                value = element[1]
+                number = fingerprint(timestamp, value)
+                trace.seen_value, trace.seen_fingerprint = value, number
+                at = NO_TIMESTAMP if timestamp is None else timestamp
+                received(channel_id, position, _RECORD, at, number, output.watermarks)
+                process(value, timestamp)
             else:
                 self._trace_special(trace, channel, position, element)
                 self._process_special(element)

@@ -116,9 +116,14 @@ def decode_extension(code: int, content: bytes) -> object:
 
 def fingerprint(timestamp: int | None, value: object) -> int:
     """63-bit hash of a record: equal for equal bytes. The hash is xxh3-64 without its lowest bit."""
-    buffer = bytearray()
-    encode_into(buffer, timestamp, value)
-    return _digest(buffer) >> 1
+    if type(value) is tuple:
+        # A flat tuple needs no checks but those of the encoder: what is fingerprinted was decoded or checked before.
+        for item in value:
+            if type(item) not in SCALARS:
+                break
+        else:
+            return _digest(_encoder.encode((timestamp, value))) >> 1
+    return _digest(encode_record(timestamp, value)) >> 1
 
 
 def fingerprint_frame(frame: bytes | bytearray | memoryview) -> int:

@@ -25,7 +25,9 @@ class WindowTrace:
     def intake(self, value: Value, timestamp: int | None, key: Value, key_id: object, watermark: int) -> None:
         """A record came, and nothing is decided about it yet; its fingerprint counts until the next one comes."""
         key_hash, key_number = self._key_facts.of(key, key_id)
-        number = fingerprint(timestamp, value)
+        trace = self._trace
+        is_as_decoded = self._operator == 0 and value is trace.seen_value
+        number = trace.seen_fingerprint if is_as_decoded else fingerprint(timestamp, value)
         self._contents.fingerprint = number
         self._trace.window_intake(self._operator, key_hash, key_number, _at(timestamp), number, watermark)
 

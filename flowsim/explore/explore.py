@@ -98,8 +98,9 @@ def explore(
     *,
     record: Level = Level.FULL,
     budget_records: int | None = 1,
+    until_ns: int | None = None,
     until_violation: bool = True,
-    on_step: Callable[[Step], object] | None = None,
+    on_step: Callable[[Step, Exploration], object] | None = None,
 ) -> Exploration:
     """One run per seed, until the first finding or (``until_violation=False``) to the end.
 
@@ -110,10 +111,10 @@ def explore(
         raise BadInput("explore judges what was recorded: record elements or full, not off")
     found = Exploration()
     for seed in seeds:
-        step = explore_once(compile(), strategy, seed, record=record, budget_records=budget_records)
+        step = explore_once(compile(), strategy, seed, record=record, budget_records=budget_records, until_ns=until_ns)
         found.add(step)
         if on_step is not None:
-            on_step(step)
+            on_step(step, found)
         if step.is_finding and until_violation:
             break
     return found
@@ -126,6 +127,7 @@ def explore_once(
     *,
     record: Level = Level.FULL,
     budget_records: int | None = 1,
+    until_ns: int | None = None,
 ) -> Step:
     """One run under one schedule, judged in memory."""
     digest = scenario_id(compiled.scenario.digest())
@@ -137,6 +139,7 @@ def explore_once(
         clock="virtual",
         record=record,
         budget_records=budget_records,
+        until_ns=until_ns,
     )
     outcomes: Sequence[Outcome] = judged_in_memory(run)
     return Step(seed, token, run.result.status, run.digest or "", tuple(outcomes), run.expectations, run.result.error)

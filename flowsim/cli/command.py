@@ -1,0 +1,111 @@
+"""What every command has in common: one answer, as text or as one JSON document, and errors without a traceback."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext, redirect_stdout
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec
+
+import typer
+
+from flowsim.cli.exit_codes import ExitCode
+from flowsim.errors import BadInput, FlowsimError, InvariantViolation, ScenarioError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+P = ParamSpec("P")
+
+WIDTH_WHEN_PIPED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command has found: the same as a JSON document and as text for people."""
+
+    document: dict[str, Any] | list[Any]
+    show: Callable[[Console], object]
+    code: ExitCode = ExitCode.FINE
+
+
+def command(body: Callable[P, Answer]) -> Callable[P, None]:
+    """A typer command of a function that gives an answer; its parameter ``json_output`` decides how that is printed.
+
+    With ``--json`` whatever else is printed meanwhile goes to standard error.
+    """
+
+    @wraps(body)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        as_json = bool(kwargs.get("json_output", False))
+        try:
+            with redirect_stdout(sys.stderr) if as_json else nullcontext():
+                answer = body(*args, **kwargs)
+        except KeyboardInterrupt:
+            raise _stopped(as_json, ExitCode.INTERRUPTED, "interrupted") from None
+        except InvariantViolation as error:
+            raise _stopped(as_json, ExitCode.OUR_BUG, our_bug(error), error) from None
+        except FlowsimError as error:
+            raise _stopped(as_json, ExitCode.BAD_INPUT, f"error: {error}", error) from None
+        if as_json:
+            print_json(answer.document)
+        else:
+            answer.show(console())
+        raise typer.Exit(int(answer.code))
+
+    return run
+
+
+def console() -> Console:
+    """Standard output; wide where nobody looks, so that lines of tables stay whole."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() else WIDTH_WHEN_PIPED
+    return Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False)
+
+
+def print_json(document: object) -> None:
+    """One document, ending in a newline."""
+    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n")
+
+
+def our_bug(error: InvariantViolation) -> str:
+    """How a broken invariant is told."""
+    return (
+        f"internal error: {error}\nThis is a bug in flowsim, not in your input: please report it with the lines above."
+    )
+
+
+def error_data(error: BaseException) -> dict[str, object]:
+    """An error as JSON."""
+    found: dict[str, object] = {"kind": type(error).__name__, "message": str(error)}
+    if isinstance(error, ScenarioError) and error.position is not None:
+        where = error.position
+        found |= {"file": where.file, "line": where.line, "column": where.column}
+    return found
+
+
+def _stopped(as_json: bool, code: ExitCode, message: str, error: BaseException | None = None) -> typer.Exit:
+    sys.stderr.write(message + "\n")
+    if as_json:
+        told = {"kind": "Interrupted", "message": message} if error is None else error_data(error)
+        print_json({"error": told, "exit_code": int(code)})
+    return typer.Exit(int(code))
+
+
+def duration_argument(name: str, text: str | None) -> int | None:
+    """Nanoseconds of an option such as ``--until 10s``; raises BadInput."""
+    from flowsim.units import duration_ns
+
+    if text is None:
+        return None
+    try:
+        ns = duration_ns(text)
+    except ValueError as error:
+        raise BadInput(f"{name}: {error}") from None
+    if not 0 < ns < 2**62:
+        raise BadInput(f"{name}: expected more than nothing and at most 146 years, got {text!r}")
+    return ns

@@ -1,0 +1,116 @@
+"""Judges recordings as a command was told to: by which laws, on Spark or in this process, with the scenarios' own checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Literal
+
+from flowsim.errors import BadInput
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from pyspark.sql import SparkSession
+
+    from flowsim.laws.catalogue import Outcome
+    from flowsim.scenario.compiled import Recompute
+    from flowsim.validation.verdict import Line, Report
+
+RECOMPUTE = "recompute"
+"""Stands for the scenario's own recomputation where laws are named."""
+
+Progress = Callable[[int, int, str], None]
+"""Told how many laws are done, how many there are, and which one comes."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecomputePlan:
+    """A scenario's own recomputation for the recording number ``run``; ``not_run`` says why it cannot be done."""
+
+    run: int
+    script: str
+    recompute: Recompute | None
+    out: Path
+    not_run: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """How recordings are judged. ``laws`` None: by all."""
+
+    engine: Literal["spark", "python"] = "spark"
+    master: str | None = None
+    remote: str | None = None
+    laws: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        from flowsim.laws.catalogue import LAW_IDS
+        from flowsim.scenario.suggestions import nearest
+
+        if self.engine == "python" and (self.master or self.remote):
+            raise BadInput("--master and --remote say where Spark runs; --engine python uses no Spark")
+        for law in self.laws or ():
+            if law not in LAW_IDS and law != RECOMPUTE:
+                raise BadInput(f"--law: there is no law {law!r}{nearest(law, [*LAW_IDS, RECOMPUTE])}")
+
+    def session(self) -> AbstractContextManager[SparkSession | None]:
+        """The Spark session to judge in; None where none is needed. Raises MissingExtra, BadInput."""
+        if self.engine == "python":
+            return nullcontext()
+        from flowsim.validation.spark_session import spark_session
+
+        return spark_session(self.master, self.remote)
+
+    def judge(
+        self, session: SparkSession | None, paths: Sequence[Path], plans: Sequence[RecomputePlan], progress: Progress
+    ) -> Report:
+        """One line per law and recording; raises BadInput for what is no recording."""
+        names = None if self.laws is None else [law for law in self.laws if law != RECOMPUTE]
+        if session is None:
+            report = judge_in_process(paths, names, progress)
+        else:
+            from flowsim.validation.judge import validate
+
+            report = validate(session, paths, names, lambda law, done, total: progress(done, total, law))
+        if self.laws is not None and RECOMPUTE not in self.laws:
+            return report
+        return report.with_lines(*[_recomputed(session, plan) for plan in plans])
+
+
+def judge_in_process(paths: Sequence[Path], laws: Sequence[str] | None, progress: Progress) -> Report:
+    """The same report as Spark's, from the checks that explorations use; holds a recording in memory."""
+    from flowsim.laws.catalogue import LAWS
+    from flowsim.laws.job_graph import job_graph
+    from flowsim.laws.judge import WHOLE, check
+    from flowsim.recording.reader import Recording
+    from flowsim.validation.verdict import Line, Report
+
+    chosen = [law for law in LAWS if laws is None or law.id in laws]
+    recordings = [Recording.open(path) for path in paths]
+    lines: list[Line] = []
+    for run, recording in enumerate(recordings):
+        graph = job_graph(recording)
+        for number, law in enumerate(chosen):
+            progress(run * len(chosen) + number, len(recordings) * len(chosen), law.id)
+            started_s = perf_counter()
+            outcome: Outcome = check(law, recording, graph, recording.status.value == WHOLE)
+            lines.append(Line(run, outcome, perf_counter() - started_s))
+    return Report(tuple(str(recording.directory) for recording in recordings), tuple(lines))
+
+
+def _recomputed(session: SparkSession | None, plan: RecomputePlan) -> Line:
+    from flowsim.laws.catalogue import Outcome, Verdict
+    from flowsim.validation.verdict import Line
+
+    not_run = plan.not_run or ("needs Spark (--engine spark)" if session is None else "")
+    if not_run or session is None or plan.recompute is None:
+        name = f"{RECOMPUTE}:{Path(plan.script).stem}"
+        return Line(plan.run, Outcome(name, Verdict.NOT_APPLICABLE, 0, 0, reason=f"not run: {not_run}"), 0.0)
+    from flowsim.validation.recompute import recompute
+
+    given = plan.recompute
+    return recompute(session, given.script, given.input_path, plan.out.resolve(), allow_python=True, run=plan.run)

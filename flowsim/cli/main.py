@@ -1,0 +1,62 @@
+"""The command line. Every command lives in a file of its own and imports what it needs only when it runs."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import Annotated
+
+import typer
+
+from flowsim import __version__
+from flowsim.cli.check import check
+from flowsim.cli.exit_codes import ExitCode
+from flowsim.cli.explore import explore
+from flowsim.cli.faults import faults
+from flowsim.cli.graph import graph
+from flowsim.cli.laws import laws
+from flowsim.cli.replay import replay
+from flowsim.cli.run import run
+from flowsim.cli.schema import schema
+from flowsim.cli.validate import validate
+
+app = typer.Typer(
+    name="flowsim",
+    help="Simulates Apache Flink 2.3.0 task graphs, records every step and judges the recording.",
+    epilog="Exit codes: 0 fine, 1 a law or expectation is broken, 2 bad input, 3 the job failed, 130 interrupted.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"flowsim {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def flowsim(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Options of flowsim itself."""
+
+
+for _command in (run, validate, replay, explore, check, graph, laws, faults, schema):
+    app.command()(_command)
+
+
+def main() -> None:
+    """The console script ``flowsim``."""
+    try:
+        app(prog_name="flowsim")
+    except KeyboardInterrupt:
+        sys.exit(ExitCode.INTERRUPTED)
+    except Exception:
+        traceback.print_exc()
+        sys.stderr.write("This is a bug in flowsim: please report it with the lines above.\n")
+        sys.exit(ExitCode.OUR_BUG)

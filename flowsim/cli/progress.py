@@ -1,0 +1,105 @@
+"""Progress on standard error: shown where somebody looks, silent where standard error or output goes elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
+
+    from flowsim.cluster.run_options import Progress
+
+_EVERY_S = 0.1
+
+
+class RunProgress:
+    """Records read so far, the job's time, and the rate."""
+
+    def __init__(self, bar: Bar | None, task: TaskID | None) -> None:
+        self._bar = bar
+        self._task = task
+        self._started_s = time.monotonic()
+        self._next_s = 0.0
+
+    def __call__(self, progress: Progress) -> None:
+        """For ``run_scenario(on_progress=...)``; called after every batch, so most calls only look at the clock."""
+        now_s = time.monotonic()
+        if self._bar is None or self._task is None or now_s < self._next_s:
+            return
+        self._next_s = now_s + _EVERY_S
+        rate = progress.records / max(now_s - self._started_s, 1e-9)
+        self._bar.update(self._task, text=progress_text(progress, rate))
+        self._bar.refresh()
+
+    @property
+    def is_shown(self) -> bool:
+        return self._bar is not None
+
+
+class CountProgress:
+    """So many of so many."""
+
+    def __init__(self, bar: Bar | None, task: TaskID | None) -> None:
+        self._bar = bar
+        self._task = task
+
+    def __call__(self, done: int, total: int, text: str = "") -> None:
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, completed=done, total=total, text=text)
+            self._bar.refresh()
+
+
+@contextmanager
+def run_progress(what: str, quiet: bool) -> Iterator[RunProgress]:
+    """Progress of a run whose length nobody knows."""
+    with _bar(quiet, counted=False) as bar:
+        yield RunProgress(bar, None if bar is None else bar.add_task(what, total=None, text=""))
+
+
+@contextmanager
+def count_progress(what: str, quiet: bool) -> Iterator[CountProgress]:
+    """Progress of something that is counted."""
+    with _bar(quiet, counted=True) as bar:
+        yield CountProgress(bar, None if bar is None else bar.add_task(what, total=None, text=""))
+
+
+def progress_text(progress: Progress, rate: float) -> str:
+    """Records, time of the job, records per second."""
+    return f"{progress.records:,} records, {duration_text(progress.elapsed_ns)} of job time, {rate:,.0f} records/s"
+
+
+def duration_text(ns: int) -> str:
+    """A duration for people.
+
+    >>> duration_text(1_500_000), duration_text(90_000_000_000)
+    ('1.5 ms', '1 min 30 s')
+    """
+    if ns >= 60_000_000_000:
+        minutes, rest = divmod(ns // 1_000_000_000, 60)
+        hours, minutes = divmod(minutes, 60)
+        return f"{hours} h {minutes} min {rest} s" if hours else f"{minutes} min {rest} s"
+    for unit, size in (("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)):
+        if ns >= size:
+            return f"{ns / size:.4g} {unit}"
+    return f"{ns} ns"
+
+
+@contextmanager
+def _bar(quiet: bool, counted: bool) -> Iterator[Bar | None]:
+    if quiet or not sys.stderr.isatty() or not sys.stdout.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns: list[Any] = [SpinnerColumn(), TextColumn("{task.description}")]
+    columns += [BarColumn(bar_width=30), MofNCompleteColumn()] if counted else []
+    columns += [TextColumn("{task.fields[text]}"), TimeElapsedColumn()]
+    # Refreshed by hand: a thread of its own would write while the job prints.
+    with Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
+        yield bar

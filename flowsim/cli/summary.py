@@ -1,0 +1,148 @@
+"""Shows what came of a run: its tasks, its sinks, its expectations, and where everything is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from flowsim.cli.command import error_data
+from flowsim.cli.progress import duration_text
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from flowsim.cluster.run_options import TaskSummary
+    from flowsim.scenario.runner import ScenarioRun, SinkOutcome
+
+_COLLECTED_ROWS_SHOWN = 20
+
+
+def run_data(run: ScenarioRun) -> dict[str, Any]:
+    """A run as JSON-able data."""
+    result, settings = run.result, run.settings
+    return {
+        "scenario": run.compiled.scenario.model.name,
+        "status": result.status.value,
+        "seed": settings.seed,
+        "policy": settings.policy,
+        "clock": settings.clock,
+        "record": settings.record.name.lower(),
+        "elapsed_ns": result.elapsed_ns,
+        "records_read": result.records_read,
+        "digest": run.digest,
+        "recording": None if run.recording is None else str(run.recording),
+        "tasks": [task_data(task) for task in result.tasks],
+        "sinks": [_sink_data(run, sink) for sink in run.sinks],
+        "expectations": [
+            {"what": e.what, "expected": e.expected, "found": e.found, "met": e.met, "reason": e.reason}
+            for e in run.expectations
+        ],
+        "error": None if result.error is None else error_data(result.error),
+        "waiting": result.report,
+    }
+
+
+def task_data(task: TaskSummary) -> dict[str, Any]:
+    """One task: counts, shares of its time, watermark (null before the first one), queue peaks."""
+    busy, idle, soft, hard = shares(task)
+    return {
+        "name": task.name,
+        "state": task.state,
+        "records_in": task.records_in,
+        "records_out": task.records_out,
+        "busy": busy,
+        "idle": idle,
+        "soft_backpressured": soft,
+        "hard_backpressured": hard,
+        "watermark": None if task.watermark == NO_TIMESTAMP else task.watermark,
+        "input_queue_peak": task.input_queue_peak,
+        "output_queue_peak": task.output_queue_peak,
+    }
+
+
+def shares(task: TaskSummary) -> tuple[float, float, float, float]:
+    """Busy, idle, soft and hard back-pressured, as shares of the task's time."""
+    times = (task.busy_ns, task.idle_ns, task.soft_backpressured_ns, task.hard_backpressured_ns)
+    total = sum(times)
+    busy, idle, soft, hard = (round(ns / total, 4) if total else 0.0 for ns in times)
+    return busy, idle, soft, hard
+
+
+def show_run(console: Console, run: ScenarioRun) -> None:
+    """What happened, per task."""
+    from rich.table import Table
+
+    result, settings = run.result, run.settings
+    schedule = "" if settings.clock == "real" else f", policy {settings.policy}"
+    console.print(
+        f"{run.compiled.scenario.model.name}: {result.status.value} after {duration_text(result.elapsed_ns)} "
+        f"on the {settings.clock} clock, {result.records_read:,} records read (seed {settings.seed}{schedule})",
+        soft_wrap=True,
+    )
+    if result.error is not None:
+        console.print(str(result.error), style="bold red", soft_wrap=True)
+    elif result.report:
+        console.print(result.report, soft_wrap=True)
+    table = Table("task", "state")
+    for heading in ("in", "out", "busy", "idle", "soft", "hard", "watermark", "input peak", "output peak"):
+        table.add_column(heading, justify="right")
+    for task in result.tasks:
+        table.add_row(
+            task.name,
+            task.state.lower(),
+            f"{task.records_in:,}",
+            f"{task.records_out:,}",
+            *(f"{share:.1%}" for share in shares(task)),
+            _watermark(task.watermark),
+            str(task.input_queue_peak),
+            str(task.output_queue_peak),
+        )
+    console.print(table)
+    console.print("soft, hard: share of time back-pressured between and inside elements; peaks in buffers")
+    _show_sinks(console, run)
+    for outcome in run.expectations:
+        if outcome.met is False:
+            text = f"expected {outcome.what}: {outcome.expected}, found: {outcome.found}"
+            console.print(text, style="bold red", soft_wrap=True)
+    if run.recording is not None:
+        console.print(f"recording {run.recording} ({settings.record.name.lower()})", soft_wrap=True)
+    if run.digest is not None:
+        console.print(f"digest    {run.digest}", soft_wrap=True)
+
+
+def _show_sinks(console: Console, run: ScenarioRun) -> None:
+    from flowsim.cluster.run_options import JobStatus
+
+    finished = run.result.status is JobStatus.FINISHED
+    for sink in run.sinks:
+        where = ""
+        if sink.directory is not None:
+            where = f" in {sink.directory}" if finished else ", not kept: the job did not finish"
+        console.print(f"sink      {sink.name}: {sink.rows:,} rows{where}", soft_wrap=True)
+        records = sink.records or ()
+        for value, _ in records[:_COLLECTED_ROWS_SHOWN]:
+            console.print(f"          {value!r}", soft_wrap=True)
+        if len(records) > _COLLECTED_ROWS_SHOWN:
+            console.print(f"          ... and {len(records) - _COLLECTED_ROWS_SHOWN:,} more")
+
+
+def _sink_data(run: ScenarioRun, sink: SinkOutcome) -> dict[str, Any]:
+    data: dict[str, Any] = {"name": sink.name, "kind": sink.kind, "rows": sink.rows}
+    if sink.directory is not None:
+        data["directory"] = str(sink.directory)
+    if sink.records is not None:
+        names = next(one.schema.names for one in run.compiled.sinks if one.name == sink.name)
+        data["records"] = [_record(names, value) for value, _ in sink.records]
+    return data
+
+
+def _record(names: tuple[str, ...], value: object) -> object:
+    if isinstance(value, tuple) and len(value) == len(names):
+        return dict(zip(names, value, strict=True))
+    return value
+
+
+def _watermark(watermark: int) -> str:
+    if watermark == NO_TIMESTAMP:
+        return "-"
+    return "end" if watermark == MAX_WATERMARK else str(watermark)

@@ -1,0 +1,59 @@
+"""Shows a verdict: a table of the laws, and under it the evidence of what is violated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from flowsim.validation.verdict import Report
+
+ReplayCommand = Callable[[int], str]
+"""How the recording with this number is made again, in words for a terminal."""
+
+_STYLES = {"holds": "green", "violated": "bold red", "vacuous": "yellow", "not applicable": "dim"}
+
+
+def show_report(console: Console, report: Report, replay: ReplayCommand) -> None:
+    """One line per law and recording, then the evidence."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from flowsim.laws.catalogue import Verdict
+    from flowsim.validation.report import HEADINGS, evidence, table
+
+    shown = Table()
+    several = len(report.recordings) > 1
+    for heading in HEADINGS if several else HEADINGS[1:]:
+        is_number = heading in ("rows examined", "violations", "seconds")
+        shown.add_column(heading, justify="right" if is_number else "left", overflow="fold")
+    for line in table(report):
+        cells = [Text(cell, style=_STYLES.get(cell, "")) for cell in line]
+        shown.add_row(*(cells if several else cells[1:]))
+    console.print(shown)
+    runs = [line.run for line in report.lines if line.outcome.verdict is Verdict.VIOLATED]
+    for run, (recording, law, sentence, rows) in zip(runs, evidence(report), strict=True):
+        console.print(f"\n{law} is violated in {recording}", style="bold red", soft_wrap=True)
+        if sentence:
+            console.print(f"  {sentence}", soft_wrap=True)
+        for row in rows:
+            console.print("  " + evidence_text(row), soft_wrap=True)
+        console.print(f"  again: {replay(run)}", soft_wrap=True)
+
+
+def report_data(report: Report, replay: ReplayCommand) -> dict[str, Any]:
+    """The report as JSON-able data, with the way to make each violated recording again."""
+    from flowsim.validation.report import as_data
+
+    document: dict[str, Any] = as_data(report)
+    for line, data in zip(report.lines, document["laws"], strict=True):
+        if line.outcome.violations:
+            data["replay"] = replay(line.run)
+    return document
+
+
+def evidence_text(row: dict[str, object]) -> str:
+    """One evidence row on one line."""
+    return ", ".join(f"{name}: {value}" for name, value in row.items())

@@ -38,7 +38,8 @@ class TaskTrace:
 
     __slots__ = (
         "task", "seq", "clock", "level", "recorder", "_sent", "_received", "_task_watermark", "_intake", "_fire", "_late",
-        "seen_value", "seen_fingerprint", "_counts", "_life", "_times", "_buffers", "_credits", "_mails", "_actions", "_timers", "_keys",
+        "seen_value", "seen_fingerprint",
+        "_counts", "_life", "_times", "_buffers", "_credits", "_mails", "_actions", "_timers", "_keys",
     )  # fmt: skip
 
     def __init__(self, task: int, clock: Clock, recorder: Recorder) -> None:
@@ -68,7 +69,7 @@ class TaskTrace:
         """Fingerprint of ``seen_value``, the record decoded last: the head operator need not compute it again."""
 
     @property
-    def full(self) -> "TaskTrace | None":
+    def full(self) -> TaskTrace | None:
         """Itself at level full, else None: what buffers, credits, mails, actions and timers keep."""
         return self if self.level >= Level.FULL else None
 

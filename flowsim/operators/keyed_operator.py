@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
 from flowsim.errors import BadInput
 from flowsim.operators.runtime_context import RuntimeContext
@@ -18,7 +18,7 @@ class KeyedOperator(StreamOperator):
     A subclass computes the key of each record once, with ``key_selector``, and sets it before anything can ask for it.
     """
 
-    __slots__ = ("current_key", "current_key_id", "key_selector", "state", "time_services", "key_facts")
+    __slots__ = ("current_key", "current_key_id", "key_selector", "state", "time_services", "key_facts", "_move_state")
 
     current_key: object
     current_key_id: object
@@ -26,6 +26,7 @@ class KeyedOperator(StreamOperator):
     key_selector: KeySelector
     state: KeyedStateBackend
     time_services: InternalTimeServiceManager
+    _move_state: Callable[[object, object], None]
     key_facts: KeyFacts | None
     """None when nothing is recorded."""
 
@@ -37,6 +38,7 @@ class KeyedOperator(StreamOperator):
         self.current_key = None
         self.current_key_id = None
         self.state = KeyedStateBackend(ctx.key_group_range, ctx.max_parallelism, ctx.key_type)
+        self._move_state = self.state.set_current_key_and_id
         trace = ctx.trace
         self.key_facts = KeyFacts(trace, ctx.key_type) if trace is not None else None
         full = trace.full if trace is not None else None
@@ -48,7 +50,7 @@ class KeyedOperator(StreamOperator):
         """Makes ``key`` the key of state and timers until the next call (rule 9.13)."""
         self.current_key = key
         self.current_key_id = key_id
-        self.state.set_current_key(key, key_id)
+        self._move_state(key, key_id)
 
     def state_of(self, namespace: Hashable) -> KeyedStateStore:
         """State of the current key in one namespace (a window); None is the namespace of all else."""

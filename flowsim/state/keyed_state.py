@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 from flowsim.errors import BadInput
@@ -37,10 +37,14 @@ class KeyedStateBackend:
     that it can be taken apart and handed to other subtasks group by group.
     """
 
-    __slots__ = ("_cells", "_declared", "_global")
+    __slots__ = ("_cells", "_declared", "_global", "set_current_key_and_id")
+
+    set_current_key_and_id: Callable[[object, object], None]
+    """``set_current_key`` for a caller who has the ``state_key`` already; called for every record and timer."""
 
     def __init__(self, key_group_range: KeyGroupRange, max_parallelism: int, key_type: str | None = None) -> None:
         self._cells = KeyCells(key_group_range, max_parallelism, key_type)
+        self.set_current_key_and_id = self._cells.move_to
         self._declared: dict[str, StateDescriptor] = {}
         self._global = KeyedStateStore(self._cells, self._declared, None)
 

@@ -7,12 +7,14 @@ therefore this heap makes Flink's moves one by one.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from flowsim.errors import InvariantViolation
 from flowsim.timers.internal_timer import NOT_IN_QUEUE, InternalTimer
 
 N = TypeVar("N", bound=Hashable)
+
+_BEFORE_ALL: Final[InternalTimer[Any]] = InternalTimer(-(2**64), None, None, None)
 
 
 class HeapPriorityQueueSet(Generic[N]):
@@ -25,7 +27,8 @@ class HeapPriorityQueueSet(Generic[N]):
     __slots__ = ("_heap", "_timers")
 
     def __init__(self) -> None:
-        self._heap: list[InternalTimer[N] | None] = [None]
+        # Index 0 is never read as a timer: it stands before all, so that nothing rises beyond index 1.
+        self._heap: list[InternalTimer[N]] = [_BEFORE_ALL]
         self._timers: dict[tuple[int, object, N], InternalTimer[N]] = {}
 
     def __len__(self) -> int:
@@ -55,11 +58,15 @@ class HeapPriorityQueueSet(Generic[N]):
 
     def poll(self) -> InternalTimer[N] | None:
         """Takes the earliest timer out, or answers None."""
-        timer = self.peek()
-        if timer is not None:
-            del self._timers[timer.identity]
-            self._remove_at(1)
-            timer.index = NOT_IN_QUEUE
+        heap = self._heap
+        if len(heap) == 1:
+            return None
+        timer = heap[1]
+        del self._timers[timer.identity]
+        last = heap.pop()
+        if last is not timer:
+            self._sift_down(last, 1)
+        timer.index = NOT_IN_QUEUE
         return timer
 
     def remove(self, timer: InternalTimer[N]) -> bool:
@@ -76,7 +83,7 @@ class HeapPriorityQueueSet(Generic[N]):
         """Rule 9.3: the last element fills the hole, sinks, and rises only if it did not sink."""
         heap = self._heap
         last = heap.pop()
-        if index == len(heap) or last is None:
+        if index == len(heap):
             return
         self._sift_down(last, index)
         if heap[index] is last:
@@ -85,27 +92,28 @@ class HeapPriorityQueueSet(Generic[N]):
     def _sift_up(self, timer: InternalTimer[N], index: int) -> None:
         heap = self._heap
         timestamp = timer.timestamp
-        while (parent := heap[index >> 1]) is not None and timestamp < parent.timestamp:
+        parent = heap[index >> 1]
+        while timestamp < parent.timestamp:
             heap[index] = parent
             parent.index = index
             index >>= 1
+            parent = heap[index >> 1]
         heap[index] = timer
         timer.index = index
 
     def _sift_down(self, timer: InternalTimer[N], index: int) -> None:
         heap = self._heap
-        size = len(heap)
+        last = len(heap) - 1
         timestamp = timer.timestamp
         child_index = 2 * index
-        while child_index < size:
+        while child_index <= last:
             child = heap[child_index]
-            assert child is not None  # only index 0 is empty
-            if child_index + 1 < size:
+            earliest = child.timestamp
+            if child_index < last:
                 second = heap[child_index + 1]
-                assert second is not None
-                if second.timestamp < child.timestamp:
-                    child, child_index = second, child_index + 1
-            if child.timestamp >= timestamp:
+                if second.timestamp < earliest:
+                    child, earliest, child_index = second, second.timestamp, child_index + 1
+            if earliest >= timestamp:
                 break
             heap[index] = child
             child.index = index
@@ -119,9 +127,9 @@ class HeapPriorityQueueSet(Generic[N]):
         heap = self._heap
         for index in range(1, len(heap)):
             timer, parent = heap[index], heap[index >> 1]
-            if timer is None or timer.index != index or self._timers.get(timer.identity) is not timer:
+            if timer.index != index or self._timers.get(timer.identity) is not timer:
                 raise InvariantViolation(f"timer queue: the timer at index {index} is misplaced", (repr(timer),))
-            if parent is not None and timer.timestamp < parent.timestamp:
+            if timer.timestamp < parent.timestamp:
                 raise InvariantViolation(f"timer queue: {timer!r} is earlier than its parent", (repr(parent),))
         if len(self._timers) != len(heap) - 1:
             raise InvariantViolation(f"timer queue: {len(self._timers)} in the set, {len(heap) - 1} in the heap")

@@ -104,11 +104,13 @@ class InternalTimerService(Generic[N]):
     def advance_watermark(self, timestamp: int) -> None:
         """Event time is now ``timestamp``: fires every timer up to it, those registered meanwhile too (rules 9.4-9.6)."""
         self.current_watermark = timestamp
-        queue = self._event_queue
+        queue, set_current_key, on_event_time = (
+            self._event_queue, self._key_context.set_current_key, self._triggerable.on_event_time,
+        )  # fmt: skip
         while (timer := queue.peek()) is not None and timer.timestamp <= timestamp:
             queue.poll()
-            self._key_context.set_current_key(timer.key, timer.key_id)
-            self._triggerable.on_event_time(timer)
+            set_current_key(timer.key, timer.key_id)
+            on_event_time(timer)
             self.fired_timers += 1
 
     def _on_processing_time(self, timestamp: int) -> None:

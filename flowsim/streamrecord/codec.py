@@ -82,6 +82,8 @@ class ElementDecoder:
     TRACKED_BYTES = 1024
 
     _slice: memoryview
+    _unpacker: msgpack.Unpacker
+    """Made for each slice: an idle gate has none, since its buffers are large."""
     _elements: Iterator[Element]
 
     def __init__(self) -> None:
@@ -108,7 +110,6 @@ class ElementDecoder:
 
     def _clear(self) -> None:
         self._slice = memoryview(b"")
-        self._unpacker = _unpacker()
         self._elements = iter(())
         self._end: int | None = 0
         self._tracked = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heapq import heappop, heappush, heapreplace
+from heapq import heapify, heappop, heappush, heapreplace
 from typing import Final, Protocol
 
 from flowsim.errors import InvariantViolation
@@ -34,7 +34,7 @@ class StatusWatermarkValve:
 
     __slots__ = (
         "last_output_watermark", "last_output_status", "_output", "_watermarks", "_idle", "_aligned", "_active_count",
-        "_heap", "_in_heap", "_takes_maximum",
+        "_heap", "_in_heap", "_heap_is_filled", "_takes_maximum",
     )  # fmt: skip
 
     def __init__(self, channel_count: int, output: ValveOutput, faults: frozenset[str] = frozenset()) -> None:
@@ -48,8 +48,10 @@ class StatusWatermarkValve:
         self._aligned = [True] * channel_count
         self._active_count = channel_count
         # One entry per aligned channel, renewed only when it surfaces: a fast channel costs no heap work and no memory.
-        self._heap = [(NO_TIMESTAMP, channel) for channel in range(channel_count)]
-        self._in_heap = [True] * channel_count
+        # It is filled by the first watermark: most of the channels of a large job stay silent for long.
+        self._heap: list[tuple[int, int]] = []
+        self._in_heap = [False] * channel_count
+        self._heap_is_filled = False
         self._takes_maximum = FAULT_TAKES_MAXIMUM in faults
 
     def input_watermark(self, timestamp: int, channel: int) -> None:
@@ -102,7 +104,17 @@ class StatusWatermarkValve:
             self._in_heap[channel] = True
             heappush(self._heap, (self._watermarks[channel], channel))
 
+    def _fill_heap(self) -> None:
+        self._heap_is_filled = True
+        for channel, aligned in enumerate(self._aligned):
+            if aligned and not self._in_heap[channel]:
+                self._in_heap[channel] = True
+                self._heap.append((NO_TIMESTAMP, channel))
+        heapify(self._heap)
+
     def _emit_minimum(self) -> None:
+        if not self._heap_is_filled:
+            self._fill_heap()
         heap, watermarks = self._heap, self._watermarks
         while heap:
             entry, channel = heap[0]
@@ -125,6 +137,8 @@ class StatusWatermarkValve:
 
     def validate(self) -> None:
         """Raises InvariantViolation when an invariant of the class docstring does not hold."""
+        if not self._heap_is_filled:
+            self._fill_heap()
         entries = {channel: entry for entry, channel in self._heap}
         for channel, watermark in enumerate(self._watermarks):
             if not self._aligned[channel]:

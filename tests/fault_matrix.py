@@ -1,0 +1,114 @@
+"""One job, each fault switched on in turn, and the laws that must then be broken: exactly these and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from flowsim.cluster.faults import Fault
+from flowsim.cluster.mini_cluster import MiniCluster
+from flowsim.cluster.run_options import JobExecutionResult, JobStatus, RunOptions
+from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.script import Entry, ScriptedSource, record, sleep, watermark
+from flowsim.datastream import OutputTag, ProcessWindowFunction, StreamExecutionEnvironment
+from flowsim.datastream.common import Duration, Types
+from flowsim.datastream.window import TimeWindow, TumblingEventTimeWindows
+from flowsim.facts.tracer import Recorder
+from flowsim.graph.stream_graph import StreamGraph
+
+FLUSHED_MS = 250
+"""Longer than the buffer timeout: after such a pause everything sent before has arrived."""
+
+
+@dataclass(frozen=True)
+class FaultCase:
+    """A fault, and every law that it breaks; those beside the fault's own are unavoidable companions, told in ``why``."""
+
+    name: str
+    fault: Fault | None
+    laws: frozenset[str] = field(default_factory=frozenset)
+    status: JobStatus = JobStatus.FINISHED
+    why: str = ""
+
+
+def _case(
+    name: str, operator: str, *laws: str, at: int = 0, status: JobStatus = JobStatus.FINISHED, why: str = ""
+) -> FaultCase:
+    return FaultCase(f"{name} in {operator}", Fault(name, operator=operator, at=at), frozenset(laws), status, why)
+
+
+CASES = (
+    FaultCase("none", None),
+    _case("drop_element", "window", "channel-fifo", at=1),
+    _case("drop_element", "sink", "channel-fifo", at=1),
+    _case("duplicate_element", "window", "channel-fifo", at=1),
+    _case("swap_elements", "window", "channel-fifo", at=1),
+    _case("corrupt_element", "window", "channel-fifo", at=1),
+    _case("valve_takes_maximum", "window", "valve"),
+    _case("window_loses_row", "window", "window-fire"),
+    _case("window_fires_early", "window", "window-fire"),
+    _case("late_row_kept", "window", "late-rows", "window-fire", why="the window that keeps the row fires once more"),
+    _case("late_row_lost_early", "window", "late-rows", "window-fire", why="its window fires without the row"),
+    _case("misroute_keys", "map", "key-routing"),
+    _case("watermark_goes_back", "map", "watermark-monotone", at=2),
+    _case(
+        "watermark_after_end_of_data", "map", "channel-end", "watermark-monotone",
+        why="after MAX_WATERMARK no watermark is higher",
+    ),
+    _case("lose_record_in_chain", "map", "conservation", at=3),
+    _case("send_without_credit", "map", "credits"),
+    _case("lose_credit", "map", "credits"),
+    _case("reenter_action", "window", "actions"),
+    _case("stop_task", "window", status=JobStatus.STOPPED, why="a stopped task breaks no law: it only takes no input"),
+)  # fmt: skip
+
+
+class CountOfWindow(ProcessWindowFunction[tuple[str, int], tuple[str, int, int], str, TimeWindow]):
+    def process(
+        self, key: str, context: ProcessWindowFunction.Context[TimeWindow], elements: Iterable[tuple[str, int]]
+    ) -> Iterable[tuple[str, int, int]]:
+        yield key, context.window().start, len(list(elements))
+
+
+def scripts() -> list[list[Entry]]:
+    """Two subtasks: rounds of records of four keys out of order, a watermark, a pause, then a row that is late."""
+    made: list[list[Entry]] = [[], []]
+    for number in range(8):
+        for subtask, script in enumerate(made):
+            start = number * 20
+            for offset in (3, 17, 8, 12, 1):
+                script.append(record(("abcd"[(offset + subtask) % 4], number), start + offset))
+            script.append(watermark(start + 14 - 2 * subtask))
+            script.append(record(("abcd"[number % 4], number), start + 19))
+            script.append(watermark(start + 18 + subtask))
+            script.append(sleep(FLUSHED_MS))
+            script.append(record(("abcd"[number % 4], -number), start - 5))
+    return made
+
+
+def fault_job() -> StreamGraph:
+    """source -> map, keyed by the first field, 2 x 2 channels, tumbling windows of 10 ms, two sinks."""
+    env = StreamExecutionEnvironment.get_execution_environment().set_max_parallelism(8)
+    mapped = env.add_source(ScriptedSource(*scripts())).map(lambda pair: (pair[0], pair[1] + 1))
+    keyed = mapped.set_parallelism(2).name("map").key_by(lambda pair: pair[0], Types.STRING())
+    late = OutputTag("late")
+    windows = keyed.window(TumblingEventTimeWindows.of(Duration.of_millis(10))).allowed_lateness(3)
+    counted = windows.side_output_late_data(late).process(CountOfWindow()).set_parallelism(2).name("window")
+    counted.rebalance().sink_to(CollectSink()).name("sink")
+    counted.get_side_output(late).sink_to(CollectSink()).name("late sink")
+    return env.stream_graph("faults")
+
+
+def run_case(case: FaultCase, recorder: Recorder) -> JobExecutionResult:
+    """Runs the job with the fault of one case switched on."""
+    faults = () if case.fault is None else (case.fault,)
+    return MiniCluster(fault_job(), RunOptions(recorder=recorder, faults=faults)).run()
+
+
+def fault_runs(
+    recorder_for: Callable[[FaultCase], Recorder],
+) -> Iterator[tuple[FaultCase, Recorder, JobExecutionResult]]:
+    """Runs every case with a recorder of its own."""
+    for case in CASES:
+        recorder = recorder_for(case)
+        yield case, recorder, run_case(case, recorder)

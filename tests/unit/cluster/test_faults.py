@@ -1,0 +1,48 @@
+"""Every fault breaks the law that it is meant to break, and no other; without faults all laws hold (decision D6)."""
+
+from __future__ import annotations
+
+import pytest
+
+from flowsim.cluster.faults import FAULT_KINDS, Fault
+from flowsim.cluster.mini_cluster import MiniCluster
+from flowsim.cluster.run_options import JobStatus, RunOptions
+from flowsim.errors import BadInput
+from flowsim.facts.schema import Level
+from flowsim.laws.catalogue import LAW_IDS, Verdict
+from flowsim.laws.judge import check_all
+from flowsim.recording.memory import MemoryRecorder
+from tests.fault_matrix import CASES, FaultCase, fault_job, run_case
+
+
+def test_every_kind_of_fault_is_in_the_matrix() -> None:
+    assert {case.fault.fault for case in CASES if case.fault is not None} == set(FAULT_KINDS)
+
+
+def test_every_law_is_broken_by_some_fault() -> None:
+    assert {law for case in CASES for law in case.laws} == set(LAW_IDS)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_fault_breaks_exactly_the_laws_of_its_machine(case: FaultCase) -> None:
+    recorder = MemoryRecorder(Level.FULL)
+    result = run_case(case, recorder)
+    assert result.status is case.status
+    whole = result.status is JobStatus.FINISHED
+    outcomes = check_all(recorder, "complete" if whole else "stopped")
+    assert {outcome.law for outcome in outcomes if outcome.verdict is Verdict.VIOLATED} == case.laws
+    assert all(outcome.rows_examined > 0 for outcome in outcomes) or not whole
+    own = None if case.fault is None else FAULT_KINDS[case.fault.fault].law
+    assert own is None or own in case.laws
+    assert case.laws <= {own} or case.why
+
+
+def test_unknown_faults_and_operators_are_refused_with_those_that_exist() -> None:
+    with pytest.raises(BadInput, match="unknown fault 'lose_everything'; there are: drop_element, "):
+        run_with(Fault("lose_everything"))
+    with pytest.raises(BadInput, match=r"fault drop_element: no operator 'windo'; there are: .*window"):
+        run_with(Fault("drop_element", operator="windo"))
+
+
+def run_with(fault: Fault) -> None:
+    MiniCluster(fault_job(), RunOptions(faults=(fault,))).run()

@@ -33,6 +33,7 @@ def assert_laws(
     Raises AssertionError with law, sentence, evidence and the line that makes the run again; BadInput for unknown laws;
     and what ended the job (JobFailed, Deadlock) where the laws have nothing to say against it.
     """
+    __tracebackhide__ = True
     for law in (*must_examine, *expect_violated):
         if law not in LAW_IDS:
             raise BadInput(f"there is no law {law!r}; there are: {', '.join(LAW_IDS)}")
@@ -92,6 +93,7 @@ def assert_same_output_for_all_schedules(
     Without a ``view`` the output is, per end of the job, which values arrived how often: in what order they did, and at
     which subtask, may differ. ``view=outputs`` compares the order in each subtask too. Raises AssertionError.
     """
+    __tracebackhide__ = True
     runs: list[JobRun] = []
     for schedule in some_schedules() if schedules is None else schedules:
         run = assert_laws(job_factory(), schedule=schedule)

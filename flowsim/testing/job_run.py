@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from flowsim.cluster.faults import Fault
@@ -29,8 +29,8 @@ class JobRun:
     schedule: Schedule
     faults: tuple[Fault, ...]
     result: JobExecutionResult
-    facts: MemoryRecorder
-    ends: dict[str, CollectSink]
+    facts: MemoryRecorder = field(repr=False)
+    ends: dict[str, CollectSink] = field(repr=False)
     """What every sink took, and every operator emitted whose output nobody reads, by operator name."""
 
     @property
@@ -72,6 +72,7 @@ class JobRun:
 
     def claim(self, sentence: str, holds: bool, *evidence: object) -> None:
         """Demands that what the test says of this run is true; the AssertionError names the seed and the evidence."""
+        __tracebackhide__ = True
         if not holds:
             shown = "".join(f"\n  {item!r}" for item in evidence)
             raise AssertionError(f"not true: {sentence}{shown}\n  reproduce: {self.reproduce}")

@@ -6,7 +6,6 @@ Everything is small unless asked otherwise, and shrinks to less: fewer records, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from flowsim.connectors.script import Entry, ScriptedSource, idle, record, sleep, watermark
@@ -103,29 +102,11 @@ def _events(steps: list[tuple[str, int, int, int]]) -> list[Event]:
     return events
 
 
-@dataclass(frozen=True, slots=True)
-class _Record:
-    value: object
-    gap_ms: int
-    behind_ms: int
+_KINDS: Final = (*["record"] * 6, *["watermark"] * 3, "sleep", "idle")
+"""Mostly records and watermarks; a simpler script has records only."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Watermark:
-    behind_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Sleep:
-    millis: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Idle:
-    """The subtask declares itself idle."""
-
-
-_Step = _Record | _Watermark | _Sleep | _Idle
+_Step = tuple[str, object, int, int, int]
+"""Kind, value of a record, ms that it moves time on, ms that it (or a watermark) stays behind, ms of a pause."""
 
 
 def scripted_sources(
@@ -133,41 +114,39 @@ def scripted_sources(
     *,
     min_subtasks: int = 1,
     max_subtasks: int = 3,
-    max_entries: int = 8,
+    min_entries: int = 0,
+    max_entries: int = 12,
     max_out_of_orderness_ms: int = 20,
     max_sleep_ms: int = 250,
 ) -> SearchStrategy[ScriptedSource]:
-    """Sources that play a script in each subtask: records, watermarks that rise, idleness, pauses, an early end.
+    """Sources that play a script in each subtask: records, watermarks that rise, idleness, pauses.
 
     ``values``: the records, ``(key, number)`` unless given. Records may come behind their watermark and be late.
+    ``min_entries`` makes scripts longer, so that more happens in each, and counterexamples too.
     """
     value = st.tuples(keys(3), st.integers(0, 9)) if values is None else values
-    gaps, behind = st.integers(0, 15), st.integers(0, max_out_of_orderness_ms)
-    records: SearchStrategy[_Step] = st.builds(_Record, value, gaps, behind)
-    watermarks: SearchStrategy[_Step] = st.builds(_Watermark, behind)
-    pauses: SearchStrategy[_Step] = st.builds(_Sleep, st.integers(1, max_sleep_ms))
-    idleness: SearchStrategy[_Step] = st.just(_Idle())
-    # Named twice, so that a script is mostly records and watermarks.
-    step = st.one_of(records, records, watermarks, watermarks, pauses, idleness)
-    script = st.lists(step, max_size=max_entries).map(_script)
+    behind = st.integers(0, max_out_of_orderness_ms)
+    step = st.tuples(st.sampled_from(_KINDS), value, st.integers(0, 15), behind, st.integers(1, max_sleep_ms))
+    script = st.lists(step, min_size=min_entries, max_size=max_entries).map(_script)
     return st.lists(script, min_size=min_subtasks, max_size=max_subtasks).map(lambda scripts: ScriptedSource(*scripts))
 
 
 def _script(steps: list[_Step]) -> list[Entry]:
     newest_ms, watermark_ms = 0, INT_MIN
     entries: list[Entry] = []
-    for step in steps:
-        match step:
-            case _Record(value, gap_ms, behind_ms):
+    for kind, value, gap_ms, behind_ms, millis in steps:
+        match kind:
+            case "record":
                 newest_ms += gap_ms
                 entries.append(record(value, newest_ms - behind_ms))
-            case _Watermark(behind_ms):
-                if newest_ms - behind_ms > watermark_ms:
-                    watermark_ms = newest_ms - behind_ms
+            case "watermark":
+                # Half as far behind as records may be, so that some records are late.
+                if newest_ms - behind_ms // 2 > watermark_ms:
+                    watermark_ms = newest_ms - behind_ms // 2
                     entries.append(watermark(watermark_ms))
-            case _Sleep(millis):
+            case "sleep":
                 entries.append(sleep(millis))
-            case _Idle():
+            case _:
                 entries.append(idle())
     return entries
 

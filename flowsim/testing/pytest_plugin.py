@@ -1,0 +1,42 @@
+"""The pytest plugin of flowsim: tests that take ``flowsim_schedule`` run once per schedule.
+
+It is loaded by every pytest run where flowsim is installed, so it imports nothing else before a test asks for it.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+_FIXTURE = "flowsim_schedule"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("flowsim")
+    group.addoption(
+        "--flowsim-seeds",
+        type=int,
+        default=4,
+        metavar="N",
+        help=f"how many random schedules a test with the fixture {_FIXTURE} runs under, besides the plain one (4)",
+    )
+    group.addoption(
+        "--flowsim-schedule",
+        action="append",
+        metavar="POLICY/SEED/BUDGET",
+        help="run such tests under this schedule only, as an error named it, for example random/7/1; repeatable",
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if _FIXTURE not in metafunc.fixturenames:
+        return
+    from flowsim.errors import BadInput
+    from flowsim.testing.schedule import Schedule, some_schedules
+
+    tokens = metafunc.config.getoption("--flowsim-schedule")
+    try:
+        chosen = [Schedule.of(token) for token in tokens or ()]
+    except BadInput as error:
+        raise pytest.UsageError(f"--flowsim-schedule: {error}") from None
+    schedules = chosen or list(some_schedules(metafunc.config.getoption("--flowsim-seeds")))
+    metafunc.parametrize(_FIXTURE, schedules, ids=[schedule.token for schedule in schedules])

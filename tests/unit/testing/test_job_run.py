@@ -1,0 +1,137 @@
+"""Running a job inside a test: what is seen at its ends, and that the job itself stays as it was."""
+
+from __future__ import annotations
+
+import pytest
+
+from flowsim.cluster.faults import Fault
+from flowsim.cluster.mini_cluster import JobStatus
+from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.script import ScriptedSource, record, sleep
+from flowsim.datastream import StreamExecutionEnvironment
+from flowsim.errors import BadInput, Deadlock, JobFailed
+from flowsim.facts.schema import Level
+from flowsim.laws.catalogue import Verdict
+from flowsim.testing import JobRun, Schedule, assert_laws, outputs, per_key_order, run_job, some_schedules
+
+
+@pytest.fixture
+def env() -> StreamExecutionEnvironment:
+    return StreamExecutionEnvironment.get_execution_environment()
+
+
+def test_what_the_last_operator_emits_is_seen_at_each_of_its_subtasks(env: StreamExecutionEnvironment) -> None:
+    env.from_collection(["a", "b", "a"]).key_by(lambda word: word).map(str.upper).set_parallelism(2).name("upper")
+    run = run_job(env)
+    assert outputs(run) == {"upper": [["B"], ["A", "A"]]}
+    assert run.values() == ["B", "A", "A"]
+    assert run.values("upper", 1) == ["A", "A"]
+    assert per_key_order(run, lambda word: word) == {"B": ["B"], "A": ["A", "A"]}
+
+
+def test_a_sink_of_the_job_keeps_its_records_and_is_seen_too(env: StreamExecutionEnvironment) -> None:
+    sink = CollectSink()
+    numbers = env.from_collection(range(3))
+    numbers.sink_to(sink).name("numbers")
+    numbers.map(lambda n: n * 10).name("tens")
+    run = run_job(env)
+    assert sink.values() == [0, 1, 2]
+    assert run.outputs() == {"numbers": [[0, 1, 2]], "tens": [[0, 10, 20]]}
+
+
+def test_ends_of_the_same_name_are_numbered(env: StreamExecutionEnvironment) -> None:
+    numbers = env.from_collection([1])
+    numbers.map(lambda n: n)
+    numbers.map(lambda n: -n)
+    assert run_job(env).outputs() == {"Map": [[1]], "Map 2": [[-1]]}
+
+
+def test_asking_for_an_end_that_is_not_there_names_those_that_are(env: StreamExecutionEnvironment) -> None:
+    numbers = env.from_collection([1])
+    numbers.map(lambda n: n).name("one")
+    numbers.map(lambda n: n).name("other")
+    run = run_job(env)
+    with pytest.raises(BadInput, match=r"which end of the job.* there are: 'one', 'other'"):
+        run.values()
+    with pytest.raises(BadInput, match="the job has no end 'third'; there are: 'one', 'other'"):
+        run.values("third")
+
+
+def test_a_key_at_two_subtasks_has_no_order(env: StreamExecutionEnvironment) -> None:
+    env.from_collection(["a", "a"]).rebalance().map(str).set_parallelism(2)
+    with pytest.raises(BadInput, match="key 'a' arrived at subtasks 0 and 1: they have no order in common"):
+        run_job(env).per_key(lambda word: word)
+
+
+def test_a_job_can_be_run_again_and_is_not_changed(env: StreamExecutionEnvironment) -> None:
+    env.from_collection(range(20)).rebalance().map(lambda n: n).set_parallelism(3)
+    plan = env.get_execution_plan()
+    first, second = run_job(env, schedule=Schedule("random", 3, 1)), run_job(env, schedule=Schedule("random", 3, 1))
+    assert env.get_execution_plan() == plan
+    assert env.settings.budget_records == 4096
+    assert first.outputs() == second.outputs()
+    assert first.facts.facts_digest() == second.facts.facts_digest()
+    graph = env.stream_graph()
+    assert run_job(graph, schedule=Schedule("random", 3, 1)).facts.facts_digest() == first.facts.facts_digest()
+
+
+def test_schedules_differ_in_what_is_recorded(env: StreamExecutionEnvironment) -> None:
+    env.from_collection(range(20)).rebalance().map(lambda n: n).set_parallelism(2).rebalance().map(lambda n: n)
+    digests = [run_job(env, schedule=schedule).facts.facts_digest() for schedule in some_schedules(6)]
+    assert len(set(digests)) == len(digests)
+
+
+def test_the_line_to_reproduce_makes_the_same_run(env: StreamExecutionEnvironment) -> None:
+    env.from_collection(range(20)).rebalance().map(lambda n: n).set_parallelism(2)
+    run = run_job(env, schedule=Schedule("random", 5, 2), faults=[Fault("drop_element", at=3)])
+    again = eval(run.reproduce, {"run_job": run_job, "job": env, "Schedule": Schedule, "Fault": Fault})
+    assert isinstance(again, JobRun)
+    assert again.facts.facts_digest() == run.facts.facts_digest()
+
+
+def test_a_claim_that_is_not_true_names_evidence_and_seed(env: StreamExecutionEnvironment) -> None:
+    env.from_collection([2, 1]).map(lambda n: n)
+    run = run_job(env, schedule=Schedule("random", 11, 1))
+    run.claim("there are two", len(run.values()) == 2)
+    with pytest.raises(AssertionError) as failed:
+        run.claim("they rise", False, run.values())
+    assert str(failed.value) == (
+        "not true: they rise\n  [2, 1]\n"
+        "  reproduce: run_job(job, schedule=Schedule(policy='random', seed=11, budget_records=1))"
+    )
+
+
+def test_until_bounds_a_job_and_its_facts_are_judged_as_a_prefix(env: StreamExecutionEnvironment) -> None:
+    env.add_source(ScriptedSource([record(1), sleep(500), record(2)])).rebalance().map(lambda n: n)
+    run = run_job(env, until_ms=300)
+    assert run.result.status is JobStatus.STOPPED
+    assert run.values() == [1]
+    assert [o.law for o in run.outcomes if o.verdict is Verdict.VIOLATED] == []
+
+
+def test_without_facts_no_law_applies(env: StreamExecutionEnvironment) -> None:
+    env.from_collection([1]).map(lambda n: n)
+    assert {outcome.verdict for outcome in run_job(env, level=Level.OFF).outcomes} == {Verdict.NOT_APPLICABLE}
+
+
+def test_a_failed_job_is_told_in_the_result_and_raised_by_the_assertion(env: StreamExecutionEnvironment) -> None:
+    env.from_collection([1, 0]).rebalance().map(lambda n: 1 // n).name("divide")
+    run = run_job(env, schedule=Schedule(seed=4))
+    assert run.result.status is JobStatus.FAILED
+    with pytest.raises(JobFailed, match="divide") as failed:
+        assert_laws(run)
+    assert failed.value.__notes__ == [f"reproduce: {run.reproduce}"]
+
+
+def test_a_deadlock_is_raised_by_the_assertion(env: StreamExecutionEnvironment) -> None:
+    env.configure(segment_size_bytes=16, exclusive_buffers_per_channel=1, floating_buffers_per_gate=1)
+    env.from_collection(range(200)).rebalance().map(lambda n: n)
+    with pytest.raises(Deadlock, match="waits for"):
+        assert_laws(deadlocked(env))
+
+
+def deadlocked(env: StreamExecutionEnvironment) -> JobRun:
+    """The sender never learns of credits that it was granted, which only the law of credits would tell."""
+    run = run_job(env, level=Level.ELEMENTS, faults=[Fault("lose_credit", at=n) for n in range(40)])
+    assert run.result.status is JobStatus.DEADLOCKED
+    return run

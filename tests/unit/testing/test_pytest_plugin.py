@@ -1,0 +1,64 @@
+"""The plugin as a user's pytest loads it: in a process and a folder of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TEST = """
+def test_it(flowsim_schedule):
+    assert flowsim_schedule.seed < 2, flowsim_schedule.token
+
+
+def test_other():
+    pass
+"""
+
+
+def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    (folder / "test_user.py").write_text(TEST, encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        f"--rootdir={folder}",
+        *arguments,
+        "test_user.py",
+    ]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+
+
+NONE: tuple[str, ...] = ()
+TWO = ("--flowsim-schedule", "random/1/8", "--flowsim-schedule", "fifo/9/1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "passed", "failed"),
+    [(NONE, 4, 2), (("--flowsim-seeds", "1"), 3, 0), (TWO, 2, 1)],
+    ids=["default", "seeds", "schedules"],
+)
+def test_a_test_with_the_fixture_runs_once_per_schedule(
+    tmp_path: Path, arguments: tuple[str, ...], passed: int, failed: int
+) -> None:
+    run = run_pytest(tmp_path, *arguments)
+    summary = run.stdout.splitlines()[-1]
+    assert f"{passed} passed" in summary, run.stdout + run.stderr
+    assert (f"{failed} failed" in summary) == (failed > 0), run.stdout
+
+
+def test_a_failing_schedule_is_named_by_the_test(tmp_path: Path) -> None:
+    assert "FAILED test_user.py::test_it[random/2/1]" in run_pytest(tmp_path).stdout
+
+
+def test_a_schedule_that_is_none_is_told_to_the_user(tmp_path: Path) -> None:
+    run = run_pytest(tmp_path, "--flowsim-schedule", "random/x")
+    assert (
+        "--flowsim-schedule: expected a schedule such as random/7/1 (policy/seed/budget), got 'random/x'" in run.stdout
+    )
+    assert run.returncode != 0

@@ -1,0 +1,42 @@
+"""What needs the extra says so, and what does not works without it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+PROGRAM = """
+import sys
+sys.modules["hypothesis"] = None  # as if it were not installed
+from flowsim.datastream import StreamExecutionEnvironment
+from flowsim.errors import MissingExtra
+from flowsim.testing import OneInputOperatorHarness, assert_laws, some_schedules
+import flowsim.testing.harness
+import flowsim.testing.pytest_plugin
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.from_collection([1]).map(lambda n: n + 1)
+for schedule in some_schedules(2):
+    print(assert_laws(env, schedule=schedule).values())
+try:
+    from flowsim.testing import schedules
+except MissingExtra as error:
+    print(error)
+"""
+
+
+def test_only_the_strategies_need_the_extra() -> None:
+    run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=False)
+    assert run.stderr == ""
+    assert run.stdout.splitlines() == [
+        "[2]", "[2]", "[2]",
+        "flowsim.testing.strategies needs the extra 'testing': install it with  pip install 'flowsim[testing]'",
+    ]  # fmt: skip
+
+
+def test_the_plugin_loads_nothing_that_a_test_run_would_wait_for() -> None:
+    program = (
+        "import sys; import flowsim.testing.pytest_plugin; print([m for m in sys.modules if m.startswith('flowsim')])"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert run.stdout.strip() == "['flowsim', 'flowsim.testing', 'flowsim.testing.pytest_plugin']"

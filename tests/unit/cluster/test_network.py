@@ -1,0 +1,199 @@
+"""What travels between tasks and when: flushes, spanning records, waiting inside an element, and where the time goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import count
+
+import pytest
+
+from flowsim.cluster.faults import Fault
+from flowsim.cluster.mini_cluster import MiniCluster
+from flowsim.cluster.run_options import JobStatus
+from flowsim.connectors.script import record, sleep, watermark
+from flowsim.facts.schema import Level
+from flowsim.recording.memory import MemoryRecorder
+from flowsim.units import MAX_WATERMARK, NS_PER_MS
+from tests.small_jobs import Arrivals, SmallJob, by_key
+
+LETTERS = 10
+FRAME = 3 + LETTERS
+RECORDED = pytest.mark.parametrize("recorded", [False, True], ids=["not recorded", "recorded"])
+
+
+def text(letters: int = LETTERS, key: str = "k") -> str:
+    return key * letters
+
+
+def arrival_times_ms(arrivals: Arrivals) -> list[tuple[object, float]]:
+    return [(arrival.value, arrival.at_ns / NS_PER_MS) for arrival in arrivals.records]
+
+
+def paused_script(timeout_ms: int, recorded: bool, by: str = "FORWARD") -> Arrivals:
+    """Records at 30, 40, 130, 260 and 720 ms; the end at 750 ms. Nothing costs anything."""
+    job = SmallJob(buffer_timeout_ms=timeout_ms, cost_ns=0)
+    pauses = [(30, "a"), (10, "b"), (90, "c"), (130, "d"), (460, "e")]
+    played = [entry for pause, value in pauses for entry in (sleep(pause), record(value))]
+    source = job.script([*played, sleep(30)])
+    arrivals = job.sink(source, by=by, chain=False)
+    job.run(recorder=MemoryRecorder(Level.FULL) if recorded else None)
+    return arrivals
+
+
+@RECORDED
+@pytest.mark.parametrize("by", ["FORWARD", "BROADCAST", "REBALANCE"])
+def test_a_flusher_beats_from_the_start_of_the_task_not_from_the_record(recorded: bool, by: str) -> None:
+    """Rule 5.3: beats at 100, 200, ... ms; also for what goes into a buffer that was flushed before."""
+    arrivals = paused_script(100, recorded, by)
+    assert arrival_times_ms(arrivals) == [("a", 100), ("b", 100), ("c", 200), ("d", 300), ("e", 750)]
+
+
+@RECORDED
+def test_a_timeout_of_zero_sends_every_record_at_once(recorded: bool) -> None:
+    arrivals = paused_script(0, recorded)
+    assert arrival_times_ms(arrivals) == [("a", 30), ("b", 40), ("c", 130), ("d", 260), ("e", 720)]
+
+
+@RECORDED
+def test_without_a_timeout_only_full_buffers_and_the_end_send(recorded: bool) -> None:
+    arrivals = paused_script(-1, recorded)
+    assert arrival_times_ms(arrivals) == [("a", 750), ("b", 750), ("c", 750), ("d", 750), ("e", 750)]
+
+
+def test_a_watermark_waits_for_the_flusher_like_a_record() -> None:
+    job = SmallJob(buffer_timeout_ms=100, cost_ns=0)
+    source = job.script([sleep(30), record("a", 5), watermark(5), sleep(90), watermark(7), sleep(300)])
+    recorder = MemoryRecorder(Level.ELEMENTS)
+    job.sink(source, by="FORWARD", chain=False)
+    job.run(recorder=recorder)
+    times = [(row[5], (row[2] - 10**9) / NS_PER_MS) for row in recorder.rows("task_watermark")]
+    assert times == [(5, 100), (7, 200), (MAX_WATERMARK, 420)]
+
+
+def test_a_flush_comes_on_time_while_the_task_is_busy() -> None:
+    """Rule 5.3 with D4: the batch ends with the record that is being worked on when the beat comes."""
+    job = SmallJob(buffer_timeout_ms=100, cost_ns=0)
+    source = job.values(lambda _: range(20), cost_ns=30 * NS_PER_MS)
+    arrivals = job.sink(source, by="FORWARD", chain=False)
+    job.run()
+    # Records are done every 30 ms, so the batches under way at 100, 200, ... end at 120, 210, ...
+    ends = (120, 210, 300, 420, 510, 600)
+    assert arrival_times_ms(arrivals) == [(n, next(e for e in ends if e >= (n + 1) * 30)) for n in range(20)]
+
+
+@RECORDED
+@pytest.mark.parametrize("segment", [5, 16, 64, 1000])
+@pytest.mark.parametrize("by", ["FORWARD", "BROADCAST", "HASH"])
+def test_records_span_buffers_and_arrive_whole(segment: int, by: str, recorded: bool) -> None:
+    """Rule 5.11: from shorter than a segment to many segments long."""
+    values = [text(n * 7 % 300, "abcdefg"[n % 7]) for n in range(200)]
+    job = SmallJob(segment_size_bytes=segment)
+    source = job.values(lambda _: values)
+    arrivals = job.sink(source, by=by if by != "HASH" else by_key(lambda value: value), chain=False)
+    job.run(recorder=MemoryRecorder(Level.FULL) if recorded else None)
+    assert arrivals.values == values
+
+
+@pytest.mark.parametrize("local", [False, True], ids=["remote", "local"])
+@pytest.mark.parametrize("overdraft", [0, 20])
+def test_a_record_larger_than_all_memory_of_its_pool_streams_through(local: bool, overdraft: int) -> None:
+    """Rules 5.42, 6.20: the sender waits inside the element; nothing is lost and nothing deadlocks."""
+    values = [text(20_000), "small", text(5_000, "x")]
+    job = SmallJob(segment_size_bytes=32, overdraft_buffers=overdraft, local_channels=local)
+    arrivals = job.sink(job.values(lambda _: values), by="FORWARD", chain=False, cost_ns=NS_PER_MS)
+    result = job.run()
+    assert (result.status, arrivals.values) == (JobStatus.FINISHED, values)
+
+
+def fan_out(width: int, overdraft: int, segment: int, **options: object) -> tuple[MiniCluster, Arrivals]:
+    """One record, which a chained flat_map turns into ``width``."""
+    job = SmallJob(segment_size_bytes=segment, overdraft_buffers=overdraft, buffer_timeout_ms=-1)
+
+    def fan(value: object) -> Iterable[object]:
+        return (text() for _ in range(width))
+
+    arrivals = job.sink(job.flat_map(job.values(lambda _: ["go"]), fan), by="FORWARD", chain=False)
+    cluster = job.cluster(**options)
+    return cluster, arrivals
+
+
+@pytest.mark.parametrize("segment", [20, 26, 64])
+@pytest.mark.parametrize("overdraft", [0, 2, 9, 10, 20])
+def test_a_fan_out_waits_inside_its_element_once_the_overdraft_is_used_up(segment: int, overdraft: int) -> None:
+    """Rules 5.36, 5.37, 5.42. The pool has 10 segments, and the stopped receiver takes 10 buffers at once.
+
+    A segment that comes back while overdraft ones are out goes to the global pool; the writer is woken only when the pool
+    itself has a segment again, so with an overdraft of 10 or more the 10 buffers that left are all that leave.
+    """
+    cluster, _ = fan_out(100_000, overdraft, segment, faults=(Fault("stop_task", operator="sink"),))
+    result = cluster.run()
+    assert result.status is JobStatus.STOPPED
+    assert "waits for a buffer beyond the overdraft, inside an element" in result.report
+    segments = 10 + overdraft + (10 if overdraft < 10 else 0)
+    deployment = cluster.deployment
+    assert deployment is not None
+    # A record is counted when its first byte is written: that of the next segment may never be.
+    assert deployment.tasks[0].records_out == -(-segments * segment // FRAME)
+
+
+def test_a_fan_out_beyond_the_overdraft_arrives_whole_and_the_wait_is_hard_back_pressure() -> None:
+    cluster, arrivals = fan_out(5_000, 3, 64)
+    result = cluster.run()
+    assert arrivals.values == [text()] * 5_000
+    source, sink = result.tasks
+    assert source.hard_backpressured_ns > 0
+    assert sink.hard_backpressured_ns == 0
+
+
+def test_every_nanosecond_of_a_task_is_in_one_bucket() -> None:
+    """Rule 3.28: a fast source, a slow sink; from the first turn of a task to its end."""
+    job = SmallJob(segment_size_bytes=32, buffer_timeout_ms=10, overdraft_buffers=0)
+    source = job.values(lambda _: (text() for _ in range(300)), cost_ns=1_000)
+    middle = job.map(source, lambda value: value, by="FORWARD", chain=False, cost_ns=5_000)
+    job.sink(middle, by="FORWARD", chain=False, cost_ns=100_000)
+    cluster = job.cluster()
+    result = cluster.run()
+    deployment = cluster.deployment
+    assert deployment is not None
+    for task in deployment.tasks:
+        times = task.times
+        assert times.busy_ns + times.idle_ns + times.soft_ns + times.hard_ns == times.total_ns
+    fast, slower, slowest = result.tasks
+    assert (fast.busy_ns, slower.busy_ns, slowest.busy_ns) == (300_000, 1_500_000, 30_000_000)
+    assert (fast.idle_ns, slowest.soft_backpressured_ns, slowest.hard_backpressured_ns) == (0, 0, 0)
+    assert fast.soft_backpressured_ns + fast.hard_backpressured_ns > 10_000_000
+    assert slowest.idle_ns < 1_000_000
+
+
+def test_a_task_that_waits_when_the_run_is_stopped_was_idle_until_then() -> None:
+    job = SmallJob(cost_ns=0)
+    job.sink(job.script([sleep(10_000)]), by="FORWARD", chain=False)
+    result = job.run(until_ns=300 * NS_PER_MS)
+    assert result.status is JobStatus.STOPPED
+    assert [(task.idle_ns, task.busy_ns) for task in result.tasks] == [(300 * NS_PER_MS, 0)] * 2
+
+
+def test_soft_back_pressure_lasts_until_the_run_is_stopped() -> None:
+    job = SmallJob(segment_size_bytes=32)
+    job.sink(job.values(lambda _: (text() for _ in count())), by="FORWARD", chain=False)
+    result = job.run(faults=(Fault("stop_task", operator="sink"),), until_ns=50 * NS_PER_MS)
+    source, sink = result.tasks
+    assert source.busy_ns == result.records_read * 1_000
+    assert source.soft_backpressured_ns + source.busy_ns == result.elapsed_ns
+    assert sink.idle_ns == result.elapsed_ns
+
+
+def test_memory_that_cannot_be_guaranteed_is_refused_by_name() -> None:
+    """Rule 5.39."""
+    job = SmallJob(network_buffers=1)
+    job.sink(job.values(lambda _: range(3)), by="FORWARD", chain=False)
+    with pytest.raises(Exception, match="Insufficient number of network buffers: required 2, but only 1 of 1"):
+        job.run()
+
+
+@RECORDED
+def test_memory_that_is_short_but_enough_slows_down_and_loses_nothing(recorded: bool) -> None:
+    job = SmallJob(network_buffers=5, segment_size_bytes=16, local_channels=False)
+    arrivals = job.sink(job.values(lambda _: range(1_000)), by="FORWARD", chain=False)
+    job.run(recorder=MemoryRecorder(Level.FULL) if recorded else None)
+    assert arrivals.values == list(range(1_000))

@@ -134,7 +134,7 @@ def exploration_data(found: Exploration, again: str | None) -> dict[str, Any]:
 def _show(console: Console, found: Exploration, again: Callable[[Step], str]) -> None:
     from rich.table import Table
 
-    from flowsim.cli.verdicts import evidence_text
+    from flowsim.cli.verdicts import show_evidence
     from flowsim.laws.catalogue import Verdict
 
     table = Table("law")
@@ -158,6 +158,5 @@ def _show(console: Console, found: Exploration, again: Callable[[Step], str]) ->
         console.print(f"  expected {unmet.what}: {unmet.expected}, found: {unmet.found}", soft_wrap=True)
     for outcome in step.violated:
         console.print(f"  {outcome.law}: {outcome.violations:,} violations", style="red")
-        for row in outcome.evidence:
-            console.print("    " + evidence_text(row), soft_wrap=True)
+        show_evidence(console, outcome.evidence, "    ")
     console.print(f"  again: {again(step)}", soft_wrap=True)

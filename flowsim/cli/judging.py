@@ -69,6 +69,8 @@ class Judge:
         self, session: SparkSession | None, paths: Sequence[Path], plans: Sequence[RecomputePlan], progress: Progress
     ) -> Report:
         """One line per law and recording; raises BadInput for what is no recording."""
+        from flowsim.validation.verdict import Report
+
         names = None if self.laws is None else [law for law in self.laws if law != RECOMPUTE]
         if session is None:
             report = judge_in_process(paths, names, progress)
@@ -76,6 +78,7 @@ class Judge:
             from flowsim.validation.judge import validate
 
             report = validate(session, paths, names, lambda law, done, total: progress(done, total, law))
+        report = Report(tuple(str(path) for path in paths), report.lines)  # as they were given
         if self.laws is not None and RECOMPUTE not in self.laws:
             return report
         return report.with_lines(*[_recomputed(session, plan) for plan in plans])

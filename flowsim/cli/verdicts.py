@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 ReplayCommand = Callable[[int], str]
 """How the recording with this number is made again, in words for a terminal."""
 
+EVIDENCE_SHOWN = 5
 _STYLES = {"holds": "green", "violated": "bold red", "vacuous": "yellow", "not applicable": "dim"}
 
 
@@ -38,8 +39,7 @@ def show_report(console: Console, report: Report, replay: ReplayCommand) -> None
         console.print(f"\n{law} is violated in {recording}", style="bold red", soft_wrap=True)
         if sentence:
             console.print(f"  {sentence}", soft_wrap=True)
-        for row in rows:
-            console.print("  " + evidence_text(row), soft_wrap=True)
+        show_evidence(console, rows, "  ")
         console.print(f"  again: {replay(run)}", soft_wrap=True)
 
 
@@ -52,6 +52,14 @@ def report_data(report: Report, replay: ReplayCommand) -> dict[str, Any]:
         if line.outcome.violations:
             data["replay"] = replay(line.run)
     return document
+
+
+def show_evidence(console: Console, rows: Sequence[dict[str, object]], indent: str) -> None:
+    """The first evidence rows; JSON has more of them."""
+    for row in rows[:EVIDENCE_SHOWN]:
+        console.print(indent + evidence_text(row), soft_wrap=True)
+    if len(rows) > EVIDENCE_SHOWN:
+        console.print(f"{indent}... --json shows {len(rows)}")
 
 
 def evidence_text(row: dict[str, object]) -> str:

@@ -1,0 +1,112 @@
+"""The commands that run nothing, ``explore``, and the frame around them all."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flowsim import __version__
+from flowsim.cluster.faults import FAULT_KINDS
+from flowsim.laws.catalogue import LAW_IDS
+from flowsim.scenario.schema import json_schema
+
+DROP = "faults: [{fault: drop_element, operator: sums, at: 5}]\n"
+
+
+def test_the_version_is_that_of_the_package(flowsim: Any) -> None:
+    assert flowsim("--version").out == f"flowsim {__version__}\n"
+
+
+def test_laws_faults_and_schema_print_what_there_is(flowsim: Any) -> None:
+    assert [law["id"] for law in flowsim("laws", "--json").document] == list(LAW_IDS)
+    assert [fault["name"] for fault in flowsim("faults", "--json").document] == list(FAULT_KINDS)
+    assert flowsim("schema").document == flowsim("schema", "--json").document == json.loads(json.dumps(json_schema()))
+    laws = flowsim("laws").out
+    assert all(law in laws for law in LAW_IDS)
+
+
+def test_check_writes_nothing(flowsim: Any, tmp_path: Path) -> None:
+    called = flowsim("check", "tiny.yaml")
+    assert called.code == 0
+    assert called.out.startswith("tiny.yaml: valid: 3 operators in 4 subtasks, 4 channels\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["tiny.yaml"]
+
+
+def test_check_tells_all_errors_with_their_places(flowsim: Any, write: Any) -> None:
+    scenario = write("e.yaml", ("input: sums,", "input: sum,"), append="faults: [{fault: nothing_like_it}]\n")
+    called = flowsim("check", scenario)
+    assert called.code == 2
+    assert "e.yaml:14:17 sinks.kept.input:" in called.err
+    assert "e.yaml:17:18 faults[0].fault:" in called.err
+
+
+def test_the_graph_shows_chains_parallelism_and_partitioners(flowsim: Any, write: Any) -> None:
+    scenario = write("g.yaml", ("operators:", "operators:\n  even: {input: numbers, filter: n % 2 == 0}"))
+    scenario.write_text(scenario.read_text().replace("input: numbers, key_by", "input: even, key_by"))
+    assert flowsim("graph", scenario).out == (
+        "tiny: 3 tasks, 4 subtasks\n"
+        "\n[0] Source: numbers -> even\n    parallelism 1, max parallelism 128\n    --HASH--> [1] sums\n"
+        "\n[1] sums\n    parallelism 2, max parallelism 128\n    --REBALANCE--> [2] Sink: kept\n"
+        "\n[2] Sink: kept\n    parallelism 1, max parallelism 128\n"
+    )
+    mermaid = flowsim("graph", scenario, "--format", "mermaid").out
+    assert mermaid.startswith("flowchart LR\n")
+    assert "    t0o0 --> t0o1\n" in mermaid
+    assert '  t0o1 ==>|"HASH"| t1o0\n' in mermaid
+    assert [task["parallelism"] for task in flowsim("graph", scenario, "--json").document["tasks"]] == [1, 2, 1]
+
+
+def test_explore_counts_distinct_recordings_and_writes_nothing(flowsim: Any, tmp_path: Path) -> None:
+    called = flowsim("explore", "tiny.yaml", "--seeds", 5, "--json")
+    assert called.code == 0
+    assert (called.document["runs"], called.document["distinct_recordings"]) == (5, 5)
+    assert called.document["laws"]["key-routing"] == {"rows_examined": 1000, "holds": 5}
+    assert [path.name for path in tmp_path.iterdir()] == ["tiny.yaml"]
+
+
+def test_explore_stops_at_the_first_violation_with_a_command_that_shows_it_again(flowsim: Any, write: Any) -> None:
+    scenario = write("f.yaml", ("rows: {kept: 200}", "rows: {kept: 199}"), append=DROP)
+    called = flowsim("explore", scenario, "--seeds", 5, "--first-seed", 40, "--json")
+    found = called.document["first_finding"]
+    assert (called.code, called.document["runs"], found["seed"]) == (1, 1, 40)
+    words = found["replay"].split()
+    assert words[:5] == ["flowsim", "run", "f.yaml", "--seed", "40"]
+    again = flowsim(*words[1:], "--json")
+    assert again.code == 1
+    assert again.document["digest"] == found["digest"]
+
+
+def test_explore_tells_a_job_that_fails_from_a_law_that_breaks(flowsim: Any, write: Any) -> None:
+    scenario = write(
+        "bad.yaml",
+        ("operators:", 'operators:\n  broken: {input: numbers, map: {add: {m: "100 // (n - 150)"}}}'),
+        ("input: numbers, key_by", "input: broken, key_by"),
+    )
+    called = flowsim("explore", scenario, "--seeds", 2)
+    assert called.code == 3
+    assert "ZeroDivisionError" in called.out
+
+
+def test_explore_of_all_seeds_goes_on_after_a_finding(flowsim: Any, write: Any) -> None:
+    document = flowsim("explore", write("f.yaml", append=DROP), "--seeds", 3, "--all-seeds", "--json").document
+    assert (document["runs"], document["findings"]) == (3, 3)
+
+
+@pytest.mark.parametrize(
+    "command", ["", "run", "validate", "replay", "explore", "check", "graph", "laws", "faults", "schema"]
+)
+def test_every_command_has_help(flowsim: Any, command: str) -> None:
+    called = flowsim(*command.split(), "--help")
+    assert called.code == 0
+    assert "Usage:" in called.out
+
+
+def test_help_imports_nothing_heavy() -> None:
+    heavy = ("pyspark", "pyarrow", "numpy", "pandas", "pydantic", "flowsim.cluster", "flowsim.scenario.schema")
+    program = f"import sys, flowsim.cli.main; print([m for m in {heavy!r} if m in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", program], text=True) == "[]\n"

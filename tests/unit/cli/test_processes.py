@@ -1,0 +1,164 @@
+"""``flowsim`` as a process of its own: Ctrl-C, kills, exit codes, and the same bytes under any hash seed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flowsim.laws.catalogue import Verdict
+from flowsim.laws.judge import check_all
+from flowsim.recording.manifest import RunStatus
+from flowsim.recording.reader import Recording
+
+ENDLESS = """\
+flowsim: 1
+name: endless
+settings: {record: elements}
+sources:
+  numbers: {generator: {count: 1000000000, fields: {n: {sequence: {}}}}}
+operators:
+  kept: {input: numbers, filter: n >= 0, chaining: never}
+sinks:
+  shown: {input: kept, chaining: never, print: {}}
+  files: {input: kept, chaining: never, parquet: {}}
+"""
+
+WINDOWS = """\
+flowsim: 1
+name: windows
+settings: {record: full, seed: 11, policy: random}
+sources:
+  numbers:
+    parallelism: 2
+    generator:
+      count: 3000
+      fields:
+        n: {uniform: {low: 0, high: 1000}}
+        key: {choice: {values: [a, b, c, d, e]}}
+        at: {event_time: {start: 0, step: 7 ms, jitter: 300 ms}}
+    watermarks: {timestamp: at, max_out_of_orderness: 100 ms, emit: every_record}
+operators:
+  hourly:
+    input: numbers
+    key_by: key
+    parallelism: 3
+    window: {tumbling: 1 s, late_output: late}
+    aggregate: {rows: count(), total: sum(n)}
+sinks:
+  windows: {input: hourly, parquet: {}}
+  late: {input: hourly.late, csv: {}}
+"""
+
+IN_FIRST_EPOCH = 300_000
+"""Lines of output after which the first 2^18 facts of a table must have been written."""
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "flowsim.cli", *arguments]
+
+
+def endless_run(folder: Path, lines: int) -> subprocess.Popen[str]:
+    """A run that will not end by itself, after it printed so many records."""
+    (folder / "endless.yaml").write_text(ENDLESS)
+    process = subprocess.Popen(
+        command("run", "endless.yaml", "--out", "o"),
+        cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdout is not None
+    for _ in range(lines):
+        assert process.stdout.readline().startswith("shown> (")
+    return process
+
+
+def test_ctrl_c_ends_with_code_130_a_readable_recording_and_no_half_written_file(tmp_path: Path) -> None:
+    process = endless_run(tmp_path, 10)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, "interrupted\n")
+    recording = Recording.open(tmp_path / "o")
+    assert recording.status is RunStatus.CANCELED
+    assert recording.row_count("sent") > 0
+    assert list((tmp_path / "o/sinks/files").iterdir()) == []
+    assert not [outcome for outcome in check_all(recording, "canceled") if outcome.verdict is Verdict.VIOLATED]
+
+
+def test_a_killed_run_leaves_a_recording_that_says_so_and_is_readable(tmp_path: Path) -> None:
+    process = endless_run(tmp_path, IN_FIRST_EPOCH)
+    process.kill()
+    process.communicate(timeout=60)
+    recording = Recording.open(tmp_path / "o")
+    assert recording.status is RunStatus.RUNNING
+    assert recording.row_count("sent") >= 1 << 18
+    assert len(recording.table("received")) == recording.row_count("received")
+    replay = subprocess.run(command("replay", "o"), cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert replay.returncode == 2
+    assert "its run was killed" in replay.stderr
+    # The next run takes its place, whatever the kill left half-written.
+    again = subprocess.run(command("run", "endless.yaml", "--out", "o", "--until", "1 ms"), cwd=tmp_path, check=False)
+    assert again.returncode == 0
+    assert Recording.open(tmp_path / "o").status is RunStatus.STOPPED
+
+
+def test_equal_runs_leave_equal_bytes_in_any_process(tmp_path: Path) -> None:
+    (tmp_path / "windows.yaml").write_text(WINDOWS)
+    digests = []
+    for hash_seed in ("1", "2"):
+        run = subprocess.run(
+            command("run", "windows.yaml", "--out", hash_seed, "--json"),
+            cwd=tmp_path, env={**os.environ, "PYTHONHASHSEED": hash_seed}, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        document = json.loads(run.stdout)
+        digests.append((document["digest"], [sink["rows"] for sink in document["sinks"]]))
+    assert digests[0] == digests[1]
+    assert all(rows > 0 for rows in digests[0][1])
+    assert written(tmp_path / "1") == written(tmp_path / "2")
+
+
+def test_another_seed_leaves_another_recording(tmp_path: Path) -> None:
+    (tmp_path / "windows.yaml").write_text(WINDOWS)
+    runs = [
+        subprocess.run(
+            command("run", "windows.yaml", "--seed", seed, "--out", seed, "--json"),
+            cwd=tmp_path, capture_output=True, text=True, check=True,
+        )
+        for seed in ("1", "2")
+    ]  # fmt: skip
+    first, second = (json.loads(run.stdout)["digest"] for run in runs)
+    assert first != second
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(("laws",), 0), (("run", "nowhere.yaml"), 2), (("nonsense",), 2)])
+def test_exit_codes_reach_the_shell(tmp_path: Path, arguments: tuple[str, ...], code: int) -> None:
+    run = subprocess.run(command(*arguments), cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.returncode == code
+    assert "Traceback" not in run.stderr
+
+
+def test_a_bug_of_ours_ends_with_code_70_and_keeps_its_traceback(tmp_path: Path) -> None:
+    program = (
+        "import flowsim.recording.reader as reader, flowsim.cli.main as main\n"
+        "def broken(*_): raise RuntimeError('seen by nobody yet')\n"
+        "reader.Recording.open = broken\n"
+        "main.main()\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program, "replay", "x"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 70
+    assert "RuntimeError: seen by nobody yet" in run.stderr
+    assert "This is a bug in flowsim" in run.stderr
+
+
+def written(out: Path) -> dict[str, bytes]:
+    """Every file of a run by its path, but for what tells the time of day."""
+    return {
+        path.relative_to(out).as_posix(): path.read_bytes()
+        for path in sorted(out.rglob("*"))
+        if path.is_file() and path.name != "wall.json"
+    }

@@ -1,0 +1,210 @@
+"""``flowsim run``: what it leaves, what it prints, and its exit codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from flowsim.recording.manifest import RunStatus
+from flowsim.recording.reader import Recording
+
+PYTHON_ENGINE = ("--validate", "--engine", "python")
+DROP = "faults: [{fault: drop_element, operator: sums, at: 5}]\n"
+FAILING = (
+    ("operators:", 'operators:\n  broken: {input: numbers, map: {add: {m: "100 // (n - 150)"}}}'),
+    ("input: numbers, key_by", "input: broken, key_by"),
+)
+
+
+def test_a_run_leaves_its_results_and_a_complete_recording(flowsim: Any, tmp_path: Path) -> None:
+    called = flowsim("run", "tiny.yaml", "--out", "o")
+    assert called.code == 0
+    assert "tiny: finished" in called.out
+    assert Recording.open(tmp_path / "o").status is RunStatus.COMPLETE
+    assert pq.read_table(tmp_path / "o/sinks/kept").num_rows == 200
+
+
+def test_without_out_a_run_goes_below_out_under_the_name_of_the_file(flowsim: Any, tmp_path: Path) -> None:
+    assert flowsim("run", "tiny.yaml").code == 0
+    assert sorted(path.name for path in (tmp_path / "out/tiny").iterdir()) == ["recording", "run.json", "sinks"]
+
+
+def test_options_win_over_set_which_wins_over_the_scenario(flowsim: Any) -> None:
+    def seed(*options: object) -> object:
+        return flowsim("run", "tiny.yaml", "--json", *options).document["seed"]
+
+    assert seed() == 3
+    assert seed("--set", "settings.seed=4") == 4
+    assert seed("--set", "settings.seed=4", "--seed", 5) == 5
+
+
+def test_json_is_exactly_one_document_even_when_a_sink_prints(flowsim: Any, write: Any) -> None:
+    called = flowsim("run", write("p.yaml", ("parquet: {}", "print: {}")), "--json")
+    document = called.document
+    assert (called.code, document["exit_code"], document["status"]) == (0, 0, "finished")
+    assert document["sinks"] == [{"name": "kept", "kind": "print", "rows": 200}]
+    assert "kept> (" in called.err
+
+
+def test_the_document_tells_tasks_sinks_expectations_and_digest(flowsim: Any) -> None:
+    document = flowsim("run", "tiny.yaml", "--json").document
+    assert [task["name"] for task in document["tasks"]] == [
+        "Source: numbers (1/1)", "sums (1/2)", "sums (2/2)", "Sink: kept (1/1)",
+    ]  # fmt: skip
+    assert sum(task["records_in"] for task in document["tasks"][1:3]) == 200
+    assert {e["what"]: e["met"] for e in document["expectations"]} == {"job": True, "rows of sink kept": True}
+    assert len(document["digest"]) == 64
+
+
+def test_what_a_collect_sink_got_is_in_the_document_by_field(flowsim: Any, write: Any) -> None:
+    scenario = write("c.yaml", ("parquet: {}", "collect: {}"))
+    records = flowsim("run", scenario, "--json", "--set", "settings.policy=fifo").document["sinks"][0]["records"]
+    assert len(records) == 200
+    assert set(records[0]) == {"n", "key"}
+
+
+def test_nothing_of_the_progress_is_printed_when_nobody_looks(flowsim: Any) -> None:
+    assert flowsim("run", "tiny.yaml").err == ""
+
+
+def test_validation_prints_a_line_per_law(flowsim: Any) -> None:
+    called = flowsim("run", "tiny.yaml", *PYTHON_ENGINE, "--json")
+    lines = called.document["validation"]["laws"]
+    assert called.code == 0
+    assert {line["law"]: line["verdict"] for line in lines}["channel-fifo"] == "holds"
+    assert next(line for line in lines if line["law"] == "key-routing")["rows_examined"] == 200
+
+
+def test_a_violated_law_ends_with_code_1_evidence_and_the_replay_command(flowsim: Any, write: Any) -> None:
+    called = flowsim("run", write("f.yaml", ("rows: {kept: 200}", "rows: {kept: 199}"), append=DROP), *PYTHON_ENGINE)
+    assert called.code == 1
+    assert "channel-fifo is violated" in called.out
+    assert "again: flowsim replay out/f" in called.out
+    assert "expected law channel-fifo: holds, found: violated" in called.out
+
+
+def test_a_violation_that_the_scenario_expects_is_fine(flowsim: Any, write: Any) -> None:
+    expected = ("rows: {kept: 200}", "rows: {kept: 199}\n  laws: {channel-fifo: violated, conservation: violated}")
+    called = flowsim("run", write("f.yaml", expected, append=DROP), *PYTHON_ENGINE, "--json")
+    verdicts = {line["law"]: line["verdict"] for line in called.document["validation"]["laws"]}
+    assert verdicts["channel-fifo"] == "violated"
+    assert called.document["validation"]["unexpected"] == (
+        [] if verdicts["conservation"] == "violated" else ["expected law conservation: violated, found: holds"]
+    )
+
+
+def test_an_expected_violation_that_does_not_come_is_broken(flowsim: Any, write: Any) -> None:
+    scenario = write("e.yaml", append="  laws: {channel-fifo: violated}\n")
+    called = flowsim("run", scenario, *PYTHON_ENGINE)
+    assert called.code == 1
+    assert "expected law channel-fifo: violated, found: holds" in called.out
+
+
+def test_rows_that_are_not_as_expected_end_with_code_1(flowsim: Any, write: Any) -> None:
+    called = flowsim("run", write("r.yaml", ("kept: 200}", "kept: 7}")))
+    assert called.code == 1
+    assert "expected rows of sink kept: 7, found: 200" in called.out
+
+
+def test_a_failed_job_ends_with_code_3_and_a_recording_that_tells_why(flowsim: Any, write: Any, tmp_path: Path) -> None:
+    called = flowsim("run", write("bad.yaml", *FAILING), "--out", "o")
+    assert called.code == 3
+    assert "operator broken, record (150, " in called.out
+    recording = Recording.open(tmp_path / "o")
+    assert recording.status is RunStatus.FAILED
+    assert recording.manifest.failure is not None
+    assert recording.manifest.failure.operator == "broken"
+    assert recording.manifest.failure.cause.startswith("ZeroDivisionError")
+    assert not list((tmp_path / "o/sinks").rglob("part-*"))
+
+
+def test_a_failure_that_the_scenario_expects_is_fine(flowsim: Any, write: Any) -> None:
+    scenario = write("bad.yaml", *FAILING, ("rows: {kept: 200}", "job: failed"))
+    assert flowsim("run", scenario).code == 0
+
+
+def test_until_stops_the_job_and_what_it_could_not_finish_is_not_judged(flowsim: Any) -> None:
+    called = flowsim("run", "tiny.yaml", "--until", "50 us", "--json")
+    assert called.code == 0
+    assert called.document["status"] == "stopped"
+    assert [e["met"] for e in called.document["expectations"]] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("missing.yaml",), "missing.yaml: there is no such file (did you mean"),
+        (("tiny.yaml", "--until", "10"), "--until: expected a duration such as '100 ms'"),
+        (("tiny.yaml", "--until", "0 s"), "--until: expected more than nothing"),
+        (("tiny.yaml", "--set", "operators.sums.parallelsm=2"), "did you mean 'parallelism'?"),
+        (("tiny.yaml", "--validate", "--record", "off"), "--validate needs a recording"),
+        (("tiny.yaml", "--clock", "real", "--policy", "random"), "--policy: on the real clock"),
+        (("tiny.yaml", "--validate", "--engine", "python", "--master", "local"), "--engine python uses no Spark"),
+    ],
+)
+def test_bad_input_ends_with_code_2_and_a_message(flowsim: Any, arguments: tuple[str, ...], message: str) -> None:
+    called = flowsim("run", *arguments)
+    assert called.code == 2
+    assert message in called.err
+    assert "Traceback" not in called.err
+    assert called.out == ""
+
+
+def test_an_error_in_a_scenario_is_told_with_its_place_in_json_too(flowsim: Any, write: Any) -> None:
+    scenario = write("e.yaml", append="faults: [{fault: drop_elemnt}]\n")
+    called = flowsim("run", scenario, "--json")
+    assert called.code == 2
+    assert called.err == (
+        "error: e.yaml:17:18 faults[0].fault: there is no fault 'drop_elemnt' (did you mean 'drop_element'?)\n"
+    )
+    assert (called.document["exit_code"], called.document["error"]["line"]) == (2, 17)
+
+
+def test_an_unknown_option_is_bad_input(flowsim: Any) -> None:
+    assert flowsim("run", "tiny.yaml", "--bogus").code == 2
+
+
+def test_python_code_runs_only_when_allowed(flowsim: Any, write: Any, tmp_path: Path) -> None:
+    (tmp_path / "doubling_of_cli_tests.py").write_text("def double(value):\n    return (value[0] * 2, value[1])\n")
+    twice = "map: {python: 'doubling_of_cli_tests:double', fields: {n: long, key: string}}"
+    scenario = write(
+        "py.yaml",
+        ("operators:", f"operators:\n  twice: {{input: numbers, {twice}}}"),
+        ("input: numbers, key_by", "input: twice, key_by"),
+    )
+    refused = flowsim("run", scenario)
+    assert refused.code == 2
+    assert "runs only with --allow-python" in refused.err
+    assert flowsim("run", scenario, "--allow-python").code == 0
+    assert flowsim("replay", "out/py").code == 2
+    assert flowsim("replay", "out/py", "--allow-python").code == 0
+
+
+def test_an_earlier_run_is_replaced_and_a_foreign_file_is_never_touched(
+    flowsim: Any, write: Any, tmp_path: Path
+) -> None:
+    assert flowsim("run", "tiny.yaml", "--out", "o").code == 0
+    other = write("other.yaml", ("kept: {input", "rest: {input"), ("kept: 200", "rest: 200"))
+    assert flowsim("run", other, "--out", "o").code == 0
+    assert [path.name for path in (tmp_path / "o/sinks").iterdir()] == ["rest"]
+    (tmp_path / "o/notes.txt").write_text("mine")
+    before = sorted(path for path in (tmp_path / "o").rglob("*"))
+    called = flowsim("run", "tiny.yaml", "--out", "o")
+    assert called.code == 2
+    assert "holds notes.txt, which no run of flowsim wrote" in called.err
+    assert sorted(path for path in (tmp_path / "o").rglob("*")) == before
+
+
+def test_a_run_on_the_real_clock_is_recorded_and_judged_too(flowsim: Any) -> None:
+    called = flowsim("run", "tiny.yaml", "--clock", "real", *PYTHON_ENGINE, "--json")
+    assert called.code == 0
+    assert called.document["clock"] == "real"
+
+
+def test_with_recording_off_there_is_no_recording_and_no_digest(flowsim: Any, tmp_path: Path) -> None:
+    document = flowsim("run", "tiny.yaml", "--record", "off", "--out", "o", "--json").document
+    assert (document["digest"], document["recording"]) == (None, None)
+    assert not (tmp_path / "o/recording").exists()

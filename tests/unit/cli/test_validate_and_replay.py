@@ -1,0 +1,191 @@
+"""``flowsim validate`` and ``flowsim replay``: verdicts on recordings, and the same facts again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from flowsim.datastream import StreamExecutionEnvironment
+from flowsim.facts.schema import Level
+from flowsim.recording.manifest import RunDescription, RunStatus
+from flowsim.recording.writer import RecordingWriter
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DROP = "faults: [{fault: drop_element, operator: sums, at: 5}]\n"
+PYTHON = ("--engine", "python")
+
+CSV = """\
+flowsim: 1
+name: from-file
+sources:
+  rows: {csv: {path: rows.csv, columns: {n: long}}}
+sinks:
+  kept: {input: rows, parquet: {}}
+recompute:
+  pyspark: again.py:check
+  input: rows
+"""
+AGAIN = """\
+def check(spark, input_path, out_dir):
+    expected = spark.read.csv(input_path, header=True).count()
+    found = spark.read.parquet(f"{out_dir}/sinks/kept").count()
+    return {"rows_examined": expected + found, "violations": abs(expected - found), "evidence": []}
+"""
+
+
+@pytest.fixture
+def from_file(tmp_path: Path) -> Path:
+    (tmp_path / "rows.csv").write_text("n\n1\n2\n3\n")
+    (tmp_path / "again.py").write_text(AGAIN)
+    (tmp_path / "from_file.yaml").write_text(CSV)
+    return Path("from_file.yaml")
+
+
+def record_a_python_job(directory: Path) -> None:
+    writer = RecordingWriter(directory, Level.FULL, RunDescription(seed=5))
+    env = StreamExecutionEnvironment.get_execution_environment().flowsim_settings(recorder=writer, seed=5)
+    env.from_collection([1, 2, 3]).print()
+    env.execute("a job in Python")
+    writer.finish(RunStatus.COMPLETE)
+
+
+def test_both_engines_give_the_same_verdicts(flowsim: Any, spark: SparkSession) -> None:
+    flowsim("run", "tiny.yaml")
+    in_process, on_spark = (
+        [(line["law"], line["verdict"], line["rows_examined"], line["violations"]) for line in document["laws"]]
+        for document in (flowsim("validate", "out/tiny", "--json", *e).document for e in (PYTHON, ()))
+    )
+    assert in_process == on_spark
+
+
+def test_a_violated_law_ends_with_code_1_and_says_how_to_make_the_run_again(flowsim: Any, write: Any) -> None:
+    flowsim("run", write("f.yaml", append=DROP))
+    called = flowsim("validate", "out/f", *PYTHON, "--json")
+    assert (called.code, called.document["passed"]) == (1, False)
+    line = next(line for line in called.document["laws"] if line["law"] == "channel-fifo")
+    assert line["verdict"] == "violated"
+    assert line["replay"] == "flowsim replay out/f"
+    assert line["evidence"]
+
+
+def test_only_the_laws_that_are_named_are_judged(flowsim: Any) -> None:
+    flowsim("run", "tiny.yaml")
+    document = flowsim("validate", "out/tiny", *PYTHON, "--law", "credits", "--law", "actions", "--json").document
+    assert [line["law"] for line in document["laws"]] == ["credits", "actions"]
+    refused = flowsim("validate", "out/tiny", *PYTHON, "--law", "credit")
+    assert (refused.code, refused.err) == (2, "error: --law: there is no law 'credit' (did you mean 'credits'?)\n")
+
+
+def test_several_recordings_are_judged_together(flowsim: Any) -> None:
+    flowsim("run", "tiny.yaml", "--out", "a")
+    flowsim("run", "tiny.yaml", "--out", "b", "--seed", 4)
+    document = flowsim("validate", "a", "b", *PYTHON, "--law", "credits", "--json").document
+    assert [line["recording"] for line in document["laws"]] == ["a", "b"]
+
+
+def test_what_is_no_recording_is_bad_input(flowsim: Any, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for path in ("nowhere", "empty"):
+        assert flowsim("validate", path, *PYTHON).code == 2
+        assert flowsim("replay", path).code == 2
+
+
+def test_a_recomputation_is_one_more_line_and_runs_only_when_allowed(
+    flowsim: Any, from_file: Path, spark: SparkSession
+) -> None:
+    flowsim("run", from_file)
+    refused = flowsim("validate", "out/from_file", "--json", "--law", "recompute").document["laws"]
+    assert [(line["law"], line["verdict"], line["reason"]) for line in refused] == [
+        ("recompute:again", "not applicable", "not run: needs --allow-python")
+    ]
+    allowed = flowsim("validate", "out/from_file", "--json", "--law", "recompute", "--allow-python").document["laws"]
+    assert [(line["law"], line["verdict"], line["rows_examined"]) for line in allowed] == [
+        ("recompute:again", "holds", 6)
+    ]
+
+
+def test_a_recomputation_needs_spark(flowsim: Any, from_file: Path) -> None:
+    flowsim("run", from_file)
+    laws = flowsim("validate", "out/from_file", "--json", *PYTHON, "--allow-python").document["laws"]
+    assert laws[-1]["reason"] == "not run: needs Spark (--engine spark)"
+
+
+def test_a_recomputation_is_part_of_run_validate(flowsim: Any, from_file: Path, spark: SparkSession) -> None:
+    called = flowsim("run", from_file, "--validate", "--allow-python", "--json")
+    assert called.document["validation"]["laws"][-1]["verdict"] == "holds"
+
+
+def test_a_replay_gives_the_same_digest_and_can_be_kept(flowsim: Any, tmp_path: Path) -> None:
+    recorded = flowsim("run", "tiny.yaml", "--policy", "random", "--seed", 9, "--set", "operators.sums.parallelism=3")
+    assert recorded.code == 0
+    called = flowsim("replay", "out/tiny", "--out", "again", "--json")
+    assert (called.code, called.document["same"]) == (0, True)
+    assert (tmp_path / "again/sinks/kept").is_dir()
+
+
+def test_a_stopped_and_a_failed_run_replay_too(flowsim: Any, write: Any) -> None:
+    flowsim("run", "tiny.yaml", "--until", "50 us", "--out", "stopped")
+    assert flowsim("replay", "stopped").code == 0
+    failing = write(
+        "bad.yaml",
+        ("operators:", 'operators:\n  broken: {input: numbers, map: {add: {m: "100 // (n - 150)"}}}'),
+        ("input: numbers, key_by", "input: broken, key_by"),
+    )
+    assert flowsim("run", failing, "--out", "failed").code == 3
+    assert flowsim("replay", "failed").code == 0
+
+
+def test_a_replay_that_differs_ends_with_code_1_and_names_the_tables(flowsim: Any, tmp_path: Path) -> None:
+    flowsim("run", "tiny.yaml")
+    path = tmp_path / "out/tiny/recording/manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["facts_digest"] = "0" * 64
+    manifest["table_digests"]["sent"] = "0" * 64
+    path.write_text(json.dumps(manifest))
+    called = flowsim("replay", "out/tiny", "--json")
+    assert (called.code, called.document["same"], called.document["different_tables"]) == (1, False, ["sent"])
+
+
+def test_inputs_are_checked_before_anything_runs(flowsim: Any, from_file: Path, tmp_path: Path) -> None:
+    flowsim("run", from_file)
+    (tmp_path / "rows.csv").write_text("n\n1\n2\n4\n")
+    called = flowsim("replay", "out/from_file")
+    assert called.code == 2
+    assert "input rows.csv: the recorded run read a file with SHA-256" in called.err
+
+
+def test_a_scenario_that_moved_is_found_with_folder(flowsim: Any, from_file: Path, tmp_path: Path) -> None:
+    flowsim("run", from_file)
+    moved = tmp_path / "moved"
+    moved.mkdir()
+    for name in ("rows.csv", "again.py", "from_file.yaml"):
+        (tmp_path / name).rename(moved / name)
+    assert flowsim("replay", "out/from_file").code == 2
+    assert flowsim("replay", "out/from_file", "--folder", "moved").code == 0
+
+
+def test_a_replay_never_writes_over_its_own_recording(flowsim: Any) -> None:
+    flowsim("run", "tiny.yaml")
+    called = flowsim("replay", "out/tiny", "--out", "out/tiny")
+    assert called.code == 2
+    assert flowsim("replay", "out/tiny").code == 0
+
+
+def test_the_real_clock_is_not_replayed(flowsim: Any) -> None:
+    flowsim("run", "tiny.yaml", "--clock", "real")
+    called = flowsim("replay", "out/tiny")
+    assert called.code == 2
+    assert "cannot be replayed: it ran on the real clock" in called.err
+
+
+def test_a_job_in_python_is_judged_but_not_replayed(flowsim: Any, tmp_path: Path, capsys: Any) -> None:
+    record_a_python_job(tmp_path / "job")
+    assert flowsim("validate", "job", *PYTHON, "--law", "conservation").code == 0
+    called = flowsim("replay", "job")
+    assert called.code == 2
+    assert "it was recorded by a Python program, not from a scenario" in called.err

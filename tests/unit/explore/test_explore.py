@@ -1,0 +1,104 @@
+"""Explorations: one run per seed, distinct recordings, and where they stop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flowsim.cluster.run_options import JobStatus
+from flowsim.errors import BadInput
+from flowsim.explore.explore import Exploration, Step, explore, explore_once
+from flowsim.explore.strategies import FifoSchedules, RandomSchedules, ScriptedSchedule, strategy_of, strategy_of_token
+from flowsim.explore.token import Token
+from flowsim.facts.schema import CHOICES, Level
+from flowsim.scenario.compiled import CompiledScenario
+from flowsim.scenario.compiler import compile_scenario
+from flowsim.scenario.loader import load_text
+from flowsim.scenario.runner import run_scenario
+
+TWO_SOURCES = """\
+flowsim: 1
+name: two
+sources:
+  left: {collection: {fields: {n: long}, rows: [[1], [2], [3]]}}
+  right: {collection: {fields: {n: long}, rows: [[4], [5], [6]]}}
+operators:
+  both: {input: [left, right], map: {add: {m: n * 2}}}
+sinks:
+  all: {input: both, collect: {}}
+expect: {rows: {all: 6}}
+"""
+STALE = "faults: [{fault: drop_element, operator: both, at: 1}]\n"
+
+
+def compile_two(faults: str = "") -> CompiledScenario:
+    folder = Path("/nowhere")
+    return compile_scenario(load_text(TWO_SOURCES + faults, "two.yaml", folder), out_dir=folder / "out")
+
+
+def test_random_schedules_give_different_recordings_and_equal_seeds_equal_ones() -> None:
+    first = explore(compile_two, RandomSchedules(), range(6))
+    assert (first.runs, first.distinct, first.findings) == (6, 6, [])
+    assert explore(compile_two, RandomSchedules(), range(6)).digests == first.digests
+
+
+def test_first_come_first_served_gives_the_same_recording_for_every_seed() -> None:
+    assert explore(compile_two, FifoSchedules(), range(4)).distinct == 1
+
+
+def test_it_stops_at_the_first_finding_unless_told_to_go_on() -> None:
+    told: list[Step] = []
+    found = explore(
+        lambda: compile_two(STALE), RandomSchedules(), range(10, 20), on_step=lambda step, _: told.append(step)
+    )
+    assert [step.seed for step in told] == [10]
+    assert found.first_finding is told[0]
+    assert [outcome.law for outcome in told[0].violated] == ["channel-fifo"]
+    assert [outcome.what for outcome in told[0].unmet] == ["rows of sink all"]
+    everything = explore(lambda: compile_two(STALE), RandomSchedules(), range(3), until_violation=False)
+    assert (everything.runs, len(everything.findings)) == (3, 3)
+
+
+def test_the_recorded_choices_repeat_a_run_as_a_script() -> None:
+    random = run_scenario(compile_two(), seed=5, policy="random", record=Level.FULL, budget_records=1)
+    assert random.facts is not None
+    choices = tuple(row[1] for row in random.facts.rows(CHOICES.name))
+    assert choices
+    scripted = explore_once(compile_two(), ScriptedSchedule(choices), 5)
+    assert scripted.digest == random.digest
+    token = Token.parse(str(scripted.token))
+    assert explore_once(compile_two(), strategy_of_token(token), token.seed).digest == random.digest
+
+
+def test_a_token_makes_its_run_again() -> None:
+    step = explore_once(compile_two(), RandomSchedules(), 3)
+    token = Token.parse(str(step.token))
+    token.check_scenario(compile_two().scenario.digest())
+    again = explore_once(compile_two(), strategy_of_token(token), token.seed, budget_records=token.budget_records)
+    assert (again.status, again.digest) == (JobStatus.FINISHED, step.digest)
+
+
+def test_laws_that_applied_but_saw_nothing_are_named() -> None:
+    empty = TWO_SOURCES.replace("[[1], [2], [3]]", "[]").replace("[[4], [5], [6]]", "[]").replace("all: 6", "all: 0")
+    keyed = empty.replace(
+        "input: [left, right], map: {add: {m: n * 2}}", "input: [left, right], key_by: n, reduce: {n: max}"
+    )
+    folder = Path("/nowhere")
+    found = explore(
+        lambda: compile_scenario(load_text(keyed, "empty.yaml", folder), out_dir=folder / "out"),
+        RandomSchedules(), range(2),
+    )  # fmt: skip
+    assert found.never_examined == ("key-routing",)
+
+
+def test_exploring_needs_something_to_judge() -> None:
+    with pytest.raises(BadInput, match="record elements or full"):
+        explore(compile_two, RandomSchedules(), range(1), record=Level.OFF)
+    with pytest.raises(BadInput, match="there is no policy 'pct'"):
+        strategy_of("pct")
+
+
+def test_an_exploration_of_no_seeds_has_no_finding() -> None:
+    assert Exploration().first_finding is None
+    assert explore(compile_two, RandomSchedules(), ()).runs == 0

@@ -1,0 +1,105 @@
+"""The directory of a run makes room for the next run, and for nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from flowsim.errors import BadInput
+from flowsim.facts.schema import Level
+from flowsim.recording.manifest import RunDescription, RunStatus
+from flowsim.recording.writer import RecordingWriter
+from flowsim.scenario.run_directory import RunDirectory
+
+
+def earlier_run(out: Path) -> RunDirectory:
+    """What a run leaves: a recording and two sinks, one of them cut short."""
+    directory = RunDirectory(out)
+    directory.begin("a job", [out.resolve() / "sinks/a", out.resolve() / "deep/er/b"])
+    RecordingWriter(directory.recording, Level.FULL, RunDescription()).finish(RunStatus.COMPLETE)
+    for part in ("sinks/a/part-0.parquet", "sinks/a/part-1.parquet", "deep/er/b/.part-0.csv.inprogress"):
+        path = out / part
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"rows")
+    return directory
+
+
+def tree(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+
+
+def test_an_earlier_run_goes_as_a_whole(tmp_path: Path) -> None:
+    earlier_run(tmp_path / "o").begin("another job", [])
+    assert tree(tmp_path / "o") == ["run.json"]
+    assert json.loads((tmp_path / "o/run.json").read_text()) == {
+        "flowsim_run": 1,
+        "scenario": "another job",
+        "sinks": [],
+    }
+
+
+def test_a_new_and_an_empty_directory_are_taken(tmp_path: Path) -> None:
+    RunDirectory(tmp_path / "deep/new").begin("a job", [])
+    (tmp_path / "empty").mkdir()
+    RunDirectory(tmp_path / "empty").begin("a job", [])
+    assert tree(tmp_path) == ["deep", "deep/new", "deep/new/run.json", "empty", "empty/run.json"]
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    ["notes.txt", "sinks/notes.txt", "sinks/a/notes.txt", "sinks/c/part-0.parquet", "recording/notes.txt", "deep/x/y"],
+)
+def test_a_foreign_file_keeps_everything_as_it_is(tmp_path: Path, foreign: str) -> None:
+    directory = earlier_run(tmp_path)
+    (tmp_path / foreign).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / foreign).write_text("mine")
+    before = tree(tmp_path)
+    with pytest.raises(BadInput, match="choose another directory"):
+        directory.begin("another job", [])
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize("link", ["link", "sinks/a/part-7.parquet", "recording"])
+def test_links_are_foreign(tmp_path: Path, link: str) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    RecordingWriter(elsewhere, Level.FULL, RunDescription()).finish(RunStatus.COMPLETE)
+    out = tmp_path / "o"
+    directory = RunDirectory(out)
+    directory.begin("a job", [out.resolve() / "sinks/a"])
+    (out / link).parent.mkdir(parents=True, exist_ok=True)
+    (out / link).symlink_to(elsewhere)
+    before = tree(tmp_path)
+    with pytest.raises(BadInput, match="which no run of flowsim wrote"):
+        directory.begin("another job", [])
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"flowsim_run": 2, "sinks": []}', "[1]", '{"flowsim_run": 1}'])
+def test_only_a_run_file_of_ours_makes_a_directory_ours(tmp_path: Path, content: str) -> None:
+    (tmp_path / "run.json").write_text(content)
+    with pytest.raises(BadInput, match="no earlier run of flowsim left it there"):
+        RunDirectory(tmp_path).begin("a job", [])
+    assert (tmp_path / "run.json").read_text() == content
+
+
+def test_a_run_file_cannot_name_folders_outside(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    out = tmp_path / "o"
+    out.mkdir()
+    (out / "run.json").write_text('{"flowsim_run": 1, "sinks": ["../empty"]}')
+    RunDirectory(out).begin("a job", [])
+    assert (tmp_path / "empty").is_dir()
+
+
+def test_a_start_that_was_cut_short_is_taken_over(tmp_path: Path) -> None:
+    (tmp_path / ".run.json.tmp").write_text("{")
+    RunDirectory(tmp_path).begin("a job", [])
+    assert tree(tmp_path) == ["run.json"]
+
+
+def test_a_file_is_no_directory(tmp_path: Path) -> None:
+    (tmp_path / "o").write_text("mine")
+    with pytest.raises(BadInput, match="is a file; give a directory with --out"):
+        RunDirectory(tmp_path / "o").begin("a job", [])

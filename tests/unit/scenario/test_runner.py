@@ -1,0 +1,122 @@
+"""Running a compiled scenario: options, what it leaves, and how it ends when something goes wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flowsim.cluster.faults import Fault
+from flowsim.cluster.run_options import JobStatus, Progress
+from flowsim.errors import BadInput
+from flowsim.facts.schema import Level
+from flowsim.laws.catalogue import Verdict
+from flowsim.laws.judge import check_all
+from flowsim.recording.manifest import RunStatus
+from flowsim.recording.reader import Recording
+from flowsim.scenario.compiled import CompiledScenario
+from flowsim.scenario.compiler import compile_scenario
+from flowsim.scenario.loader import load_text
+from flowsim.scenario.run_description import rerun_of
+from flowsim.scenario.runner import ScenarioRun, run_scenario
+from flowsim.sim.policy import ScriptedPolicy
+
+COUNTS = """\
+flowsim: 1
+name: counts
+settings: {record: full}
+sources:
+  words: {collection: {fields: {word: string}, rows: [[a], [b], [a], [c], [a]]}}
+operators:
+  counts: {input: words, key_by: word, parallelism: 2, reduce: {word: max}}
+sinks:
+  all: {input: counts, collect: {}}
+expect: {rows: {all: 5}}
+"""
+
+
+def compiled(out: Path, *overrides: str) -> CompiledScenario:
+    return compile_scenario(load_text(COUNTS, "counts.yaml", out, overrides), out_dir=out)
+
+
+def run(folder: Path, **options: object) -> ScenarioRun:
+    return run_scenario(compiled(folder), **options)  # type: ignore[arg-type]
+
+
+def test_facts_stay_in_memory_without_a_directory_and_have_the_same_digest(tmp_path: Path) -> None:
+    in_memory, on_disk = run(tmp_path, policy="random"), run(tmp_path / "o", policy="random", out=tmp_path / "o")
+    assert in_memory.digest == on_disk.digest == Recording.open(tmp_path / "o").computed_facts_digest
+    assert in_memory.recording is None
+    assert on_disk.facts is None
+
+
+def test_the_caller_wins_over_the_scenario(tmp_path: Path) -> None:
+    done = run(tmp_path, seed=8, policy="random", record=Level.ELEMENTS, until_ns=10**9, budget_records=1)
+    settings = done.settings
+    assert (settings.seed, settings.policy, settings.record, settings.until_ns) == (8, "random", Level.ELEMENTS, 10**9)
+
+
+def test_the_manifest_tells_how_to_run_it_again(tmp_path: Path) -> None:
+    done = run(tmp_path / "o", out=tmp_path / "o", seed=8, policy="random", until_ns=10**9, budget_records=2)
+    manifest = Recording.open(tmp_path / "o").manifest
+    rerun = rerun_of(manifest)
+    assert (rerun.seed, rerun.policy, rerun.record) == (8, "random", Level.FULL)
+    assert (rerun.until_ns, rerun.budget_records) == (10**9, 2)
+    assert manifest.run.settings["budget_records"] == 2
+    assert manifest.facts_digest == done.digest
+    assert str(tmp_path) not in manifest.model_dump_json()
+
+
+def test_a_run_whose_faults_came_from_a_program_cannot_be_repeated(tmp_path: Path) -> None:
+    done = run(tmp_path / "o", out=tmp_path / "o", faults=(Fault("drop_element", "counts"),))
+    assert done.manifest is not None
+    with pytest.raises(BadInput, match="faults were switched on by a Python program"):
+        rerun_of(done.manifest)
+
+
+def test_a_fault_of_the_caller_breaks_the_law_that_it_should(tmp_path: Path) -> None:
+    done = run(tmp_path, faults=(Fault("drop_element", "counts"),))
+    assert done.facts is not None
+    verdicts = {outcome.law: outcome.verdict for outcome in check_all(done.facts)}
+    assert verdicts["channel-fifo"] is Verdict.VIOLATED
+
+
+def test_a_policy_object_is_followed_and_cannot_be_repeated_from_the_manifest(tmp_path: Path) -> None:
+    done = run(tmp_path / "o", out=tmp_path / "o", policy=ScriptedPolicy([0, 0]))
+    assert done.manifest is not None
+    assert done.manifest.run.policy == "scripted"
+    with pytest.raises(BadInput, match="only its own program"):
+        rerun_of(done.manifest)
+
+
+def test_sinks_and_expectations_tell_what_came_of_the_run(tmp_path: Path) -> None:
+    done = run(tmp_path)
+    (sink,) = done.sinks
+    assert (sink.rows, sorted(str(value) for value, _ in sink.records or ())) == (
+        5, ["('a',)", "('a',)", "('a',)", "('b',)", "('c',)"],
+    )  # fmt: skip
+    assert [(e.what, e.met) for e in done.expectations] == [("job", True), ("rows of sink all", True)]
+
+
+def test_progress_is_told_while_it_runs(tmp_path: Path) -> None:
+    told: list[Progress] = []
+    run(tmp_path, on_progress=told.append)
+    assert told[-1].records == 5
+
+
+def test_ctrl_c_leaves_a_whole_recording_that_was_canceled(tmp_path: Path) -> None:
+    def ctrl_c(_: Progress) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "o", out=tmp_path / "o", on_progress=ctrl_c)
+    recording = Recording.open(tmp_path / "o")
+    assert recording.status is RunStatus.CANCELED
+    assert recording.computed_facts_digest == recording.manifest.facts_digest
+
+
+def test_the_same_compiled_scenario_runs_twice(tmp_path: Path) -> None:
+    job = compiled(tmp_path)
+    first, second = run_scenario(job), run_scenario(job)
+    assert first.result.status is second.result.status is JobStatus.FINISHED
+    assert first.digest == second.digest

@@ -104,6 +104,7 @@ class MiniCluster:
 
     def _on_task_end(self, task: StreamTask, done: asyncio.Task[None]) -> None:
         self._running -= 1
+        task.cancel_before_its_first_turn()
         if not done.cancelled():
             error = done.exception()
             if error is not None and self._failure is None and self._status is JobStatus.FINISHED:
@@ -199,5 +200,5 @@ async def _ended(actor: asyncio.Task[None]) -> None:
     except asyncio.CancelledError:
         if not actor.cancelled():
             raise
-    except Exception:  # noqa: S110
+    except Exception:
         return

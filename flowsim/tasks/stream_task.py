@@ -143,6 +143,12 @@ class StreamTask:
             self._clean_up(TaskState.FAILED if isinstance(error, Exception) else TaskState.CANCELED)
             raise
 
+    def cancel_before_its_first_turn(self) -> None:
+        """The job ended before the task began: there is nothing to clean up."""
+        if self.state is TaskState.DEPLOYED:
+            self.clock.now_ns = self.scheduler.now_ns
+            self._set_state(TaskState.CANCELED, LifeEvent.CANCELED)
+
     def _after_invoke(self) -> None:
         """Rules 4.17, 4.18: drain the mailbox, flush, close the operators, then EndOfPartition."""
         for wrapper in self.chain.wrappers:

@@ -1,0 +1,296 @@
+"""The life of tasks and operators: opened tail first, finished head first, closed exactly once, however the job ends."""
+
+from __future__ import annotations
+
+import gc
+import signal
+from collections.abc import Callable, Iterator
+from itertools import count
+
+import pytest
+from greenlet import getcurrent, greenlet
+
+from flowsim.cluster.mini_cluster import execute
+from flowsim.cluster.run_options import JobStatus, RunOptions
+from flowsim.connectors.script import record, watermark
+from flowsim.errors import Deadlock, JobFailed
+from flowsim.facts.schema import ElementKind, Level, LifeEvent
+from flowsim.operators.data_input_status import DataInputStatus
+from flowsim.operators.source import SourceOperator
+from flowsim.operators.source_output import SourceOutput
+from flowsim.operators.stream_operator import OperatorContext, StreamOperator
+from flowsim.recording.memory import MemoryRecorder
+from flowsim.tasks.stream_task import TaskState
+from flowsim.units import MAX_WATERMARK, NS_PER_MS
+from tests.small_jobs import SmallJob
+
+Log = list[tuple[str, str]]
+
+
+def live_greenlets() -> int:
+    getcurrent()  # That of the thread itself is counted from its first use on.
+    gc.collect()
+    return sum(1 for found in gc.get_objects() if isinstance(found, greenlet) and found and not found.dead)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_greenlet_is_left() -> Iterator[None]:
+    """However the jobs of these tests end: a suspended greenlet would never be collected (D3)."""
+    before = live_greenlets()
+    yield
+    assert live_greenlets() == before
+
+
+class Diary(StreamOperator):
+    """Notes every step of its life, and passes everything on."""
+
+    def __init__(self, log: Log, fails: Callable[[str, object], bool] = lambda step, value: False) -> None:
+        self.log = log
+        self.fails = fails
+
+    def note(self, step: str, value: object = None) -> None:
+        self.log.append((f"{self.ctx.operator_name}/{self.ctx.subtask_index}", step))
+        if self.fails(step, value):
+            raise ValueError(f"no {step} today")
+
+    def open(self) -> None:
+        self.note("open")
+
+    def process_element(self, value: object, timestamp: int | None) -> None:
+        self.records_in += 1
+        self.clock.now_ns += self.cost_ns
+        self.note(f"record {value}", value)
+        self.collect(value, timestamp)
+
+    def process_watermark(self, timestamp: int) -> None:
+        self.note("max watermark" if timestamp == MAX_WATERMARK else f"watermark {timestamp}")
+        self.output.emit_watermark(timestamp)
+
+    def end_input(self) -> None:
+        self.note("end_input")
+
+    def finish(self) -> None:
+        self.note("finish")
+        self.collect(f"bye from {self.ctx.operator_name}", None)
+
+    def close(self) -> None:
+        self.note("close")
+
+
+def diaries(
+    log: Log, fails: Callable[[str, object], bool] = lambda step, value: False, who_fails: str = "b", **settings: object
+) -> SmallJob:
+    """source -> a -> b  --FORWARD-->  c -> d, with one record and one watermark."""
+    job = SmallJob(**settings)
+    before = job.script([record(1, 5), watermark(5)])
+    for name in "abcd":
+
+        def make(name: str = name) -> StreamOperator:
+            return Diary(log, fails) if name == who_fails else Diary(log)
+
+        before = job.operator(before, name, "diary", make, chain=name != "c")
+    return job
+
+
+def of(log: Log, *operators: str) -> Log:
+    return [(name[0], step) for name, step in log if name[0] in operators]
+
+
+def test_operators_open_from_tail_to_head_and_end_from_head_to_tail() -> None:
+    """Rules 4.2, 4.9 to 4.13, 4.17; the source of a and b emits MAX_WATERMARK, c and d get it as an element."""
+    log: Log = []
+    diaries(log).run()
+    assert of(log, "a", "b") == [
+        ("b", "open"), ("a", "open"),
+        ("a", "record 1"), ("b", "record 1"), ("a", "watermark 5"), ("b", "watermark 5"),
+        ("a", "max watermark"), ("b", "max watermark"),
+        ("a", "end_input"), ("a", "finish"), ("b", "record bye from a"), ("b", "end_input"), ("b", "finish"),
+        ("b", "close"), ("a", "close"),
+    ]  # fmt: skip
+    assert of(log, "c", "d") == [
+        ("d", "open"), ("c", "open"),
+        ("c", "record 1"), ("d", "record 1"), ("c", "watermark 5"), ("d", "watermark 5"),
+        ("c", "max watermark"), ("d", "max watermark"),
+        ("c", "record bye from a"), ("d", "record bye from a"), ("c", "record bye from b"), ("d", "record bye from b"),
+        ("c", "end_input"), ("c", "finish"), ("d", "record bye from c"), ("d", "end_input"), ("d", "finish"),
+        ("d", "close"), ("c", "close"),
+    ]  # fmt: skip
+
+
+def test_end_of_data_comes_long_before_end_of_partition_and_the_operators_close_between() -> None:
+    """Rules 4.9, 4.14, 4.18: what the channel and the life-cycle table of the sender say, in their order."""
+    recorder = MemoryRecorder(Level.FULL)
+    diaries([]).run(recorder=recorder)
+    steps = [(row[0], f"{ElementKind(row[5]).name} {row[6]}") for row in recorder.rows("sent")]
+    steps += [
+        (seq, f"{LifeEvent(event).name} {operator}")
+        for seq, task, operator, _, event in recorder.rows("lifecycle") if task == 0
+    ]  # fmt: skip
+    none = -(2**63)
+    assert [step for _, step in sorted(steps)] == [
+        "RUNNING -1", "OPEN 2", "OPEN 1", "OPEN 0",
+        "RECORD 5", "WATERMARK 5", f"WATERMARK {MAX_WATERMARK}",
+        "FINISH 0", "END_INPUT 1", f"RECORD {none}", "FINISH 1", "END_INPUT 2", f"RECORD {none}", "FINISH 2",
+        "END_OF_DATA 1", "CLOSE 2", "CLOSE 1", "CLOSE 0", "END_OF_PARTITION 0", "FINISHED -1",
+    ]  # fmt: skip
+
+
+def test_a_network_task_ends_only_after_every_channel_ended() -> None:
+    """Rules 7.7, 7.13: two sources, one of which goes on for a second more."""
+    log: Log = []
+    job = SmallJob(cost_ns=0)
+    early, late = job.values(lambda _: [1]), job.values(lambda _: range(2), cost_ns=500 * NS_PER_MS)
+    job.operator([early, late], "u", "diary", lambda: Diary(log))
+    result = job.run()
+    assert [step for _, step in log] == [
+        "open", "record 1", "record 0", "record 1", "max watermark", "end_input", "finish", "close",
+    ]  # fmt: skip
+    assert result.elapsed_ns == 1_000 * NS_PER_MS
+
+
+@pytest.mark.parametrize("step", ["open", "record 1", "watermark 5", "end_input", "finish", "close"])
+@pytest.mark.parametrize("operator", ["b", "c", "d"])
+def test_a_failure_names_task_and_operator_and_every_open_operator_is_closed_once(step: str, operator: str) -> None:
+    """Rules 4.24, 4.26."""
+    log: Log = []
+    job = diaries(log, lambda at, value: at == step, operator)
+    cluster = job.cluster()
+    result = cluster.run()
+    task = "source -> a -> b (1/1)" if operator == "b" else "c -> d (1/1)"
+    assert result.status is JobStatus.FAILED
+    assert isinstance(result.error, JobFailed)
+    assert (result.error.task, result.error.operator) == (task, operator)
+    assert str(result.error).endswith(f"ValueError: no {step} today")
+    if step == "record 1":
+        assert result.error.record == "1 @ 5"
+    opened = [name for name, at in log if at == "open"]
+    closed = [name for name, at in log if at == "close"]
+    assert sorted(closed) == sorted(opened)
+    states = {each.name: each.state for each in (cluster.deployment.tasks if cluster.deployment else ())}
+    assert states.pop(task) is TaskState.FAILED
+    assert list(states.values()) == [TaskState.FINISHED if step == "close" and operator != "b" else TaskState.CANCELED]
+
+
+def test_execute_raises_the_failure_with_its_cause() -> None:
+    job = diaries([], lambda at, value: value == 1)
+    with pytest.raises(
+        JobFailed, match=r"task source -> a -> b \(1/1\), operator b, record 1 @ 5: ValueError: no record 1"
+    ) as failed:
+        execute(job.graph, RunOptions())
+    assert isinstance(failed.value.__cause__, ValueError)
+
+
+def test_a_failure_while_closing_does_not_hide_the_first_one() -> None:
+    log: Log = []
+    result = diaries(log, lambda at, value: at in ("record 1", "close")).run()
+    assert isinstance(result.error, JobFailed)
+    assert str(result.error.cause) == "no record 1 today"
+    assert "closing source -> a -> b (1/1) failed too" in "".join(result.error.cause.__notes__)
+    assert ("a/0", "close") in log
+
+
+def test_a_failure_cancels_tasks_that_are_blocked_on_a_full_output() -> None:
+    """The source stands inside a hard wait when the sink fails."""
+    log: Log = []
+    job = SmallJob(segment_size_bytes=16, overdraft_buffers=0)
+    many = job.flat_map(job.values(lambda _: [0]), lambda _: (n for n in range(100_000)))
+    job.operator(
+        many, "sink", "diary", lambda: Diary(log, lambda step, value: value == 50), chain=False, cost_ns=NS_PER_MS
+    )
+    cluster = job.cluster()
+    result = cluster.run()
+    assert isinstance(result.error, JobFailed)
+    assert result.error.record == "50"
+    assert [task.state for task in result.tasks] == ["CANCELED", "FAILED"]
+    assert log[-1] == ("sink/0", "close")
+
+
+def test_a_run_that_is_stopped_at_a_time_cancels_its_tasks_and_closes_their_operators() -> None:
+    log: Log = []
+    job = SmallJob()
+    job.operator(job.values(lambda _: count()), "sink", "diary", lambda: Diary(log), by="REBALANCE")
+    result = job.run(until_ns=7 * NS_PER_MS)
+    assert (result.status, result.elapsed_ns) == (JobStatus.STOPPED, 7 * NS_PER_MS)
+    assert [task.state for task in result.tasks] == ["CANCELED", "CANCELED"]
+    assert log[-1] == ("sink/0", "close")
+    assert "finish" not in {step for _, step in log}
+
+
+def test_ctrl_c_ends_the_job_closes_its_operators_and_raises() -> None:
+    log: Log = []
+
+    def interrupt(step: str, value: object) -> bool:
+        if value == 1_000:
+            signal.raise_signal(signal.SIGINT)
+        return False
+
+    job = SmallJob()
+    job.operator(job.values(lambda _: count()), "sink", "diary", lambda: Diary(log, interrupt), by="REBALANCE")
+    with pytest.raises(KeyboardInterrupt):
+        job.run()
+    assert [step for _, step in log].count("close") == 1
+
+
+class SilentReader:
+    """Emits one record and then waits for a wake-up that nobody gives."""
+
+    wake_time_ns = None
+
+    def __init__(self) -> None:
+        self.emitted = False
+
+    def open(self, ctx: OperatorContext) -> None:
+        self.emitted = False
+
+    def poll_next(self, output: SourceOutput) -> DataInputStatus:
+        if not self.emitted:
+            self.emitted = True
+            output.collect("only", None)
+        return DataInputStatus.NOTHING_AVAILABLE
+
+    def close(self) -> None:
+        self.emitted = True
+
+
+def test_a_job_in_which_nothing_can_run_any_more_is_reported_as_who_waits_for_what() -> None:
+    job = SmallJob()
+    arrivals = job.sink(job.source(lambda: SourceOperator(SilentReader())), by="REBALANCE", parallelism=2)
+    result = job.run()
+    assert result.status is JobStatus.DEADLOCKED
+    assert isinstance(result.error, Deadlock)
+    assert arrivals.values == ["only"]
+    queued = "output 1 buffers queued for channels 0.. (pool 1 of 12 used)"
+    assert str(result.error).splitlines() == [
+        "the job is deadlocked: nothing can run, and these tasks wait:",
+        f"source (1/1) waits for input; mailbox 0 mails, input 0 buffers, {queued}",
+        "sink (1/2) waits for input; mailbox 0 mails, input 0 buffers, output none",
+        "sink (2/2) waits for input; mailbox 0 mails, input 0 buffers, output none",
+    ]
+    with pytest.raises(Deadlock):
+        execute(job.graph, RunOptions())
+
+
+def test_a_yield_for_a_mail_that_never_comes_is_a_deadlock_that_names_its_priority() -> None:
+    class Yielder(Diary):
+        def process_element(self, value: object, timestamp: int | None) -> None:
+            self.ctx.mailbox_executor.yield_()
+
+    log: Log = []
+    job = SmallJob()
+    job.operator(job.values(lambda _: [1]), "y", "diary", lambda: Yielder(log), chain=False)
+    result = job.run()
+    assert result.status is JobStatus.DEADLOCKED
+    assert "y (1/1) waits for a mail of priority 1 or above" in result.report
+    assert log[-1] == ("y/0", "close")
+
+
+def test_an_empty_source_still_sends_max_watermark_and_both_ends() -> None:
+    """Section 4, edge cases."""
+    recorder = MemoryRecorder(Level.ELEMENTS)
+    job = SmallJob()
+    job.sink(job.values(lambda _: []), by="REBALANCE", parallelism=2)
+    job.run(recorder=recorder)
+    kinds = [(row[3], ElementKind(row[5]).name) for row in recorder.rows("received")]
+    assert sorted(kinds) == sorted(
+        (channel, kind) for channel in (0, 1) for kind in ("WATERMARK", "END_OF_DATA", "END_OF_PARTITION")
+    )

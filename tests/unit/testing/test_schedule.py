@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import doctest
+
 import pytest
 from hypothesis import given
 
 from flowsim.errors import BadInput
 from flowsim.testing import FIFO, Schedule, schedules, some_schedules
+from flowsim.testing import schedule as schedule_module
 
 
 @given(schedules())
@@ -40,3 +43,8 @@ def test_some_schedules_begin_with_the_plain_one_and_alternate_between_large_and
         "random/2/1",
     ]
     assert list(some_schedules(0)) == [FIFO]
+
+
+def test_the_examples_in_the_docstrings_are_true() -> None:
+    results = doctest.testmod(schedule_module)
+    assert (results.failed, results.attempted) == (0, 2)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import find, given
 from hypothesis import strategies as st
 
+from flowsim.connectors import script
 from flowsim.connectors.script import RecordEntry, ScriptedSource, WatermarkEntry, record, watermark
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.errors import BadInput
@@ -61,17 +62,31 @@ def test_no_event_is_further_behind_than_the_bound(drawn: tuple[int, list[tuple[
 @given(scripted_sources(max_subtasks=3, max_entries=12))
 def test_scripted_watermarks_rise_and_scripts_are_within_bounds(source: ScriptedSource) -> None:
     assert 1 <= len(source.scripts) <= 3
-    for script in source.scripts:
-        assert len(script) <= 12
-        rising = [entry.timestamp for entry in script if isinstance(entry, WatermarkEntry)]
+    for entries in source.scripts:
+        assert len(entries) <= 12
+        rising = [entry.timestamp for entry in entries if isinstance(entry, WatermarkEntry)]
         assert rising == sorted(set(rising))
+
+
+@given(scripted_sources())
+def test_a_counterexample_can_be_pasted_as_it_is_printed(source: ScriptedSource) -> None:
+    again = eval(repr(source), vars(script))
+    assert again.scripts == source.scripts
+    assert again.gap_ms == source.gap_ms
+
+
+def test_steps_are_printed_too() -> None:
+    source = ScriptedSource(
+        [script.idle(step=1), record("a", 5, step=2), script.sleep(3), script.end(step=4)], gap_ms=7
+    )
+    assert repr(source) == "ScriptedSource([idle(step=1), record('a', 5, step=2), sleep(3), end(step=4)], gap_ms=7)"
 
 
 def late(source: ScriptedSource) -> bool:
     """Whether a record comes behind a watermark of its own subtask."""
-    for script in source.scripts:
+    for entries in source.scripts:
         highest = -1000
-        for entry in script:
+        for entry in entries:
             if isinstance(entry, WatermarkEntry):
                 highest = entry.timestamp
             elif isinstance(entry, RecordEntry) and (entry.timestamp or 0) <= highest:

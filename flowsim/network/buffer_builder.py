@@ -65,9 +65,7 @@ class BufferBuilder:
         return overflow
 
     def finish(self) -> int:
-        """No more writes; returns the number of bytes written."""
-        if self.finished:
-            raise InvariantViolation("the buffer builder was finished already")
+        """No more writes; returns the number of bytes written. Harmless when finished already."""
         self.committed = len(self.data)
         self.finished = True
         return self.committed
@@ -94,8 +92,8 @@ class BufferBuilder:
 class BufferConsumer:
     """The reading side of one segment. Flink: BufferConsumer.
 
-    Rule 5.16: ``is_finished`` uses the position seen by the last ``build``, so it stays False after the writer finished
-    until the consumer builds again; ``is_data_available`` looks at the latest committed position.
+    Rule 5.16: ``is_finished`` uses the position seen when the consumer was made or last built, so it stays False after the
+    writer finished until the consumer builds again; ``is_data_available`` looks at the latest committed position.
     """
 
     __slots__ = ("_builder", "_buffer", "_position", "_seen", "_seen_finished")
@@ -106,15 +104,13 @@ class BufferConsumer:
         self._builder = builder
         self._buffer = buffer
         self._position = position
-        self._seen = 0
-        self._seen_finished = False
+        self._seen = builder.committed
+        self._seen_finished = builder.finished
 
     def copy(self) -> BufferConsumer:
         """A consumer of the same bytes, at the same position (rule 5.12)."""
         self._buffer.retain()
-        consumer = BufferConsumer(self._builder, self._buffer, self._position)
-        consumer._seen, consumer._seen_finished = self._seen, self._seen_finished
-        return consumer
+        return BufferConsumer(self._builder, self._buffer, self._position)
 
     @property
     def is_finished(self) -> bool:
@@ -126,7 +122,8 @@ class BufferConsumer:
 
     @property
     def written_bytes(self) -> int:
-        return self._builder.committed
+        """What was committed when this consumer was made or last built."""
+        return self._seen
 
     def build(self) -> BufferSlice:
         """What was committed since the last ``build``; retains the segment."""

@@ -1,0 +1,71 @@
+"""BufferBuilder and BufferConsumer write, show and finish as the real ones do (rules 5.15-5.17)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from golden import cases
+
+from flowsim.errors import InvariantViolation
+from flowsim.network.buffer import MemorySegment
+from flowsim.network.buffer_builder import BufferBuilder, BufferConsumer
+
+
+def answer(builder: BufferBuilder, consumers: list[BufferConsumer], command: list[Any]) -> Any:
+    match command:
+        case ["create_consumer"]:
+            consumers.append(builder.create_consumer())
+        case ["create_consumer_from_beginning"]:
+            consumers.append(builder.create_consumer_from_beginning())
+        case ["copy_consumer", number]:
+            consumers.append(consumers[number].copy())
+        case ["append", data]:
+            taken = builder.append(bytes(data))
+            return [taken, len(data) - taken]
+        case ["append_and_commit", data]:
+            taken = builder.append_and_commit(bytes(data))
+            return [taken, len(data) - taken]
+        case ["commit"]:
+            builder.commit()
+        case ["finish"]:
+            return builder.finish()
+        case ["trim", size]:
+            builder.trim(size)
+        case ["build", number]:
+            piece = consumers[number].build()
+            piece.recycle()
+            return list(piece.payload)
+        case ["state"]:
+            return None
+        case _:
+            raise AssertionError(f"unknown command {command}")
+    return None
+
+
+def is_misuse(builder: BufferBuilder, command: list[Any]) -> bool:
+    """A consumer of what comes next, made while bytes are uncommitted or after the end: the real one then misreads."""
+    return command == ["create_consumer"] and (builder.finished or builder.committed < len(builder.data))
+
+
+def test_every_command_is_answered_as_flink_answers_it() -> None:
+    """A case is followed up to the first misuse. What the oracle calls committed is the writer's own position."""
+    commands = whole = 0
+    for case in cases("component/buffer_builder"):
+        builder = BufferBuilder(MemorySegment(case["size"]), lambda segment: None)
+        consumers: list[BufferConsumer] = []
+        for command, expected in zip(case["cmds"], case["out"], strict=True):
+            if is_misuse(builder, command):
+                break
+            try:
+                result, refused = answer(builder, consumers, command), False
+            except InvariantViolation:
+                result, refused = None, True
+            assert {
+                "res": result, "err": refused, "finished": builder.finished, "full": builder.is_full,
+                "writable": builder.writable_bytes, "committed": len(builder.data), "max": builder.capacity,
+                "consumers": [[c.is_finished, c.is_data_available, c.written_bytes] for c in consumers],
+            } == {**expected, "err": expected["err"] is not None}, (case["id"], commands, command)  # fmt: skip
+            commands += 1
+        else:
+            whole += 1
+    assert (commands, whole) == (6_410, 312)

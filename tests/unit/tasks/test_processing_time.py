@@ -1,0 +1,146 @@
+"""Processing-time timers of operators inside running tasks (rules 3.26, 3.27, 4.12) on the virtual clock."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pytest
+
+from flowsim.connectors.script import record, sleep
+from flowsim.operators.stream_operator import StreamOperator
+from flowsim.units import NS_PER_MS
+from tests.small_jobs import SmallJob
+
+START_MS = 1_000
+"""The clock of every task starts there (rule 0.5)."""
+
+
+class Alarm(StreamOperator):
+    """Registers timers on its first record, and notes (registered time, time it fired), both in ms since the start."""
+
+    def __init__(self, fired: list[tuple[int, float]], times_ms: tuple[int, ...], emits: bool = False) -> None:
+        self.fired = fired
+        self.times_ms = times_ms
+        self.emits = emits
+
+    def process_element(self, value: object, timestamp: int | None) -> None:
+        self.records_in += 1
+        self.clock.now_ns += self.cost_ns
+        if self.records_in == 1:
+            for time_ms in self.times_ms:
+                self.ctx.processing_time.register_timer(START_MS + time_ms, self.on_timer)
+
+    def on_timer(self, timestamp_ms: int) -> None:
+        self.fired.append((timestamp_ms - START_MS, self.clock.now_ns / NS_PER_MS - START_MS))
+        if self.emits:
+            self.collect(timestamp_ms - START_MS, None)
+
+    def finish(self) -> None:
+        self.fired.append((-1, self.clock.now_ns / NS_PER_MS - START_MS))
+
+
+def fired_in(job: SmallJob, source: int, *times_ms: int, **settings: object) -> list[tuple[int, float]]:
+    fired: list[tuple[int, float]] = []
+    job.operator(source, "alarm", "alarm", lambda: Alarm(fired, times_ms), **settings)  # type: ignore[arg-type]
+    job.run()
+    return fired
+
+
+def test_a_timer_fires_one_millisecond_after_its_time_with_its_own_time_as_argument() -> None:
+    """Rule 3.26; one for the past fires at once."""
+    job = SmallJob(cost_ns=0)
+    source = job.script([sleep(20), record(1), sleep(200)])
+    assert fired_in(job, source, 50, 20, 19, 90) == [(19, 20), (20, 21), (50, 51), (90, 91), (-1, 220)]
+
+
+def test_a_timer_that_has_not_fired_when_its_operator_finishes_never_does() -> None:
+    """Rules 3.27, 4.12."""
+    job = SmallJob(cost_ns=0)
+    assert fired_in(job, job.script([record(1), sleep(100)]), 40, 150) == [(40, 41), (-1, 100)]
+
+
+@pytest.mark.parametrize("chain", [True, False], ids=["chained", "behind a channel"])
+def test_a_busy_task_runs_its_timers_on_time(chain: bool) -> None:
+    """D4: a batch ends at the next timer, also one that was registered inside it; a record of 1 us may be under way."""
+    job = SmallJob()
+    source = job.values(lambda _: range(300_000))
+    fired = fired_in(job, source, 10, 20, 25, chain=chain)
+    assert [registered for registered, _ in fired[:3]] == [10, 20, 25]
+    # The delay is whole milliseconds from the moment of registration, whatever part of a millisecond that is.
+    part_of_ms = fired[0][1] % 1
+    for registered, at in fired[:3]:
+        assert registered + 1 + part_of_ms - 0.002 <= at <= registered + 1 + part_of_ms + 0.002
+
+
+def test_timers_run_while_the_task_waits_for_output_and_their_records_follow() -> None:
+    """Rules 3.12, 3.19: soft back pressure suspends the default action, not the mails."""
+    fired: list[tuple[int, float]] = []
+    job = SmallJob(segment_size_bytes=16, buffer_timeout_ms=0, cost_ns=1_000)
+
+    class Passing(Alarm):
+        def process_element(self, value: object, timestamp: int | None) -> None:
+            super().process_element(value, timestamp)
+            self.collect("x" * 20, timestamp)
+
+    many = job.operator(
+        job.values(lambda _: range(200)), "alarm", "alarm", lambda: Passing(fired, (10, 30), emits=True)
+    )
+    arrivals = job.sink(many, by="REBALANCE", chain=False, cost_ns=NS_PER_MS)
+    result = job.run()
+    assert [(registered, round(at, 2)) for registered, at in fired[:2]] == [(10, 11), (30, 31)]
+    assert [value for value in arrivals.values if isinstance(value, int)] == [10, 30]
+    assert len(arrivals.values) == 202
+    assert result.tasks[0].soft_backpressured_ns > 100 * NS_PER_MS
+
+
+def test_a_periodic_timer_of_an_idle_job_does_not_keep_it_alive() -> None:
+    """D4: timers that re-arm themselves are daemons; without an effect to come they are no progress."""
+
+    class Ticker(StreamOperator):
+        def open(self) -> None:
+            self.again(0)
+
+        def again(self, timestamp_ms: int) -> None:
+            service = self.ctx.processing_time
+            service.register_timer(
+                service.current_processing_time_ms() + 10, self.again, daemon_while_not=lambda: False
+            )
+
+        def process_element(self, value: object, timestamp: int | None) -> None:
+            self.records_in += 1
+
+    job = SmallJob(cost_ns=0)
+    job.operator(job.script([record(1), sleep(1_000)]), "ticker", "ticker", Ticker, chain=False)
+    result = job.run()
+    assert (result.status.value, result.elapsed_ns) == ("finished", 1_000 * NS_PER_MS)
+
+
+def test_two_full_outputs_resume_the_task_once_each_of_them_was_available() -> None:
+    """Rule 4.6: the future of several writers is allOf; a timer's record may fill one again meanwhile."""
+    fired: list[tuple[int, float]] = []
+    job = SmallJob(segment_size_bytes=16, buffer_timeout_ms=0, overdraft_buffers=20)
+
+    class Many(Alarm):
+        def process_element(self, value: object, timestamp: int | None) -> None:
+            super().process_element(value, timestamp)
+            self.collect(f"{value:>20}", timestamp)
+
+        def on_timer(self, timestamp_ms: int) -> None:
+            for _ in range(5):
+                self.collect("t" * 20, None)
+
+    source = job.operator(
+        job.values(lambda _: range(300)), "many", "many", lambda: Many(fired, tuple(range(5, 200, 5))), cost_ns=1_000
+    )
+    fast = job.sink(source, "fast", by="REBALANCE", chain=False, cost_ns=300_000)
+    slow = job.sink(source, "slow", by="REBALANCE", chain=False, cost_ns=700_000)
+    result = job.run()
+    assert result.status.value == "finished"
+    assert fast.values == slow.values
+    assert [int(value) for value in fast.values if "t" not in str(value)] == list(range(300))  # type: ignore[call-overload]
+
+
+def test_an_endless_job_is_stopped_at_the_very_nanosecond() -> None:
+    job = SmallJob()
+    job.sink(job.values(lambda _: count()), by="REBALANCE")
+    assert job.run(until_ns=12_345_678).elapsed_ns == 12_345_678

@@ -52,7 +52,7 @@ EVIDENCE_ROWS: Final = 20
 LAWS: Final[Sequence[Law]] = (
     Law("channel-fifo",
         "What a channel's sender put on it is what its receiver decoded: same order, nothing lost, nothing twice, equal payload.",
-        ("2.5", "5.11", "6.14", "7.16"), Level.ELEMENTS),
+        ("5.11", "6.14", "7.16"), Level.ELEMENTS),
     Law("channel-end",
         "EndOfPartition closes every channel exactly once and last, and no element follows EndOfData.",
         ("4.9", "4.18", "7.6", "7.7"), Level.ELEMENTS),

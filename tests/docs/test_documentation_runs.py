@@ -1,0 +1,186 @@
+"""What README and docs show is run: commands with their output, Python snippets, whole scenarios, and the verdict table.
+
+In a ``console`` block a line that begins with ``$ `` is a command; the lines below it are output, in which blanks and the
+frames of tables do not count and ``...`` stands for anything. In a ``python`` block a line ``# -> text`` is output.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from flowsim.cluster.mini_cluster import execute
+from flowsim.facts.schema import Level
+from flowsim.laws.judge import check_all
+from flowsim.recording.memory import MemoryRecorder
+from flowsim.scenario.compiler import compile_scenario
+from flowsim.scenario.loader import load_scenario, load_text
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
+FRAME = re.compile(r"[\s┃│┏┓┗┛┡┩├┤└┘━─╇┳┻┴┬╋┼╭╮╰╯]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """One fenced block of a page."""
+
+    page: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+def snippets(language: str) -> list[Snippet]:
+    found = []
+    for page in PAGES:
+        text = page.read_text()
+        for match in BLOCK.finditer(text):
+            if match[1] == language:
+                line = text.count("\n", 0, match.start()) + 1
+                found.append(Snippet(str(page.relative_to(ROOT)), line, match[2]))
+    return found
+
+
+def commands(text: str) -> list[tuple[str, list[str]]]:
+    """Commands of a console block with the output that is shown for each."""
+    found: list[tuple[str, list[str]]] = []
+    for line in text.splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        elif line.strip():
+            assert found, f"output before any command: {line}"
+            found[-1][1].append(line)
+    return found
+
+
+def plain(line: str) -> str:
+    return FRAME.sub(" ", line).strip()
+
+
+def shows(expected: list[str], output: str) -> str | None:
+    """The first expected line that the output does not have where it should, or None."""
+    lines = [plain(line) for line in output.splitlines()]
+    lines = [line for line in lines if line]
+    at, free = 0, False
+    for wanted in map(plain, expected):
+        if wanted == "...":
+            free = True
+            continue
+        pattern = re.compile(".*".join(re.escape(part) for part in wanted.split("...")))
+        here = next((i for i in range(at, len(lines)) if pattern.fullmatch(lines[i])), None)
+        if here is None or (not free and here != at):
+            return wanted
+        at, free = here + 1, False
+    return None if free or not expected or at == len(lines) else f"the end, before: {lines[at]}"
+
+
+@pytest.fixture
+def workplace(tmp_path: Path) -> Path:
+    """A directory that looks like the repository to its readers, and whose ``out`` is its own."""
+    for name in ("scenarios", "docs", "flowsim", "tests", "Makefile", "README.md"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    return tmp_path
+
+
+def environment() -> dict[str, str]:
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "200", "NO_COLOR": "1"}
+
+
+def run_console(block: Snippet, workplace: Path) -> None:
+    for command, expected in commands(block.text):
+        if command.startswith("make "):
+            continue
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=workplace, env=environment(), capture_output=True, text=True, timeout=280
+        )
+        assert done.returncode == 0, f"{block}: {command}\n{done.stdout}\n{done.stderr}"
+        missing = shows(expected, done.stdout)
+        assert missing is None, f"{block}: {command}\nnot shown: {missing}\n{done.stdout}"
+
+
+def needs_spark(block: Snippet) -> bool:
+    judging = (command for command, _ in commands(block.text) if re.search(r"flowsim validate|--validate", command))
+    return any("--engine python" not in command for command in judging)
+
+
+def pages_of(blocks: list[Snippet]) -> dict[str, list[Snippet]]:
+    """Blocks of one page build on each other."""
+    pages: dict[str, list[Snippet]] = {}
+    for block in blocks:
+        pages.setdefault(block.page, []).append(block)
+    return pages
+
+
+CONSOLE = pages_of(snippets("console"))
+SPARK_PAGES = [page for page, blocks in CONSOLE.items() if any(map(needs_spark, blocks))]
+PLAIN_PAGES = [page for page in CONSOLE if page not in SPARK_PAGES]
+
+
+def test_the_readme_has_commands_python_and_a_scenario() -> None:
+    """Else the tests below would pass for want of anything to run."""
+    for language in ("console", "python", "yaml"):
+        assert "README.md" in {snippet.page for snippet in snippets(language)}
+    assert "README.md" in PLAIN_PAGES
+    assert SPARK_PAGES == ["docs/tutorial/01_flights.md"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PLAIN_PAGES)
+def test_commands_of_a_page_do_what_it_shows(page: str, workplace: Path) -> None:
+    for block in CONSOLE[page]:
+        run_console(block, workplace)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("page", SPARK_PAGES)
+def test_commands_of_a_page_that_judges_on_spark_do_what_it_shows(page: str, workplace: Path) -> None:
+    for block in CONSOLE[page]:
+        run_console(block, workplace)
+
+
+PROGRAMS = pages_of(snippets("python"))
+
+
+@pytest.mark.parametrize("page", PROGRAMS)
+def test_python_of_a_page_prints_what_it_shows(page: str, workplace: Path) -> None:
+    text = "\n".join(block.text for block in PROGRAMS[page])
+    program = workplace / "snippet.py"
+    program.write_text(text)
+    done = subprocess.run(
+        [sys.executable, str(program)], cwd=workplace, env=environment(), capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, f"{page}\n{done.stderr}"
+    expected = re.findall(r"^# -> (.*)$", text, re.M)
+    assert not expected or done.stdout.splitlines() == expected, page
+
+
+@pytest.mark.parametrize("snippet", snippets("yaml"), ids=str)
+def test_a_whole_scenario_of_a_page_runs_as_it_expects(snippet: Snippet, tmp_path: Path) -> None:
+    if not snippet.text.startswith("flowsim: "):
+        return
+    compiled = compile_scenario(load_text(snippet.text, str(snippet), ROOT / "scenarios"), out_dir=tmp_path)
+    result = execute(compiled.stream_graph(), compiled.run_options())
+    rows = {sink.name: len(sink.collected.values()) for sink in compiled.sinks if sink.collected is not None}
+    assert (result.status.value, rows | compiled.expect.rows) == (compiled.expect.job, rows)
+
+
+def test_the_verdict_in_the_readme_is_that_of_the_shipped_scenario(tmp_path: Path) -> None:
+    recorder = MemoryRecorder(Level.FULL)
+    scenario = load_scenario(ROOT / "scenarios" / "02_wordcount_inline.yaml")
+    compiled = compile_scenario(scenario, out_dir=tmp_path)
+    execute(compiled.stream_graph(), compiled.run_options(recorder))
+    shown = re.findall(r"^\| ([\w-]+) \| ([\w ]+) \| ([\d,]+) \| (\d+) \|$", (ROOT / "README.md").read_text(), re.M)
+    assert shown == [(o.law, o.verdict.value, f"{o.rows_examined:,}", str(o.violations)) for o in check_all(recorder)]

@@ -63,6 +63,7 @@ def explore(
         def on_step(step: Step, so_far: Exploration) -> None:
             progress(so_far.runs, seeds, f"seed {step.seed}, {so_far.distinct} distinct")
 
+        progress(0, seeds)
         found = explore_seeds(
             compiled, strategy_of(policy), range(first_seed, first_seed + seeds), record=Level[record.upper()],
             budget_records=budget_records or None, until_ns=until_ns, until_violation=until_violation, on_step=on_step,

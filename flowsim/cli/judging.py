@@ -57,6 +57,20 @@ class Judge:
             if law not in LAW_IDS and law != RECOMPUTE:
                 raise BadInput(f"--law: there is no law {law!r}{nearest(law, [*LAW_IDS, RECOMPUTE])}")
 
+    def require(self) -> None:
+        """Raises MissingExtra or BadInput for what a session would miss, before hours of work have been spent."""
+        if self.engine == "python":
+            return
+        from importlib.util import find_spec
+
+        from flowsim.errors import MissingExtra
+        from flowsim.validation.java import find_java
+
+        if find_spec("pyspark") is None:
+            raise MissingExtra("spark", "judging on Spark (--engine python does without)")
+        if self.remote is None:
+            find_java()
+
     def session(self) -> AbstractContextManager[SparkSession | None]:
         """The Spark session to judge in; None where none is needed. Raises MissingExtra, BadInput."""
         if self.engine == "python":
@@ -116,4 +130,7 @@ def _recomputed(session: SparkSession | None, plan: RecomputePlan) -> Line:
     from flowsim.validation.recompute import recompute
 
     given = plan.recompute
-    return recompute(session, given.script, given.input_path, plan.out.resolve(), allow_python=True, run=plan.run)
+    return recompute(
+        session, given.script, given.input_path, plan.out.resolve(),
+        allow_python=True, run=plan.run, function=given.function,
+    )  # fmt: skip

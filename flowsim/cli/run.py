@@ -77,6 +77,8 @@ def run(
         raise BadInput("--policy: on the real clock the machine decides who runs next; leave it out")
     if validate and settings.record is Level.OFF:
         raise BadInput("--validate needs a recording, but recording is off: use --record elements or full")
+    if validate:
+        judge.require()
     with run_progress(compiled.scenario.model.name, json_output) as progress:
         done = run_scenario(
             compiled, out=directory, seed=seed, policy=policy, clock=clock, record=level, until_ns=until_ns,

@@ -22,22 +22,31 @@ if TYPE_CHECKING:
 
 
 def recompute(
-    spark: SparkSession, script: str | Path, input_path: str | Path, out_dir: str | Path, *, allow_python: bool, run: int = 0
+    spark: SparkSession,
+    script: str | Path,
+    input_path: str | Path,
+    out_dir: str | Path,
+    *,
+    allow_python: bool,
+    run: int = 0,
+    function: str = "check",
 ) -> Line:
     """One more line of the report, law ``recompute:<name of the script>``; raises BadInput when the script cannot be used."""
     path = Path(script)
     if not allow_python:
         raise BadInput(f"{path}: a recomputation is Python code and runs only with --allow-python")
-    check = _load(path)
+    check = _load(path, function)
     started = perf_counter()
     try:
         found = check(spark, str(input_path), str(out_dir))
     except Exception as error:
-        raise BadInput(f"{_place(path, error)}: the recomputation failed: {type(error).__name__}: {_first_line(error)}") from error
+        raise BadInput(
+            f"{_place(path, error)}: the recomputation failed: {type(error).__name__}: {_first_line(error)}"
+        ) from error
     return Line(run, _outcome(path, found), perf_counter() - started)
 
 
-def _load(path: Path) -> Callable[[SparkSession, str, str], object]:
+def _load(path: Path, function: str) -> Callable[[SparkSession, str, str], object]:
     if not path.is_file():
         raise BadInput(f"{path}: no such file; name the recomputation relative to the scenario")
     # A suffix of its own keeps a script called like a library from taking the library's place.
@@ -48,10 +57,12 @@ def _load(path: Path) -> Callable[[SparkSession, str, str], object]:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise BadInput(f"{_place(path, error)}: cannot be loaded: {type(error).__name__}: {_first_line(error)}") from error
-    check = getattr(module, "check", None)
+        raise BadInput(
+            f"{_place(path, error)}: cannot be loaded: {type(error).__name__}: {_first_line(error)}"
+        ) from error
+    check = getattr(module, function, None)
     if not callable(check):
-        raise BadInput(f"{path}: expected a function check(spark, input_path, out_dir)")
+        raise BadInput(f"{path}: expected a function {function}(spark, input_path, out_dir)")
     found: Callable[[SparkSession, str, str], object] = check
     return found
 

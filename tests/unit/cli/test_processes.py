@@ -140,10 +140,17 @@ def test_exit_codes_reach_the_shell(tmp_path: Path, arguments: tuple[str, ...], 
     assert "Traceback" not in run.stderr
 
 
-def test_a_bug_of_ours_ends_with_code_70_and_keeps_its_traceback(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("bug", "told"),
+    [
+        ("RuntimeError('seen by nobody yet')", ("Traceback", "RuntimeError: seen by nobody yet")),
+        ("errors.InvariantViolation('a queue went negative', ('put', 'take', 'take'))", ("queue went negative", "  take")),
+    ],
+)  # fmt: skip
+def test_a_bug_of_ours_ends_with_code_70_and_tells_its_story(tmp_path: Path, bug: str, told: tuple[str, ...]) -> None:
     program = (
-        "import flowsim.recording.reader as reader, flowsim.cli.main as main\n"
-        "def broken(*_): raise RuntimeError('seen by nobody yet')\n"
+        "import flowsim.errors as errors, flowsim.recording.reader as reader, flowsim.cli.main as main\n"
+        f"def broken(*_): raise {bug}\n"
         "reader.Recording.open = broken\n"
         "main.main()\n"
     )
@@ -151,8 +158,25 @@ def test_a_bug_of_ours_ends_with_code_70_and_keeps_its_traceback(tmp_path: Path)
         [sys.executable, "-c", program, "replay", "x"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert run.returncode == 70
-    assert "RuntimeError: seen by nobody yet" in run.stderr
-    assert "This is a bug in flowsim" in run.stderr
+    assert "a bug in flowsim" in run.stderr
+    assert all(text in run.stderr for text in told)
+
+
+def test_a_missing_extra_is_named_before_the_job_runs(tmp_path: Path) -> None:
+    (tmp_path / "windows.yaml").write_text(WINDOWS)
+    program = (
+        "import importlib.util as util, flowsim.cli.main as main\n"
+        "found = util.find_spec\n"
+        "util.find_spec = lambda name, *rest: None if name == 'pyspark' else found(name, *rest)\n"
+        "main.main()\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program, "run", "windows.yaml", "--validate"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 2
+    assert "pip install 'flowsim[spark]'" in run.stderr
+    assert not (tmp_path / "out").exists()
 
 
 def written(out: Path) -> dict[str, bytes]:

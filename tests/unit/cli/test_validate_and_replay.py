@@ -27,11 +27,11 @@ sources:
 sinks:
   kept: {input: rows, parquet: {}}
 recompute:
-  pyspark: again.py:check
+  pyspark: again.py:compare
   input: rows
 """
 AGAIN = """\
-def check(spark, input_path, out_dir):
+def compare(spark, input_path, out_dir):
     expected = spark.read.csv(input_path, header=True).count()
     found = spark.read.parquet(f"{out_dir}/sinks/kept").count()
     return {"rows_examined": expected + found, "violations": abs(expected - found), "evidence": []}

@@ -72,7 +72,7 @@ class Deployment:
 
     def _create_task(self, subtask: Subtask) -> StreamTask:
         clock = TaskClock(self.scheduler.now_ns)
-        trace = None if self.recorder is None else TaskTrace(subtask.id, clock, self.recorder)
+        trace = None if self.recorder is None else TaskTrace(subtask.id, clock, self.recorder, self.scheduler)
         budget = BatchBudget(self.settings.budget_records)
         return StreamTask(subtask.id, subtask.name, self.scheduler, budget, trace, clock)
 

@@ -18,7 +18,8 @@ Append = Callable[..., None]
 class Clock(Protocol):
     """Where a task reads its time: integer nanoseconds (rule 0.5: above 0)."""
 
-    now_ns: int
+    @property
+    def now_ns(self) -> int: ...
 
 
 class Recorder(Protocol):
@@ -38,14 +39,15 @@ class TaskTrace:
 
     __slots__ = (
         "task", "seq", "clock", "level", "recorder", "_sent", "_received", "_task_watermark", "_intake", "_fire", "_late",
-        "seen_value", "seen_fingerprint",
+        "seen_value", "seen_fingerprint", "_loop_clock",
         "_counts", "_life", "_times", "_buffers", "_credits", "_mails", "_actions", "_timers", "_keys",
     )  # fmt: skip
 
-    def __init__(self, task: int, clock: Clock, recorder: Recorder) -> None:
+    def __init__(self, task: int, clock: Clock, recorder: Recorder, loop_clock: Clock | None = None) -> None:
         self.task = task
         self.seq = 0
         self.clock = clock
+        self._loop_clock = clock if loop_clock is None else loop_clock
         self.level = recorder.level
         self.recorder = recorder
         door = recorder.appender
@@ -77,6 +79,10 @@ class TaskTrace:
         seq = self.seq
         self.seq = seq + 1
         return seq
+
+    def _now_ns(self) -> int:
+        """For what others do to a task: its own clock stands still while it waits, the loop's goes on."""
+        return max(self.clock.now_ns, self._loop_clock.now_ns)
 
     def sent(
         self, channel: int, position: int, kind: ElementKind, timestamp: int, fingerprint: int, key_hash: int, key: int
@@ -134,13 +140,13 @@ class TaskTrace:
     def buffer(
         self, channel: int, side: BufferSide, number: int, kind: BufferKind, size: int, backlog: int, credit: int
     ) -> None:
-        self._buffers(self._next(), self.task, self.clock.now_ns, channel, side, number, kind, size, backlog, credit)
+        self._buffers(self._next(), self.task, self._now_ns(), channel, side, number, kind, size, backlog, credit)
 
     def credit(self, channel: int, kind: schema.CreditKind, credit: int, balance: int) -> None:
-        self._credits(self._next(), self.task, self.clock.now_ns, channel, kind, credit, balance)
+        self._credits(self._next(), self.task, self._now_ns(), channel, kind, credit, balance)
 
     def mail(self, action: schema.MailAction, mail: int, priority: int, urgent: bool) -> None:
-        self._mails(self._next(), self.task, self.clock.now_ns, action, mail, priority, int(urgent))
+        self._mails(self._next(), self.task, self._now_ns(), action, mail, priority, int(urgent))
 
     def action(self, phase: ActionPhase, kind: int, action: int) -> None:
         self._actions(self._next(), self.task, self.clock.now_ns, phase, kind, action)

@@ -8,6 +8,7 @@ from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.source_output import SourceOutput, SourceOutputWithWatermarks
 from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator, Value
 from flowsim.units import MAX_WATERMARK
+from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
 from flowsim.watermark.watermark_strategy import WatermarkStrategy
 
 
@@ -58,6 +59,11 @@ class SourceOperator(StreamOperator):
             self.source_output = SourceOutput(ctx, output)
         else:
             self.source_output = SourceOutputWithWatermarks(ctx, output, self._strategy)
+
+    @property
+    def input_activity_clock(self) -> PausableRelativeClock | None:
+        output = self.source_output
+        return output.input_activity_clock if isinstance(output, SourceOutputWithWatermarks) else None
 
     def set_cost_ns(self, cost_ns: int) -> None:
         """The output charges the cost, record by record."""

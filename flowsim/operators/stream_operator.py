@@ -15,6 +15,7 @@ from flowsim.facts.tracer import TaskTrace
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.streamrecord.elements import LatencyMarker, OutputTag, WatermarkStatus
 from flowsim.timers.processing_time_service import ProcessingTimeService
+from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
 
 Value = object
 """A member of the closed value set of ``flowsim.values``."""
@@ -103,6 +104,11 @@ class StreamOperator:
         self.cost_ns = ctx.cost_ns
         self.records_in = 0
         self.records_dropped = 0
+
+    @property
+    def input_activity_clock(self) -> PausableRelativeClock | None:
+        """The clock on which the operator measures idleness; the task pauses it while back-pressured (rule 8.4)."""
+        return None
 
     def set_cost_ns(self, cost_ns: int) -> None:
         """What one record costs in the batch that begins: the nominal cost, scaled by the scheduling policy (D4)."""

@@ -20,12 +20,11 @@ class TimestampsAndWatermarksOperator(StreamOperator):
     """
 
     __slots__ = (
-        "input_activity_clock", "watermark_output", "_strategy", "_interval_ms", "_generator", "_extract",
+        "_input_activity_clock", "watermark_output", "_strategy", "_interval_ms", "_generator", "_extract",
         "_assigner_name",
     )  # fmt: skip
 
-    input_activity_clock: PausableRelativeClock
-    """Idleness is measured on it; the task pauses it while it is back-pressured (rule 8.4)."""
+    _input_activity_clock: PausableRelativeClock
     watermark_output: WatermarkToDataOutput
     _generator: WatermarkGenerator
     _extract: TimestampExtractor | None
@@ -37,11 +36,15 @@ class TimestampsAndWatermarksOperator(StreamOperator):
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
         clock = ctx.clock
-        self.input_activity_clock = PausableRelativeClock(lambda: clock.now_ns)
+        self._input_activity_clock = PausableRelativeClock(lambda: clock.now_ns)
         self.watermark_output = WatermarkToDataOutput(output)
-        self._generator = self._strategy.create_generator(self.input_activity_clock.relative_time_ns)
+        self._generator = self._strategy.create_generator(self._input_activity_clock.relative_time_ns)
         self._extract = self._strategy.timestamp_extractor
         self._assigner_name = f"{ctx.operator_name}: timestamp assigner"
+
+    @property
+    def input_activity_clock(self) -> PausableRelativeClock:
+        return self._input_activity_clock
 
     def open(self) -> None:
         self._schedule_periodic_emit()

@@ -11,6 +11,7 @@ from flowsim.operators.stream_operator import StreamOperator
 from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.operator_outputs import OperatorOutput
 from flowsim.tasks.processing_time import OperatorProcessingTimeService
+from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
 
 
 class OperatorWrapper:
@@ -50,6 +51,12 @@ class OperatorChain:
     @property
     def head(self) -> StreamOperator:
         return self.wrappers[0].operator
+
+    @property
+    def input_activity_clocks(self) -> list[PausableRelativeClock]:
+        """The clocks on which the operators measure idleness."""
+        clocks = (wrapper.operator.input_activity_clock for wrapper in self.wrappers)
+        return [clock for clock in clocks if clock is not None]
 
     @property
     def cost_ns(self) -> int:

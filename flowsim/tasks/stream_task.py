@@ -124,6 +124,8 @@ class StreamTask:
         self.writers = tuple(writers)
         for writer in self.writers:
             writer.partition.pool.on_unavailable = self.clock.interrupt
+        activity = chain.input_activity_clocks
+        self.times.soft.pausing = self.times.hard.pausing = activity
 
     # Life cycle.
 

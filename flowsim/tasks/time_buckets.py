@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from flowsim.tasks.task_clock import TaskClock
+from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
 
 
 class PeriodTimer:
     """Adds up the nanoseconds between its starts and ends on the task's clock. Flink: PeriodTimer, TimerGauge."""
 
-    __slots__ = ("_clock", "_total_ns", "_since_ns")
+    __slots__ = ("_clock", "_total_ns", "_since_ns", "pausing")
 
     def __init__(self, clock: TaskClock) -> None:
         self._clock = clock
+        self.pausing: list[PausableRelativeClock] = []
+        """Clocks that stand still during the periods (rule 8.4)."""
         self._total_ns = 0
         self._since_ns: int | None = None
 
@@ -22,12 +25,16 @@ class PeriodTimer:
 
     def mark_start(self) -> None:
         self._since_ns = self._clock.now_ns
+        for paused in self.pausing:
+            paused.pause()
 
     def mark_end(self) -> None:
         """Ends the running period; harmless when there is none."""
         if self._since_ns is not None:
             self._total_ns += self._clock.now_ns - self._since_ns
             self._since_ns = None
+            for paused in self.pausing:
+                paused.un_pause()
 
 
 class TimeBuckets:

@@ -1,0 +1,49 @@
+"""A source that cannot emit is not idle: the clock of idleness stands still under back pressure (rule 8.4)."""
+
+from __future__ import annotations
+
+from flowsim.cluster.mini_cluster import JobExecutionResult, MiniCluster, RunOptions
+from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.distributions import SequenceOf
+from flowsim.connectors.generator import GeneratorSource
+from flowsim.datastream import StreamExecutionEnvironment
+from flowsim.datastream.common import Duration, WatermarkStrategy
+from flowsim.facts.schema import ElementKind, Level
+from flowsim.recording.memory import MemoryRecorder
+from flowsim.streamrecord.elements import WatermarkStatus
+
+RECORDS = 200
+PACED_RECORDS = 20
+PACE_NS = 2_000_000_000
+IDLE_AFTER_MS = 500
+
+
+def run(*, pace_ns: int | None, sink_cost_ns: int) -> tuple[JobExecutionResult, MemoryRecorder]:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.configure(segment_size_bytes=16, floating_buffers_per_gate=1, overdraft_buffers=0, buffer_timeout_ms=0)
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_idleness(Duration.of_millis(IDLE_AFTER_MS))
+    source = GeneratorSource(PACED_RECORDS if pace_ns else RECORDS, {"n": SequenceOf()}, pace_ns=pace_ns)
+    stream = env.from_source(source, strategy.with_timestamp_assigner(lambda record, _: record[0]), "numbers")
+    stream.rebalance().sink_to(CollectSink()).name("slow").cost(sink_cost_ns)
+    recorder = MemoryRecorder(Level.FULL)
+    return MiniCluster(env.stream_graph(), RunOptions(recorder=recorder)).run(), recorder
+
+
+def idle_times(recorder: MemoryRecorder) -> int:
+    """How often the source said that it is idle."""
+    kind, status = (recorder.columns("sent").index(name) for name in ("kind", "timestamp"))
+    return sum(row[kind] == ElementKind.STATUS and row[status] == WatermarkStatus.IDLE for row in recorder.rows("sent"))
+
+
+def test_a_source_that_waits_for_buffers_longer_than_the_timeout_stays_active() -> None:
+    result, recorder = run(pace_ns=None, sink_cost_ns=100_000_000)
+    source = result.tasks[0]
+    assert source.soft_backpressured_ns + source.hard_backpressured_ns > 10 * IDLE_AFTER_MS * 1_000_000
+    assert idle_times(recorder) == 0
+
+
+def test_a_source_without_records_for_longer_than_the_timeout_is_idle() -> None:
+    result, recorder = run(pace_ns=PACE_NS, sink_cost_ns=1000)
+    assert result.tasks[0].soft_backpressured_ns == 0
+    gaps = PACED_RECORDS - 1
+    assert idle_times(recorder) == gaps

@@ -7,6 +7,7 @@ The driver reads manifests, markers and the footers of parts; rows are read by S
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _MANIFEST: Final = "manifest.json"
 _STATUSES: Final = ("running", "complete", "failed", "canceled", "stopped")
 _DDL_TYPES: Final = {"q": "bigint", "i": "int", "b": "tinyint", "s": "string"}
+_PATTERN: Final = re.compile(r"[\\{}\[\]*?]")
 _UNION_LIMIT: Final = 8
 """Up to so many runs a table is a union of constants; beyond, the run is looked up from the file's folder."""
 
@@ -183,8 +185,8 @@ class Recordings:
         return whole
 
     def _load(self, table: Table, files: Sequence[str]) -> DataFrame:
-        # Paths are literal: a folder named [x] must not be read as a pattern.
-        return self.spark.read.schema(ddl(table)).option("__globPaths__", "false").parquet(*files)
+        # Spark reads paths as patterns, so a folder named [x] must be escaped.
+        return self.spark.read.schema(ddl(table)).parquet(*(_PATTERN.sub(r"\\\g<0>", file) for file in files))
 
     def _read_by_folder(self, table: Table, parts: dict[int, tuple[str, ...]]) -> DataFrame:
         from pyspark.sql import functions as F

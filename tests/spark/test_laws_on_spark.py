@@ -9,6 +9,8 @@ import pytest
 
 from flowsim.facts.schema import Level
 from flowsim.laws.catalogue import EVIDENCE_ROWS, LAW_IDS, Verdict
+from flowsim.laws.judge import check_all
+from flowsim.recording.reader import Recording
 from flowsim.validation.judge import validate
 from tests.spark.fact_builder import FactBuilder
 from tests.spark.honest_job import honest_job
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from flowsim.laws.catalogue import Outcome
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark"), pytest.mark.timeout(600)]
 
 CUTS = (500, 1500, 2000, 2500, 3000, 3800)
 
@@ -54,15 +58,18 @@ def recordings() -> dict[str, tuple[FactBuilder, str, int]]:
 
 
 @pytest.fixture(scope="module")
-def judged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Outcome]]:
-    folder = tmp_path_factory.mktemp("a folder [1] with 100%+ odd letters")
-    paths: list[Path] = []
-    names = []
-    for number, (name, (facts, status, still_open)) in enumerate(recordings().items()):
-        names.append(name)
-        paths.append(facts.write(folder / str(number), status, epochs=1 + (number % 8 == 0), open_facts=still_open))
-    report = validate(spark, paths)
-    return {name: report.of(run) for run, name in enumerate(names)}
+def paths(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("recordings")
+    return {
+        name: facts.write(folder / str(number), status, epochs=1 + (number % 8 == 0), open_facts=still_open)
+        for number, (name, (facts, status, still_open)) in enumerate(recordings().items())
+    }
+
+
+@pytest.fixture(scope="module")
+def judged(spark: SparkSession, paths: dict[str, Path]) -> dict[str, dict[str, Outcome]]:
+    report = validate(spark, list(paths.values()))
+    return {name: report.of(run) for run, name in enumerate(paths)}
 
 
 def violated(outcomes: dict[str, Outcome]) -> dict[str, int]:
@@ -121,3 +128,14 @@ def test_what_the_graph_lacks_makes_a_law_not_applicable(judged: dict[str, dict[
     assert reasons["channel-fifo"] == "the graph has no channels"
     assert outcomes["conservation"].verdict is Verdict.HOLDS
     assert outcomes["actions"].verdict is Verdict.VACUOUS
+
+
+def test_both_judges_agree_on_verdicts_rows_and_violations(
+    judged: dict[str, dict[str, Outcome]], paths: dict[str, Path]
+) -> None:
+    def seen(outcomes: list[Outcome]) -> list[tuple[str, Verdict, int, int]]:
+        return [(o.law, o.verdict, o.rows_examined, o.violations) for o in outcomes]
+
+    for name, path in paths.items():
+        recording = Recording.open(path)
+        assert seen(check_all(recording, recording.status.value)) == seen(list(judged[name].values())), name

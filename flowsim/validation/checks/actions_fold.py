@@ -12,7 +12,7 @@ _BEGIN, _END, _WAIT, _RESUME = range(4)
 _YIELD = 3
 
 COLUMNS = ("run", "task", "seq", "phase", "kind", "action", "whole")
-SCHEMA = "run int, task int, seq bigint, phase tinyint, kind tinyint, action bigint, found string"
+SCHEMA = "run int, task int, seq bigint, phase tinyint, kind tinyint, action bigint, what string"
 
 Entry = tuple[int, int, int]
 """(phase, kind, action) of an opening row."""
@@ -45,7 +45,7 @@ def fold_actions(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     types = [pa.int32(), pa.int32(), pa.int64(), pa.int8(), pa.int8(), pa.int64(), pa.string()]
-    names = ["run", "task", "seq", "phase", "kind", "action", "found"]
+    names = ["run", "task", "seq", "phase", "kind", "action", "what"]
     stack: list[Entry] = []
     owner: tuple[int, int, bool] | None = None
     for batch in batches:

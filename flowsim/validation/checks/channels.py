@@ -154,7 +154,7 @@ def _end_violations(facts: Recordings) -> DataFrame:
     columns = [*CHANNEL, "side", "position", "kind", "timestamp"]
     lacking = sides.where(_lacks_end(facts)).select(
         *CHANNEL, "side", *(F.lit(None).cast(t).alias(c) for c, t in zip(columns[3:], ("long", "byte", "long"), strict=True)),
-        F.lit("no END_OF_PARTITION").alias("found"),
+        F.lit("no END_OF_PARTITION").alias("what"),
     )  # fmt: skip
     suspects = F.broadcast(sides.where(_follows_end()).select(*CHANNEL, "side", "end", "end_of_data"))
     rows = union(*(facts[s].select(*CHANNEL, "position", "kind", "timestamp").withColumn("side", F.lit(s)) for s in _SIDES))
@@ -162,7 +162,7 @@ def _end_violations(facts: Recordings) -> DataFrame:
     after_end = F.coalesce(F.col("position") > F.col("end"), F.lit(False))
     after_data = (F.col("position") > F.col("end_of_data")) & ~_kind(ElementKind.END_OF_PARTITION)
     found = F.when(after_end, "follows END_OF_PARTITION").when(after_data, "follows END_OF_DATA")
-    return lacking.unionByName(rows.select(*columns, found.alias("found")).where("found is not null"))
+    return lacking.unionByName(rows.select(*columns, found.alias("what")).where("what is not null"))
 
 
 END = Check(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
-SCHEMA = "run int, task int, operator int, equation string, left bigint, right bigint"
+SCHEMA = "run int, task int, operator int, what string, left bigint, right bigint"
 
 Broken = tuple[int, int, str, int, int]
 """(task, operator, equation, left side, right side)."""
@@ -188,7 +188,7 @@ def evaluate(frame: pd.DataFrame) -> pd.DataFrame:
     run, whole = int(frame["run"].iloc[0]), bool(frame["whole"].iloc[0])
     names = ("item", "task", "operator", "a", "b", "c", "d", "seq", "text", "tag")
     found = broken(keep_books(whole, zip(*(frame[n].tolist() for n in names), strict=True)))
-    columns = ("task", "operator", "equation", "left", "right")
+    columns = ("task", "operator", "what", "left", "right")
     result = pd.DataFrame(found, columns=list(columns))
     result.insert(0, "run", run)
     return result

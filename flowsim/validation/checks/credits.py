@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from flowsim.facts.schema import BufferKind, BufferSide, CreditKind
-from flowsim.validation.checks.base import CHANNEL, Check, Graph, added, examined, tally, union, whole
+from flowsim.validation.checks.base import CHANNEL, Check, Graph, added, tally, union, whole
 from flowsim.validation.recordings import Recordings
 
 _BALANCES = {
@@ -75,13 +75,13 @@ def _counts(facts: Recordings) -> DataFrame:
 
 def _evidence(facts: Recordings) -> DataFrame:
     rows = _judged_rows(facts).where("violation").select(
-        *CHANNEL, F.concat(F.lit("balance after a row of "), "origin").alias("found"), "task", "seq",
+        *CHANNEL, F.concat(F.lit("balance after a row of "), "origin").alias("what"), "task", "seq",
         F.col("balance").alias("expected"), F.col("recorded").cast("long").alias("recorded"),
     )  # fmt: skip
     balances = _balances(facts)
     for equation, (given, taken) in _BALANCES.items():
         broken = balances.where(_broken(facts, equation)).select(
-            *CHANNEL, F.lit(f"{equation}: {taken} differs from {given}").alias("found"), F.lit(None).cast("int").alias("task"),
+            *CHANNEL, F.lit(f"{equation}: {taken} differs from {given}").alias("what"), F.lit(None).cast("int").alias("task"),
             F.lit(None).cast("long").alias("seq"), F.col(given).alias("expected"), F.col(taken).alias("recorded"),
         )  # fmt: skip
         rows = rows.unionByName(broken)

@@ -55,19 +55,19 @@ def _judged(facts: Recordings) -> DataFrame:
         .when(F.col("owner") != F.col("subtask"), "another subtask owns the key group")
         .otherwise("")
     )
-    return routed.withColumn("wrong", wrong)
+    return routed.withColumn("what", wrong)
 
 
 def _counts(facts: Recordings) -> DataFrame:
     return _judged(facts).groupBy("run").agg(
         F.sum("records").alias("rows_examined"),
-        F.sum(F.when(F.col("wrong") != "", F.col("records")).otherwise(0)).alias("violations"),
+        F.sum(F.when(F.col("what") != "", F.col("records")).otherwise(0)).alias("violations"),
     )
 
 
 def _evidence(facts: Recordings) -> DataFrame:
-    return _judged(facts).where(F.col("wrong") != "").select(
-        "run", "wrong", "task", "channel", "target_task", "subtask", "owner", "key_type", "key_json", "key_hash", "derived_hash",
+    return _judged(facts).where(F.col("what") != "").select(
+        "run", "what", "task", "channel", "target_task", "subtask", "owner", "key_type", "key_json", "key_hash", "derived_hash",
         "records",
     )  # fmt: skip
 

@@ -36,11 +36,11 @@ def _counts(facts: Recordings) -> DataFrame:
 def _evidence(facts: Recordings) -> DataFrame:
     columns = [*_DROP[:-1], F.col("side").alias("side_output")]
     drops = _differences(facts).select(
-        *columns, F.when(F.col("missing") > 0, "missing drop").otherwise("unexpected drop").alias("found"),
+        *columns, F.when(F.col("missing") > 0, "missing drop").otherwise("unexpected drop").alias("what"),
         F.lit(None).cast("long").alias("seq"),
     )  # fmt: skip
     misread = window_facts(facts).where(_misread()).withColumn("side", F.col("side_output").cast("int")).select(
-        *columns, F.concat(F.lit("recorded watermark "), "watermark", F.lit(", derived "), "derived").alias("found"), "seq"
+        *columns, F.concat(F.lit("recorded watermark "), "watermark", F.lit(", derived "), "derived").alias("what"), "seq"
     )  # fmt: skip
     return drops.unionByName(misread)
 

@@ -9,7 +9,13 @@ from pyspark.sql import functions as F
 
 from flowsim.validation.checks.base import Check, added, examined, tally, union
 from flowsim.validation.checks.window_facts import (
-    FIRE, INTAKE, OPERATOR, WATERMARK, compare, needs_windows, window_facts,
+    FIRE,
+    INTAKE,
+    OPERATOR,
+    WATERMARK,
+    compare,
+    needs_windows,
+    window_facts,
 )  # fmt: skip
 from flowsim.validation.recordings import Recordings
 
@@ -102,11 +108,11 @@ def _counts(facts: Recordings) -> DataFrame:
 
 def _evidence(facts: Recordings) -> DataFrame:
     fires = _differences(facts).select(
-        *OPERATOR, F.when(F.col("missing") > 0, "missing fire").otherwise("unexpected fire").alias("found"), "key", "window_start",
+        *OPERATOR, F.when(F.col("missing") > 0, "missing fire").otherwise("unexpected fire").alias("what"), "key", "window_start",
         "window_end", F.col("derived").alias("watermark"), "intakes_before", *_CONTENTS, F.lit(None).cast("long").alias("seq"),
     )  # fmt: skip
     misread = _judged_rows(facts).where(_misread()).select(
-        *OPERATOR, F.concat(F.lit("recorded watermark "), "watermark").alias("found"), "key", "window_start", "window_end",
+        *OPERATOR, F.concat(F.lit("recorded watermark "), "watermark").alias("what"), "key", "window_start", "window_end",
         F.col("derived").alias("watermark"), "intakes_before", *_CONTENTS, "seq",
     )  # fmt: skip
     return fires.unionByName(misread)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -105,11 +106,15 @@ def test_progress_is_told_while_it_runs(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_leaves_a_whole_recording_that_was_canceled(tmp_path: Path) -> None:
-    def ctrl_c(_: Progress) -> None:
-        raise KeyboardInterrupt
+    pressed: list[Progress] = []
+
+    def press_ctrl_c(progress: Progress) -> None:
+        if not pressed:
+            pressed.append(progress)
+            signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "o", out=tmp_path / "o", on_progress=ctrl_c)
+        run(tmp_path / "o", out=tmp_path / "o", on_progress=press_ctrl_c)
     recording = Recording.open(tmp_path / "o")
     assert recording.status is RunStatus.CANCELED
     assert recording.computed_facts_digest == recording.manifest.facts_digest

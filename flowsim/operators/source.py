@@ -84,8 +84,10 @@ class SourceOperator(StreamOperator):
         """Lets the reader emit one batch; after END_OF_DATA or STOPPED it answers END_OF_INPUT (rule 4.14)."""
         if self._ended:
             return DataInputStatus.END_OF_INPUT
-        status = self._reader.poll_next(self.source_output)
-        self.records_in = self.source_output.records
+        try:
+            status = self._reader.poll_next(self.source_output)
+        finally:
+            self.records_in = self.source_output.records
         if status is DataInputStatus.END_OF_DATA or status is DataInputStatus.STOPPED:
             self._ended = True
         return status

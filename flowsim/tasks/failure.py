@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flowsim.errors import JobFailed
 from flowsim.operators.stream_operator import StreamOperator
+from flowsim.units import NO_TIMESTAMP
 
 _RECORD_CHARACTERS = 200
 
@@ -28,4 +29,4 @@ def _shown(value: object, timestamp: object) -> str:
     text = repr(value)
     if len(text) > _RECORD_CHARACTERS:
         text = text[:_RECORD_CHARACTERS] + "..."
-    return text if timestamp is None else f"{text} @ {timestamp}"
+    return text if timestamp is None or timestamp == NO_TIMESTAMP else f"{text} @ {timestamp}"

@@ -9,8 +9,9 @@ import pytest
 
 from flowsim.cluster.faults import Fault
 from flowsim.cluster.mini_cluster import MiniCluster
-from flowsim.cluster.run_options import JobStatus
+from flowsim.cluster.run_options import JobExecutionResult, JobStatus
 from flowsim.connectors.script import record, sleep, watermark
+from flowsim.errors import JobFailed
 from flowsim.facts.schema import Level
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
@@ -197,3 +198,33 @@ def test_memory_that_is_short_but_enough_slows_down_and_loses_nothing(recorded: 
     arrivals = job.sink(job.values(lambda _: range(1_000)), by="FORWARD", chain=False)
     job.run(recorder=MemoryRecorder(Level.FULL) if recorded else None)
     assert arrivals.values == list(range(1_000))
+
+
+@pytest.mark.parametrize("local", [False, True], ids=["remote", "local"])
+def test_the_same_job_gives_the_same_records_on_the_real_clock(local: bool) -> None:
+    def run(clock: str) -> tuple[list[object], JobExecutionResult]:
+        job = SmallJob(segment_size_bytes=64, buffer_timeout_ms=1, local_channels=local)
+        source = job.values(lambda _: range(2_000))
+        doubled = job.map(source, lambda value: value * 2, by="FORWARD", chain=False)  # type: ignore[operator]
+        arrivals = job.sink(doubled, by=by_key(lambda value: value, "LONG"), parallelism=2)
+        result = job.run(clock=clock)
+        return [value for subtask in (0, 1) for value in arrivals.of(subtask)], result
+
+    virtual, _ = run("virtual")
+    real, result = run("real")
+    assert real == virtual
+    assert (result.status, len(real)) == (JobStatus.FINISHED, 2_000)
+
+
+def test_a_failure_on_the_real_clock_ends_the_job_too() -> None:
+    def fail(value: object) -> object:
+        if value == 500:
+            raise ValueError("enough")
+        return value
+
+    job = SmallJob()
+    job.sink(job.map(job.values(lambda _: count()), fail, by="REBALANCE"), chain=False, by="REBALANCE")
+    result = job.run(clock="real")
+    assert isinstance(result.error, JobFailed)
+    assert result.error.record == "500"
+    assert [task.state for task in result.tasks] == ["CANCELED", "FAILED", "CANCELED"]

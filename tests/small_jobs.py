@@ -114,13 +114,14 @@ class SmallJob:
         by: str | PartitionerSpec | None = None,
         parallelism: int = 1,
         chain: bool = True,
+        side_output: str | None = None,
         **settings: object,
     ) -> int:
         chaining = ChainingStrategy.ALWAYS if chain else ChainingStrategy.HEAD
         added = self._add(name, kind, make, parallelism, chaining=chaining, **settings)
         partitioner = PartitionerSpec(by) if isinstance(by, str) else by
         for source in [before] if isinstance(before, int) else before:
-            self.graph.add_edge(StreamEdge(source, added, partitioner))
+            self.graph.add_edge(StreamEdge(source, added, partitioner, side_output))
         return added
 
     def _add(

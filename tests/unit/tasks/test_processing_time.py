@@ -8,6 +8,7 @@ import pytest
 
 from flowsim.connectors.script import record, sleep
 from flowsim.operators.stream_operator import StreamOperator
+from flowsim.streamrecord.elements import OutputTag
 from flowsim.units import NS_PER_MS
 from tests.small_jobs import SmallJob
 
@@ -116,28 +117,28 @@ def test_a_periodic_timer_of_an_idle_job_does_not_keep_it_alive() -> None:
 
 
 def test_two_full_outputs_resume_the_task_once_each_of_them_was_available() -> None:
-    """Rule 4.6: the future of several writers is allOf; a timer's record may fill one again meanwhile."""
+    """Rule 4.6: the future of several writers is allOf. A timer's records fill output a again before b has room."""
     fired: list[tuple[int, float]] = []
-    job = SmallJob(segment_size_bytes=16, buffer_timeout_ms=0, overdraft_buffers=20)
+    to_a, to_b = OutputTag("a"), OutputTag("b")
 
-    class Many(Alarm):
+    class Both(Alarm):
         def process_element(self, value: object, timestamp: int | None) -> None:
             super().process_element(value, timestamp)
-            self.collect(f"{value:>20}", timestamp)
+            for tag in (to_a, to_b):
+                self.output.collect_side(tag, f"{value:>20}", timestamp)
 
         def on_timer(self, timestamp_ms: int) -> None:
             for _ in range(5):
-                self.collect("t" * 20, None)
+                self.output.collect_side(to_a, "t" * 20, None)
 
-    source = job.operator(
-        job.values(lambda _: range(300)), "many", "many", lambda: Many(fired, tuple(range(5, 200, 5))), cost_ns=1_000
-    )
-    fast = job.sink(source, "fast", by="REBALANCE", chain=False, cost_ns=300_000)
-    slow = job.sink(source, "slow", by="REBALANCE", chain=False, cost_ns=700_000)
+    job = SmallJob(segment_size_bytes=16, buffer_timeout_ms=0)
+    source = job.operator(job.values(lambda _: range(300)), "both", "both", lambda: Both(fired, tuple(range(2, 300))))
+    often = job.sink(source, "often", by="REBALANCE", side_output="a", chain=False, cost_ns=240_000)
+    seldom = job.sink(source, "seldom", by="REBALANCE", side_output="b", chain=False, cost_ns=2_000_000)
     result = job.run()
-    assert result.status.value == "finished"
-    assert fast.values == slow.values
-    assert [int(value) for value in fast.values if "t" not in str(value)] == list(range(300))  # type: ignore[call-overload]
+    assert result.status.value == "finished", result.report
+    assert [int(value) for value in seldom.values] == list(range(300))  # type: ignore[call-overload]
+    assert [int(value) for value in often.values if "t" not in str(value)] == list(range(300))  # type: ignore[call-overload]
 
 
 def test_an_endless_job_is_stopped_at_the_very_nanosecond() -> None:

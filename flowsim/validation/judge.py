@@ -23,7 +23,10 @@ Progress = Callable[[str, int, int], None]
 
 
 def validate(
-    spark: SparkSession, paths: Sequence[str | Path], laws: Sequence[str] | None = None, progress: Progress | None = None
+    spark: SparkSession,
+    paths: Sequence[str | Path],
+    laws: Sequence[str] | None = None,
+    progress: Progress | None = None,
 ) -> Report:
     """Judges all recordings by ``laws`` (all, when None); raises BadInput for an unknown law or a bad recording."""
     chosen = _chosen(laws)

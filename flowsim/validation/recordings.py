@@ -26,6 +26,8 @@ _MANIFEST: Final = "manifest.json"
 _STATUSES: Final = ("running", "complete", "failed", "canceled", "stopped")
 _DDL_TYPES: Final = {"q": "bigint", "i": "int", "b": "tinyint", "s": "string"}
 _PATTERN: Final = re.compile(r"[\\{}\[\]*?]")
+_SMALL_ROWS: Final = 100_000
+"""Tables up to this size are read once and kept: opening their files again would cost more than the rows."""
 _UNION_LIMIT: Final = 8
 """Up to so many runs a table is a union of constants; beyond, the run is looked up from the file's folder."""
 
@@ -40,6 +42,8 @@ class Recording:
     level: Level
     parts: dict[str, tuple[str, ...]]
     """Per table the paths of its parts in complete epochs, in order."""
+    rows: dict[str, int]
+    """Per table how many rows these parts have."""
 
     @property
     def complete(self) -> bool:
@@ -55,12 +59,15 @@ def open_recording(run: int, given: str | Path) -> Recording:
     inside = path / "recording"
     root = (inside if not (path / _MANIFEST).exists() and inside.is_dir() else path).absolute()
     if not (root / _MANIFEST).is_file():
-        raise BadInput(f"{path}: not a recording: it has no {_MANIFEST}; give the directory that 'flowsim run --out' wrote")
+        raise BadInput(
+            f"{path}: not a recording: it has no {_MANIFEST}; give the directory that 'flowsim run --out' wrote"
+        )
     manifest = _json_object(root / _MANIFEST)
     version = manifest.get("format_version")
     if version != FORMAT_VERSION:
         raise BadInput(
-            f"{root / _MANIFEST}: recorded in format {version}, but this flowsim reads format {FORMAT_VERSION}: record the run again"
+            f"{root / _MANIFEST}: recorded in format {version}, but this flowsim reads format {FORMAT_VERSION}: "
+            "record the run again"
         )
     status = manifest.get("status")
     if status not in _STATUSES:
@@ -71,7 +78,8 @@ def open_recording(run: int, given: str | Path) -> Recording:
             f"{root}: has {len(epochs)} complete epochs, but its manifest says {manifest.get('epochs')}: the recording is damaged"
         )
     parts = {t: tuple(_part(root, t, n, rows[t]) for n, rows in enumerate(epochs) if rows.get(t)) for t in TABLES}
-    return Recording(run, root, str(status), _level(root / _MANIFEST, manifest.get("level")), parts)
+    rows = {t: sum(epoch.get(t, 0) for epoch in epochs) for t in TABLES}
+    return Recording(run, root, str(status), _level(root / _MANIFEST, manifest.get("level")), parts, rows)
 
 
 def _json_object(path: Path) -> dict[str, object]:
@@ -133,11 +141,17 @@ class Recordings:
     """The facts that these are a part of."""
     _tables: dict[str, DataFrame] = field(default_factory=dict)
     _shared: dict[str, DataFrame] = field(default_factory=dict)
+    _persisted: list[DataFrame] = field(default_factory=list)
 
     def __getitem__(self, table: str) -> DataFrame:
         """All rows of a table, over all runs."""
         if table not in self._tables:
-            self._tables[table] = self._read(TABLES[table]) if self.whole is None else self._kept(self.whole[table])
+            if self.whole is not None:
+                self._tables[table] = self._kept(self.whole[table])
+            else:
+                rows = self._read(TABLES[table])
+                small = sum(r.rows[table] for r in self.runs) <= _SMALL_ROWS
+                self._tables[table] = self._keep(rows) if small else rows
         return self._tables[table]
 
     @property
@@ -150,7 +164,7 @@ class Recordings:
         if self.whole is not None:
             return self._kept(self.whole.shared(name, build))
         if name not in self._shared:
-            self._shared[name] = build(self).persist()
+            self._shared[name] = self._keep(build(self))
         return self._shared[name]
 
     def only(self, runs: Sequence[int]) -> Recordings:
@@ -164,11 +178,16 @@ class Recordings:
 
         return rows.where(F.col("run").isin([r.run for r in self.runs]))
 
+    def _keep(self, rows: DataFrame) -> DataFrame:
+        self._persisted.append(rows.persist())
+        return self._persisted[-1]
+
     def release(self) -> None:
-        """Gives back the memory of what was shared."""
-        for frame in self._shared.values():
+        """Gives back the memory of what was kept."""
+        for frame in self._persisted:
             frame.unpersist()
-        self._shared.clear()
+        for kept in (self._persisted, self._shared, self._tables):
+            kept.clear()
 
     def _read(self, table: Table) -> DataFrame:
         parts = {r.run: r.parts[table.name] for r in self.runs if r.parts[table.name]}

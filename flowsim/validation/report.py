@@ -31,7 +31,12 @@ def table(report: Report) -> list[tuple[str, ...]]:
 def evidence(report: Report) -> list[tuple[str, str, str, list[dict[str, object]]]]:
     """(recording, law, its sentence, evidence rows) of everything that is violated."""
     return [
-        (report.recordings[line.run], line.outcome.law, _SENTENCES.get(line.outcome.law, ""), list(line.outcome.evidence))
+        (
+            report.recordings[line.run],
+            line.outcome.law,
+            _SENTENCES.get(line.outcome.law, ""),
+            list(line.outcome.evidence),
+        )
         for line in report.lines
         if line.outcome.verdict is Verdict.VIOLATED
     ]

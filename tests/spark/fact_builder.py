@@ -75,7 +75,13 @@ class FactBuilder:
             if number < epochs:
                 (root / "epochs" / f"{number:05d}.json").write_text(json.dumps({"epoch": number, "rows": rows}))
                 total = {name: count + rows[name] for name, count in total.items()}
-        manifest = {"format_version": FORMAT_VERSION, "status": status, "level": self.level.name.lower(), "run": {}, "versions": {}}
+        manifest = {
+            "format_version": FORMAT_VERSION,
+            "status": status,
+            "level": self.level.name.lower(),
+            "run": {},
+            "versions": {},
+        }
         if status != "running":
             manifest |= {"epochs": epochs, "rows": total}
         (root / "manifest.json").write_text(json.dumps(manifest))

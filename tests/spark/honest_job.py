@@ -10,7 +10,15 @@ from collections import deque
 from random import Random
 
 from flowsim.facts.schema import (
-    ActionKind, ActionPhase, BufferKind, BufferSide, CreditKind, ElementKind, Level, LifeEvent, WaitKind,
+    ActionKind,
+    ActionPhase,
+    BufferKind,
+    BufferSide,
+    CreditKind,
+    ElementKind,
+    Level,
+    LifeEvent,
+    WaitKind,
 )  # fmt: skip
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.spark.fact_builder import FactBuilder
@@ -109,7 +117,9 @@ class HonestJob:
         ]:  # fmt: skip
             f.add("operators", vertex=vertex, operator=operator, name=kind, kind=kind, params=json.dumps(params),
                   input_operator=operator - 1)  # fmt: skip
-        f.add("edges", edge=0, source_vertex=0, source_operator=2, target_vertex=1, partitioner="HASH", key_type="STRING")
+        f.add(
+            "edges", edge=0, source_vertex=0, source_operator=2, target_vertex=1, partitioner="HASH", key_type="STRING"
+        )
         f.add("edges", edge=1, source_vertex=1, target_vertex=2, partitioner="REBALANCE")
         f.add("edges", edge=2, source_vertex=1, target_vertex=3, partitioner="REBALANCE", side_output="late")
         channel = 0
@@ -129,7 +139,9 @@ class HonestJob:
     def open_channel(self, channel: int, source: int, target: int) -> None:
         self.credits[channel] = 2
         if self.facts.level >= Level.FULL:
-            self.facts.add("credits", task=target, channel=channel, kind=CreditKind.INITIAL_GRANTED, credits=2, balance=-1)
+            self.facts.add(
+                "credits", task=target, channel=channel, kind=CreditKind.INITIAL_GRANTED, credits=2, balance=-1
+            )
             self.facts.add("credits", task=source, channel=channel, kind=CreditKind.INITIAL_GOT, credits=2, balance=2)
 
     def count(self, task: int, operator: int, column: int) -> None:
@@ -144,7 +156,7 @@ class HonestJob:
         return number
 
     def send(self, channel: int, kind: ElementKind, timestamp: int, fingerprint: int = 0, key: str = "") -> None:
-        source, target, _ = self.ends(channel)
+        source = self.ends(channel)[0]
         position = self.sent_count.get(channel, 0)
         self.sent_count[channel] = position + 1
         key_hash, key_id = (KEYS[key][0], KEYS[key][0] + 1000) if key and channel < 4 else (0, 0)
@@ -268,7 +280,9 @@ class HonestJob:
             self.pending.add(pane)
 
     def advance(self, task: int, watermark: int) -> None:
-        due = sorted((p for p in self.pending if p[0] == task and p[2] + SIZE_MS - 1 <= watermark), key=lambda p: (p[2], p[1]))
+        due = sorted(
+            (p for p in self.pending if p[0] == task and p[2] + SIZE_MS - 1 <= watermark), key=lambda p: (p[2], p[1])
+        )
         for pane in due:
             self.pending.discard(pane)
             self.fire(pane)

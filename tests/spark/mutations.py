@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Final
 
 from flowsim.facts.schema import (
-    ActionKind, ActionPhase, BufferKind, BufferSide, CreditKind, ElementKind, WaitKind,
+    ActionKind,
+    ActionPhase,
+    BufferKind,
+    BufferSide,
+    CreditKind,
+    ElementKind,
+    WaitKind,
 )  # fmt: skip
 from flowsim.units import MAX_WATERMARK
 from tests.spark.fact_builder import FactBuilder, Row
@@ -46,8 +53,9 @@ def insert_element(f: FactBuilder, channel: int, after: ElementKind, *elements: 
     for side in ("sent", "received"):
         row = f.rows(side, lambda r: r["channel"] == channel and r["kind"] == after)[-1]
         position = row["position"]
-        for other in f.rows(side, lambda r: r["channel"] == channel and r["position"] > position):
-            other["position"] += len(elements)
+        for other in f.rows(side, lambda r: r["channel"] == channel):
+            if other["position"] > position:
+                other["position"] += len(elements)
         row = last_effect(f, row) if side == "received" else row
         for kind, timestamp in elements:
             position += 1
@@ -73,7 +81,7 @@ def a_received_record_has_another_timestamp(f: FactBuilder) -> None:
 @breaks(channel_fifo=2)
 def two_neighbours_arrive_in_the_wrong_order(f: FactBuilder) -> None:
     rows = f.rows("received", lambda r: r["channel"] == 1)
-    first, second = next((a, b) for a, b in zip(rows, rows[1:], strict=False) if a["kind"] == b["kind"] == RECORD)
+    first, second = next((a, b) for a, b in pairwise(rows) if a["kind"] == b["kind"] == RECORD)
     first["position"], second["position"] = second["position"], first["position"]
 
 
@@ -139,7 +147,7 @@ def a_task_emits_a_watermark_twice(f: FactBuilder) -> None:
 @breaks(valve=1)
 def a_task_emits_a_watermark_that_is_too_low(f: FactBuilder) -> None:
     rows = f.rows("task_watermark", lambda r: r["task"] == SINK and r["kind"] == WATERMARK)
-    next(b for a, b in zip(rows, rows[1:], strict=False) if a["timestamp"] < b["timestamp"] - 1)["timestamp"] -= 1
+    next(b for a, b in pairwise(rows) if a["timestamp"] < b["timestamp"] - 1)["timestamp"] -= 1
 
 
 @breaks(valve=1)
@@ -149,10 +157,10 @@ def a_task_swallows_a_watermark(f: FactBuilder) -> None:
 
 @breaks(valve=2)
 def a_watermark_is_emitted_behind_the_record_that_follows_it(f: FactBuilder) -> None:
-    rows = sorted((r for t, r in f.facts if t in ("received", "task_watermark") and r["task"] == SINK), key=lambda r: r["seq"])
-    emitted, record = next(
-        (a, b) for a, b in zip(rows, rows[1:], strict=False) if "input" in a and b.get("fingerprint", 0) != 0
+    rows = sorted(
+        (r for t, r in f.facts if t in ("received", "task_watermark") and r["task"] == SINK), key=lambda r: r["seq"]
     )
+    emitted, record = next((a, b) for a, b in pairwise(rows) if "input" in a and b.get("fingerprint", 0) != 0)
     emitted["seq"], record["seq"] = record["seq"], emitted["seq"]
 
 
@@ -263,7 +271,9 @@ def an_operator_never_tells_its_counts(f: FactBuilder) -> None:
 def a_credit_is_lost_within_the_allowance(f: FactBuilder) -> None:
     lost = f.rows("credits", lambda r: r["channel"] == 4 and r["kind"] == CreditKind.GOT)[-1]
     f.remove("credits", lost)
-    for row in f.rows("buffers", lambda r: r["channel"] == 4 and r["side"] == BufferSide.SENT and r["seq"] > lost["seq"]):
+    for row in f.rows(
+        "buffers", lambda r: r["channel"] == 4 and r["side"] == BufferSide.SENT and r["seq"] > lost["seq"]
+    ):
         row["credits"] -= 1
 
 
@@ -279,7 +289,9 @@ def a_receiver_starts_with_more_credit_than_it_granted(f: FactBuilder) -> None:
 
 @breaks(credits=1)
 def a_data_buffer_is_lost(f: FactBuilder) -> None:
-    f.remove("buffers", inner(f, "buffers", lambda r: r["side"] == BufferSide.RECEIVED and r["kind"] == BufferKind.DATA))
+    f.remove(
+        "buffers", inner(f, "buffers", lambda r: r["side"] == BufferSide.RECEIVED and r["kind"] == BufferKind.DATA)
+    )
 
 
 @breaks(credits=-1)

@@ -50,7 +50,10 @@ def test_it_does_not_run_unasked(spark: SparkSession, tmp_path: Path) -> None:
         ("\nimport no_such_module\n", r"count_rows\.py:2: cannot be loaded: ModuleNotFoundError"),
         ("def check(*a):\n    return 1 / 0\n", r"count_rows\.py:2: the recomputation failed: ZeroDivisionError"),
         ("def check(*a):\n    return 3\n", "must return a mapping, got int"),
-        ("def check(*a):\n    return {'rows_examined': -1, 'violations': 0}\n", "'rows_examined' as an integer >= 0, got -1"),
+        (
+            "def check(*a):\n    return {'rows_examined': -1, 'violations': 0}\n",
+            "'rows_examined' as an integer >= 0, got -1",
+        ),
         (
             "def check(*a):\n    return {'rows_examined': 1, 'violations': 0, 'evidence': 5}\n",
             "'evidence' as a list of mappings",

@@ -66,7 +66,9 @@ def in_runs(runs: Sequence[int]) -> Column:
 def tally(*frames: DataFrame) -> DataFrame:
     """Adds up frames of (run, rows_examined, violations)."""
     return (
-        union(*frames).groupBy("run").agg(F.sum("rows_examined").alias("rows_examined"), F.sum("violations").alias("violations"))
+        union(*frames)
+        .groupBy("run")
+        .agg(F.sum("rows_examined").alias("rows_examined"), F.sum("violations").alias("violations"))
     )
 
 

@@ -56,13 +56,22 @@ def _dense(p: str) -> Column:
     """Positions 0, 1, 2, ... once each, as far as count, bounds and sum can tell."""
     n = F.col(p + "n")
     expected = F.expr(f"try_multiply({p}n, {p}n - 1)") / 2
-    return (F.col(p + "first") == 0) & (F.col(p + "last") == n - 1) & F.col(p + "positions").eqNullSafe(expected.cast("long"))
+    return (
+        (F.col(p + "first") == 0)
+        & (F.col(p + "last") == n - 1)
+        & F.col(p + "positions").eqNullSafe(expected.cast("long"))
+    )
 
 
 def _received_prefix(facts: Recordings) -> DataFrame:
     """Fingerprint of what was sent, cut to as many elements as were received."""
     limit = _side(facts, "received", "").select(*CHANNEL, F.col("n").alias("limit"))
-    sent = facts["sent"].where(in_runs(facts.incomplete)).join(limit, list(CHANNEL)).where(F.col("position") < F.col("limit"))
+    sent = (
+        facts["sent"]
+        .where(in_runs(facts.incomplete))
+        .join(limit, list(CHANNEL))
+        .where(F.col("position") < F.col("limit"))
+    )
     return _fingerprint(sent).select(*CHANNEL, F.col("hash_sum").alias("cut_sum"), F.col("hash_xor").alias("cut_xor"))
 
 
@@ -88,8 +97,10 @@ def _fifo_suspects(facts: Recordings) -> DataFrame:
 
 
 def _fifo_counts(facts: Recordings) -> DataFrame:
-    return _fifo_suspects(facts).groupBy("run").agg(
-        F.sum("rows").alias("rows_examined"), F.count_if("suspect").alias("violations")
+    return (
+        _fifo_suspects(facts)
+        .groupBy("run")
+        .agg(F.sum("rows").alias("rows_examined"), F.count_if("suspect").alias("violations"))
     )
 
 
@@ -120,9 +131,7 @@ def _count(rows: DataFrame) -> DataFrame:
     return rows.groupBy("run").agg(F.count(F.lit(1)).alias("violations"))
 
 
-FIFO = Check(
-    "channel-fifo", needs_channels, _fifo_counts, _fifo_pairs, exact=lambda facts: _count(_fifo_pairs(facts))
-)
+FIFO = Check("channel-fifo", needs_channels, _fifo_counts, _fifo_pairs, exact=lambda facts: _count(_fifo_pairs(facts)))
 
 
 def _every_side(facts: Recordings) -> DataFrame:
@@ -137,15 +146,19 @@ def _lacks_end(facts: Recordings) -> Column:
 
 
 def _follows_end() -> Column:
-    return F.coalesce(
-        (F.col("last") > F.col("end")), F.lit(False)
-    ) | F.coalesce(F.col("last_element") > F.col("end_of_data"), F.lit(False))
+    return F.coalesce((F.col("last") > F.col("end")), F.lit(False)) | F.coalesce(
+        F.col("last_element") > F.col("end_of_data"), F.lit(False)
+    )
 
 
 def _end_counts(facts: Recordings) -> DataFrame:
-    return _every_side(facts).groupBy("run").agg(
-        F.sum(F.coalesce("n", F.lit(0))).alias("rows_examined"),
-        F.count_if(_lacks_end(facts) | _follows_end()).alias("violations"),
+    return (
+        _every_side(facts)
+        .groupBy("run")
+        .agg(
+            F.sum(F.coalesce("n", F.lit(0))).alias("rows_examined"),
+            F.count_if(_lacks_end(facts) | _follows_end()).alias("violations"),
+        )
     )
 
 
@@ -157,7 +170,9 @@ def _end_violations(facts: Recordings) -> DataFrame:
         F.lit("no END_OF_PARTITION").alias("what"),
     )  # fmt: skip
     suspects = F.broadcast(sides.where(_follows_end()).select(*CHANNEL, "side", "end", "end_of_data"))
-    rows = union(*(facts[s].select(*CHANNEL, "position", "kind", "timestamp").withColumn("side", F.lit(s)) for s in _SIDES))
+    rows = union(
+        *(facts[s].select(*CHANNEL, "position", "kind", "timestamp").withColumn("side", F.lit(s)) for s in _SIDES)
+    )
     rows = rows.join(suspects, [*CHANNEL, "side"])
     after_end = F.coalesce(F.col("position") > F.col("end"), F.lit(False))
     after_data = (F.col("position") > F.col("end_of_data")) & ~_kind(ElementKind.END_OF_PARTITION)

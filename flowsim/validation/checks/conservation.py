@@ -32,8 +32,24 @@ def _items(facts: Recordings) -> DataFrame:
     counters = {"a": "records_in", "b": "records_out", "c": "records_side", "d": "records_dropped", "seq": "seq"}
     return union(
         _item(facts["tasks"], "task", task="task", a="vertex"),
-        _item(facts["operators"], "operator", operator="operator", a="vertex", b="input_operator", text="kind", tag="input_tag"),
-        _item(facts["edges"], "edge", operator="source_operator", a="edge", b="source_vertex", text="partitioner", tag="side_output"),
+        _item(
+            facts["operators"],
+            "operator",
+            operator="operator",
+            a="vertex",
+            b="input_operator",
+            text="kind",
+            tag="input_tag",
+        ),
+        _item(
+            facts["edges"],
+            "edge",
+            operator="source_operator",
+            a="edge",
+            b="source_vertex",
+            text="partitioner",
+            tag="side_output",
+        ),
         _item(facts["channels"], "channel", task="source_task", a="channel", b="edge"),
         _item(facts["operator_counts"], "counters", **place, **counters),
         _item(facts["lifecycle"].where(finished), "finished", task="task"),

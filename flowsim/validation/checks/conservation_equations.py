@@ -166,7 +166,9 @@ def _side_outputs(books: Books, readers: dict[tuple[int, int], dict[str, list[in
         for reader in books.operators[vertex]:
             if reader.input_tag and reader.input_operator >= 0:
                 counters = books.first(task, reader.index)
-                readers[task, reader.input_operator][reader.input_tag].append(counters and counters.records_in)
+                readers[task, reader.input_operator][reader.input_tag].append(
+                    None if counters is None else counters.records_in
+                )
     for (task, operator), tags in readers.items():
         total: int | None = 0
         for tag, counts in tags.items():

@@ -30,7 +30,8 @@ def _ledger(facts: Recordings) -> DataFrame:
     columns = [*CHANNEL, "task", "seq"]
     of_credits = facts["credits"].select(
         *columns, F.lit("credits").alias("origin"), got.alias("of_sender"), F.col("credits").cast("long").alias("change"),
-        F.col("balance").alias("recorded"), *(_amount(kind == int(k), F.col("credits")).alias(k.name.lower()) for k in CreditKind),
+        F.col("balance").alias("recorded"),
+        *(_amount(kind == int(k), F.col("credits")).alias(k.name.lower()) for k in CreditKind),
         F.lit(0).cast("long").alias("data_sent"), F.lit(0).cast("long").alias("data_received"),
     )  # fmt: skip
     of_buffers = facts["buffers"].select(
@@ -67,8 +68,10 @@ def _judged_rows(facts: Recordings) -> DataFrame:
 
 def _counts(facts: Recordings) -> DataFrame:
     broken = sum((_broken(facts, equation).cast("int") for equation in _BALANCES), F.lit(0))
-    channels = _balances(facts).groupBy("run").agg(
-        F.sum("rows").alias("rows_examined"), F.sum(broken).cast("long").alias("violations")
+    channels = (
+        _balances(facts)
+        .groupBy("run")
+        .agg(F.sum("rows").alias("rows_examined"), F.sum(broken).cast("long").alias("violations"))
     )
     return tally(channels, added(_judged_rows(facts), F.col("violation").cast("int")))
 

@@ -70,12 +70,12 @@ def _java_hash(declared: Type, value: object) -> int:
     if value is None:
         return 0
     match kind, value:
-        case ("STRING" | "CHAR"), str():
+        case (("STRING" | "CHAR"), str()):
             units = value.encode("utf-16-le", "surrogatepass")
             return _of_units(struct.unpack(f"<{len(units) // 2}H", units))
         case "BOOLEAN", bool():
             return 1231 if value else 1237
-        case ("INT" | "SHORT" | "BYTE"), int():
+        case (("INT" | "SHORT" | "BYTE"), int()):
             return value
         case "LONG", int():
             return _of_long(value)

@@ -38,7 +38,11 @@ def _described_keys(facts: Recordings) -> DataFrame:
 def _judged(facts: Recordings) -> DataFrame:
     """Records by sender, channel and key, with what is wrong with them ('' when nothing is)."""
     ship(route)
-    records = facts["sent"].where(F.col("kind") == int(ElementKind.RECORD)).select("run", "task", "channel", "key", "key_hash")
+    records = (
+        facts["sent"]
+        .where(F.col("kind") == int(ElementKind.RECORD))
+        .select("run", "task", "channel", "key", "key_hash")
+    )
     groups = (
         records.join(F.broadcast(_keyed_channels(facts)), ["run", "channel"])
         .groupBy(
@@ -51,7 +55,10 @@ def _judged(facts: Recordings) -> DataFrame:
     wrong = (
         F.when(F.col("described_hash").isNull(), "the key is not in table keys")
         .when(F.col("key_hash") != F.col("described_hash"), "key_hash differs from that of table keys")
-        .when(~F.col("derived_hash").eqNullSafe(F.col("described_hash").cast("long")), "key_hash is not the Java hash of the key")
+        .when(
+            ~F.col("derived_hash").eqNullSafe(F.col("described_hash").cast("long")),
+            "key_hash is not the Java hash of the key",
+        )
         .when(F.col("owner") != F.col("subtask"), "another subtask owns the key group")
         .otherwise("")
     )
@@ -59,9 +66,13 @@ def _judged(facts: Recordings) -> DataFrame:
 
 
 def _counts(facts: Recordings) -> DataFrame:
-    return _judged(facts).groupBy("run").agg(
-        F.sum("records").alias("rows_examined"),
-        F.sum(F.when(F.col("what") != "", F.col("records")).otherwise(0)).alias("violations"),
+    return (
+        _judged(facts)
+        .groupBy("run")
+        .agg(
+            F.sum("records").alias("rows_examined"),
+            F.sum(F.when(F.col("what") != "", F.col("records")).otherwise(0)).alias("violations"),
+        )
     )
 
 

@@ -34,7 +34,7 @@ def _counts(facts: Recordings) -> DataFrame:
 
 
 def _evidence(facts: Recordings) -> DataFrame:
-    columns = [*_DROP[:-1], F.col("side").alias("side_output")]
+    columns = [*(F.col(c) for c in _DROP[:-1]), F.col("side").alias("side_output")]
     drops = _differences(facts).select(
         *columns, F.when(F.col("missing") > 0, "missing drop").otherwise("unexpected drop").alias("what"),
         F.lit(None).cast("long").alias("seq"),

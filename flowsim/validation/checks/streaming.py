@@ -20,7 +20,7 @@ Batches = Callable[["Iterator[pa.RecordBatch]"], "Iterator[pa.RecordBatch]"]
 
 def ship(function: Callable[..., object]) -> None:
     """Makes every plan carry the module of ``function`` instead of importing it on the worker."""
-    cloudpickle.register_pickle_by_value(sys.modules[function.__module__])
+    cloudpickle.register_pickle_by_value(sys.modules[function.__module__])  # type: ignore[no-untyped-call]
 
 
 def fold_sorted(rows: DataFrame, keys: Sequence[str], order: str, fold: Batches, schema: str) -> DataFrame:

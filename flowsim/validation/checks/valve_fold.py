@@ -18,7 +18,10 @@ _ACTIVE, _IDLE = 0, -1
 _RECEIVED = 0
 
 COLUMNS = ("run", "task", "seq", "what", "input", "input_channel", "kind", "timestamp", "channels", "whole")
-SCHEMA = "run int, task int, seq bigint, input int, kind tinyint, timestamp bigint, expected string, found string, violations bigint"
+SCHEMA = (
+    "run int, task int, seq bigint, input int, kind tinyint, timestamp bigint, "
+    "expected string, found string, violations bigint"
+)
 
 Emission = tuple[int, int, int]
 """(input, kind, timestamp), as ``task_watermark`` has it."""
@@ -100,7 +103,9 @@ class TaskFold:
         self.expected: list[Emission] = []
         self.found: list[Emission] = []
 
-    def received(self, seq: int, index: int, channel: int, kind: int, timestamp: int, channels: int) -> list[tuple[object, ...]]:
+    def received(
+        self, seq: int, index: int, channel: int, kind: int, timestamp: int, channels: int
+    ) -> list[tuple[object, ...]]:
         """Takes one received row; gives back what was wrong with the one before."""
         wrong = self.settle(last=False)
         self.owner, self.found, self.expected = (seq, index, kind, timestamp), [], []
@@ -128,7 +133,17 @@ def fold_valves(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yields one row per received row that owns other emissions than it should (and one for emissions before the first)."""
     import pyarrow as pa
 
-    types = [pa.int32(), pa.int32(), pa.int64(), pa.int32(), pa.int8(), pa.int64(), pa.string(), pa.string(), pa.int64()]
+    types = [
+        pa.int32(),
+        pa.int32(),
+        pa.int64(),
+        pa.int32(),
+        pa.int8(),
+        pa.int64(),
+        pa.string(),
+        pa.string(),
+        pa.int64(),
+    ]
     names = ["run", "task", "seq", "input", "kind", "timestamp", "expected", "found", "violations"]
     fold: TaskFold | None = None
     for batch in batches:

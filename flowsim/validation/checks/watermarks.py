@@ -15,7 +15,11 @@ _IDLE = -1
 
 def _judged_channels(facts: Recordings) -> DataFrame:
     """Every watermark sent, with whether it broke the law."""
-    rows = facts["sent"].where(F.col("kind").isin(_WATERMARK, _STATUS)).select(*CHANNEL, "position", "seq", "task", "kind", "timestamp")
+    rows = (
+        facts["sent"]
+        .where(F.col("kind").isin(_WATERMARK, _STATUS))
+        .select(*CHANNEL, "position", "seq", "task", "kind", "timestamp")
+    )
     order = Window.partitionBy(*CHANNEL).orderBy("position", "seq")
     before = order.rowsBetween(Window.unboundedPreceding, -1)
     watermark = F.col("kind") == _WATERMARK

@@ -16,7 +16,9 @@ OPERATOR: Final = ("run", "task", "operator")
 WATERMARK, INTAKE, FIRE, DROP = range(4)
 """``what`` a row of ``window_facts`` is."""
 
-_PARAMS: Final = "assigner string, trigger string, size_ms bigint, offset_ms bigint, lateness_ms bigint, late_output boolean"
+_PARAMS: Final = (
+    "assigner string, trigger string, size_ms bigint, offset_ms bigint, lateness_ms bigint, late_output boolean"
+)
 _COLUMNS: Final = {
     "seq": "bigint", "what": "int", "key": "bigint", "timestamp": "bigint", "fingerprint": "bigint", "watermark": "bigint",
     "side_output": "tinyint", "window_start": "bigint", "window_end": "bigint", "rows": "bigint",
@@ -33,6 +35,10 @@ def needs_windows(graph: Graph) -> str:
 
 def judged_operators(facts: Recordings) -> DataFrame:
     """One row per (run, task, operator) that can be judged, with the window's parameters."""
+    return facts.shared("judged operators", _build_operators)
+
+
+def _build_operators(facts: Recordings) -> DataFrame:
     windows = facts["operators"].where((F.col("kind") == "window") & (F.col("input_operator") == -1))
     windows = windows.select("run", "vertex", "operator", F.from_json("params", _PARAMS).alias("p"))
     windows = windows.where((F.col("p.assigner") == "tumbling_event_time") & (F.col("p.trigger") == "event_time"))
@@ -86,7 +92,9 @@ def _with_windows(rows: DataFrame) -> DataFrame:
     return (
         rows.withColumn("into", F.when(belongs, remainder))
         .withColumn("last", F.when(belongs, _up_to(F.expr("try_add(timestamp, size - 1 - into)"))))
-        .withColumn("late", F.coalesce(_up_to(F.expr("try_add(last, lateness)")) <= F.col("derived"), F.lit(False)) & belongs)
+        .withColumn(
+            "late", F.coalesce(_up_to(F.expr("try_add(last, lateness)")) <= F.col("derived"), F.lit(False)) & belongs
+        )
         .withColumn("start", F.when(belongs, F.expr("try_subtract(timestamp, into)")))
         .withColumn("end", F.when(belongs, _up_to(F.expr("try_add(last, 1)"))))
         .drop("into", "size", "offset", "lateness")

@@ -35,7 +35,15 @@ def _contents() -> list[Column]:
 def _pane_rows(facts: Recordings) -> DataFrame:
     """The intakes that belong to a pane, with whether the watermark had passed the pane already."""
     rows = window_facts(facts).where((F.col("what") == INTAKE) & ~F.col("late") & F.col("last").isNotNull())
-    return rows.select(*_PANE, "seq", "fingerprint", "derived", "intakes_before", "last", (F.col("derived") >= F.col("last")).alias("passed"))
+    return rows.select(
+        *_PANE,
+        "seq",
+        "fingerprint",
+        "derived",
+        "intakes_before",
+        "last",
+        (F.col("derived") >= F.col("last")).alias("passed"),
+    )
 
 
 def _passing_watermarks(facts: Recordings) -> DataFrame:
@@ -43,8 +51,12 @@ def _passing_watermarks(facts: Recordings) -> DataFrame:
     marks = window_facts(facts).where(F.col("what") == WATERMARK)
     before = Window.partitionBy(*OPERATOR).orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
     highest = F.max("timestamp").over(before)
-    marks = marks.withColumn("highest", highest).where(F.col("highest").isNull() | (F.col("timestamp") > F.col("highest")))
-    return marks.select(*OPERATOR, F.col("timestamp").alias("reaches"), F.struct("seq", "timestamp", "intakes_before").alias("mark"))
+    marks = marks.withColumn("highest", highest).where(
+        F.col("highest").isNull() | (F.col("timestamp") > F.col("highest"))
+    )
+    return marks.select(
+        *OPERATOR, F.col("timestamp").alias("reaches"), F.struct("seq", "timestamp", "intakes_before").alias("mark")
+    )
 
 
 def _on_time(facts: Recordings) -> DataFrame:

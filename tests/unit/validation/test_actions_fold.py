@@ -10,7 +10,14 @@ from flowsim.validation.checks.actions_fold import COLUMNS, fold_actions
 
 BEGIN, END, WAIT, RESUME = ActionPhase
 YIELD, COST = WaitKind.YIELD, WaitKind.COST
-ROWS = {"(": (BEGIN, 1), ")": (END, 1), "y": (WAIT, YIELD), "Y": (RESUME, YIELD), "c": (WAIT, COST), "C": (RESUME, COST)}
+ROWS = {
+    "(": (BEGIN, 1),
+    ")": (END, 1),
+    "y": (WAIT, YIELD),
+    "Y": (RESUME, YIELD),
+    "c": (WAIT, COST),
+    "C": (RESUME, COST),
+}
 
 
 def violations(story: str, whole: bool = True) -> list[str]:

@@ -22,6 +22,14 @@ class Clock(Protocol):
     def now_ns(self) -> int: ...
 
 
+class Stamp(Protocol):
+    """What every fact of a task begins with: its task, its next sequence number and its time."""
+
+    task: int
+    seq: int
+    clock: Clock
+
+
 class Recorder(Protocol):
     """Keeps facts: in memory (``recording.memory``) or in Parquet parts (``recording.writer``)."""
 
@@ -30,15 +38,58 @@ class Recorder(Protocol):
     def appender(self, table: schema.Table) -> Append:
         """The door through which rows of one fact table enter; called once per task and table, not per row."""
 
+    def stamped_appender(self, table: schema.Table, stamp: Stamp) -> Append:
+        """As ``appender``, but the door fills in ``seq``, ``task`` and ``time_ns`` and takes the other columns."""
+
     def static(self, table: schema.Table, rows: Sequence[tuple[int | str, ...]]) -> None:
         """Adds rows to a description table."""
+
+
+def stamping(append: Append, table: schema.Table, stamp: Stamp) -> Append:
+    """A stamping door in front of a plain one."""
+    before_time = table.names.index("time_ns") - 2
+    task = stamp.task
+
+    def append_stamped(*rest: int) -> None:
+        seq = stamp.seq
+        stamp.seq = seq + 1
+        if before_time:
+            append(seq, task, *rest[:before_time], stamp.clock.now_ns, *rest[before_time:])
+        else:
+            append(seq, task, stamp.clock.now_ns, *rest)
+
+    return append_stamped
+
+
+class Sent(Protocol):
+    """Records that an element was put on a channel."""
+
+    def __call__(
+        self, channel: int, position: int, kind: ElementKind, timestamp: int, fingerprint: int, key_hash: int, key: int
+    ) -> None: ...
+
+
+class Received(Protocol):
+    """Records that an element was decoded from a channel."""
+
+    def __call__(
+        self, channel: int, position: int, kind: ElementKind, timestamp: int, fingerprint: int, epoch: int
+    ) -> None: ...
+
+
+class WindowIntake(Protocol):
+    """Records that a window operator took a record in."""
+
+    def __call__(
+        self, operator: int, key_hash: int, key: int, timestamp: int, fingerprint: int, watermark: int
+    ) -> None: ...
 
 
 class TaskTrace:
     """Stamps the facts of one task with its id, its next sequence number and its clock."""
 
     __slots__ = (
-        "task", "seq", "clock", "level", "recorder", "_sent", "_received", "_task_watermark", "_intake", "_fire", "_late",
+        "task", "seq", "clock", "level", "recorder", "sent", "received", "_task_watermark", "window_intake", "_fire", "_late",
         "seen_value", "seen_fingerprint", "_loop_clock",
         "_counts", "_life", "_times", "_buffers", "_credits", "_mails", "_actions", "_timers", "_keys",
     )  # fmt: skip
@@ -46,15 +97,16 @@ class TaskTrace:
     def __init__(self, task: int, clock: Clock, recorder: Recorder, loop_clock: Clock | None = None) -> None:
         self.task = task
         self.seq = 0
-        self.clock = clock
+        self.clock: Clock = clock
         self._loop_clock = clock if loop_clock is None else loop_clock
         self.level = recorder.level
         self.recorder = recorder
         door = recorder.appender
-        self._sent = door(schema.SENT)
-        self._received = door(schema.RECEIVED)
+        # The facts of every record: what they need beyond packing is done by the recorder, in one call.
+        self.sent: Sent = recorder.stamped_appender(schema.SENT, self)
+        self.received: Received = recorder.stamped_appender(schema.RECEIVED, self)
+        self.window_intake: WindowIntake = recorder.stamped_appender(schema.WINDOW_INTAKE, self)
         self._task_watermark = door(schema.TASK_WATERMARK)
-        self._intake = door(schema.WINDOW_INTAKE)
         self._fire = door(schema.WINDOW_FIRE)
         self._late = door(schema.LATE_DROP)
         self._counts = door(schema.OPERATOR_COUNTS)
@@ -84,29 +136,8 @@ class TaskTrace:
         """For what others do to a task: its own clock stands still while it waits, the loop's goes on."""
         return max(self.clock.now_ns, self._loop_clock.now_ns)
 
-    def sent(
-        self, channel: int, position: int, kind: ElementKind, timestamp: int, fingerprint: int, key_hash: int, key: int
-    ) -> None:
-        seq = self.seq
-        self.seq = seq + 1
-        self._sent(seq, self.task, self.clock.now_ns, channel, position, kind, timestamp, fingerprint, key_hash, key)
-
-    def received(
-        self, channel: int, position: int, kind: ElementKind, timestamp: int, fingerprint: int, epoch: int
-    ) -> None:
-        seq = self.seq
-        self.seq = seq + 1
-        self._received(seq, self.task, self.clock.now_ns, channel, position, kind, timestamp, fingerprint, epoch)
-
     def task_watermark(self, input_index: int, kind: ElementKind, timestamp: int) -> None:
         self._task_watermark(self._next(), self.task, self.clock.now_ns, input_index, kind, timestamp)
-
-    def window_intake(
-        self, operator: int, key_hash: int, key: int, timestamp: int, fingerprint: int, watermark: int
-    ) -> None:
-        seq = self.seq
-        self.seq = seq + 1
-        self._intake(seq, self.task, operator, self.clock.now_ns, key_hash, key, timestamp, fingerprint, watermark)
 
     def window_fire(
         self, operator: int, key_hash: int, key: int, window_start: int, window_end: int, watermark: int,

@@ -7,9 +7,10 @@ from struct import Struct
 from typing import Final
 
 from flowsim.facts.schema import Table
-from flowsim.facts.tracer import Append
+from flowsim.facts.tracer import Append, Stamp
 
 _FIRST_ROWS: Final = 1024
+_STAMPS: Final = ("seq", "task", "time_ns")
 
 # Written for each table's columns, as namedtuple does: with *row instead, Python would build and unpack a tuple, which
 # costs nearly as much again as packing the row. Closures over cells, because attribute access would cost a third more.
@@ -23,6 +24,21 @@ def doors(pack_into, size, buffer, end_of_block, on_full):
         offset += size
         if offset == limit:
             grow_or_close()
+
+    def stamped(stamp):
+        task, clock = stamp.task, stamp.clock
+
+        def append_stamped({unstamped}):
+            nonlocal offset
+            seq = stamp.seq
+            stamp.seq = seq + 1
+            time_ns = clock.now_ns
+            pack_into(buffer, offset, {columns})
+            offset += size
+            if offset == limit:
+                grow_or_close()
+
+        return append_stamped
 
     def grow_or_close():
         nonlocal limit
@@ -38,7 +54,7 @@ def doors(pack_into, size, buffer, end_of_block, on_full):
         offset = 0
         return rows
 
-    return append, take
+    return append, take, stamped
 """
 
 
@@ -49,16 +65,19 @@ class Block:
     that fills it then calls ``on_full``, which must ``take`` the rows.
     """
 
-    __slots__ = ("append", "row_size", "take")
+    __slots__ = ("append", "row_size", "stamped", "take")
 
     append: Append
+    stamped: Callable[[Stamp], Append]
+    """A door for one task, which fills in ``seq``, ``task`` and ``time_ns`` itself."""
     take: Callable[[], bytes]
     """Hands out the packed rows and empties the block."""
 
     def __init__(self, table: Table, rows_max: int, on_full: Callable[[], None]) -> None:
         layout = Struct(table.struct_format)
         self.row_size = layout.size
-        scope: dict[str, Callable[..., tuple[Append, Callable[[], bytes]]]] = {}
-        exec(_DOORS.format(columns=", ".join(table.names)), scope)
+        scope: dict[str, Callable[..., tuple[Append, Callable[[], bytes], Callable[[Stamp], Append]]]] = {}
+        unstamped = (name for name in table.names if name not in _STAMPS)
+        exec(_DOORS.format(columns=", ".join(table.names), unstamped=", ".join(unstamped)), scope)
         buffer = bytearray(min(_FIRST_ROWS, rows_max) * layout.size)
-        self.append, self.take = scope["doors"](layout.pack_into, layout.size, buffer, rows_max * layout.size, on_full)
+        self.append, self.take, self.stamped = scope["doors"](layout.pack_into, layout.size, buffer, rows_max * layout.size, on_full)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flowsim.facts.schema import FACT_TABLES, STATIC_TABLES, TABLES, Level, Table
-from flowsim.facts.tracer import Append
+from flowsim.facts.tracer import Append, Stamp, stamping
 from flowsim.recording.digest import facts_digest, packed, sha256
 
 
@@ -27,6 +27,10 @@ class MemoryRecorder:
             add(row)
 
         return append
+
+    def stamped_appender(self, table: Table, stamp: Stamp) -> Append:
+        """As ``appender``; the door fills in what every fact of a task begins with."""
+        return stamping(self.appender(table), table, stamp)
 
     def static(self, table: Table, rows: Sequence[tuple[int | str, ...]]) -> None:
         """Adds rows to a description table."""

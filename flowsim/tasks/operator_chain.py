@@ -64,8 +64,14 @@ class OperatorChain:
         return sum(wrapper.nominal_cost_ns for wrapper in self.wrappers)
 
     def scale_costs(self, numerator: int, denominator: int) -> None:
+        """What records cost from now on: this share of their nominal cost."""
         for wrapper in self.wrappers:
             wrapper.operator.set_cost_ns(wrapper.nominal_cost_ns * numerator // denominator)
+
+    def set_costs(self, cost_ns: int) -> None:
+        """The same cost for every operator, whatever is nominal."""
+        for wrapper in self.wrappers:
+            wrapper.operator.set_cost_ns(cost_ns)
 
     def open(self) -> None:
         for wrapper in reversed(self.wrappers):

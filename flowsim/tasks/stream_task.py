@@ -273,14 +273,20 @@ class StreamTask:
 
     def _begin_batch(self) -> None:
         self._note_queues()
-        clock, chain = self.clock, self.chain
-        clock.now_ns = self._batch_start_ns = start_ns = self.scheduler.now_ns
-        chain.scale_costs(
-            self.scheduler.scale_cost_ns(self.id, _SCALE) if self.scheduler.is_virtual else _SCALE, _SCALE
-        )
-        longest_ns = self._budget.records * (chain.cost_ns or 1) if self._budget.records > 1 else 0
+        self.clock.now_ns = self._batch_start_ns = start_ns = self.scheduler.now_ns
+        record_ns = self._charge()
+        longest_ns = self._budget.records * (record_ns or 1) if self._budget.records > 1 else 0
         self.timers.begin_batch(start_ns, longest_ns)
         self.outbox.sealed = True
+
+    def _charge(self) -> int:
+        """Sets what records cost in the batch that begins; the nominal cost of one that passes the whole chain."""
+        if self.scheduler.is_virtual:
+            self.chain.scale_costs(self.scheduler.scale_cost_ns(self.id, _SCALE), _SCALE)
+            return self.chain.cost_ns
+        # Time passes by itself: the least there is only counts the records, so that the budget ends the batch.
+        self.chain.set_costs(1)
+        return len(self.chain.wrappers)
 
     def _spend_and_publish(self) -> None:
         cost_ns = self.clock.now_ns - self._batch_start_ns

@@ -9,7 +9,7 @@ import pytest
 
 from flowsim.cluster.run_options import JobStatus
 from flowsim.facts.schema import Level, Table
-from flowsim.facts.tracer import Append
+from flowsim.facts.tracer import Append, Stamp, stamping
 from flowsim.laws.catalogue import LAW_IDS, Outcome
 from flowsim.laws.judge import check_all
 from flowsim.recording.manifest import RunDescription, RunStatus
@@ -43,6 +43,9 @@ class Both:
             to_files(*row)
 
         return append
+
+    def stamped_appender(self, table: Table, stamp: Stamp) -> Append:
+        return stamping(self.appender(table), table, stamp)
 
     def static(self, table: Table, rows: Sequence[tuple[int | str, ...]]) -> None:
         self.memory.static(table, rows)

@@ -106,13 +106,14 @@ class TracedPane:
 class TracedContents:
     """Other contents, counting and fingerprinting exactly what is added to them (table ``window_fire``)."""
 
-    __slots__ = ("_contents", "fingerprint")
+    __slots__ = ("_contents", "_add", "fingerprint")
 
     fingerprint: int
     """Of the record being added; set by the operator when it takes the record in."""
 
     def __init__(self, contents: WindowContents) -> None:
         self._contents = contents
+        self._add = contents.add
         self.fingerprint = 0
 
     def create(self, value: Value) -> Pane:
@@ -120,10 +121,11 @@ class TracedContents:
 
     def add(self, value: Value, pane: Pane) -> Pane:
         assert isinstance(pane, TracedPane)
-        pane.pane = self._contents.add(value, pane.pane)
+        number = self.fingerprint
+        pane.pane = self._add(value, pane.pane)
         pane.rows += 1
-        pane.fingerprint_sum += self.fingerprint >> 31
-        pane.fingerprint_xor ^= self.fingerprint
+        pane.fingerprint_sum += number >> 31
+        pane.fingerprint_xor ^= number
         return pane
 
     def result(self, pane: Pane) -> object:

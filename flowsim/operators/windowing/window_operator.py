@@ -23,7 +23,7 @@ from flowsim.operators.windowing.window_faults import (
     LosingContents,
 )
 from flowsim.operators.windowing.window_functions import InternalWindowFunction
-from flowsim.operators.windowing.window_trace import WindowTrace
+from flowsim.operators.windowing.window_trace import Intake, WindowTrace
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.timers.internal_timer_service import InternalTimerService
@@ -52,7 +52,7 @@ class WindowOperator(KeyedOperator):
     __slots__ = (
         "process_element", "take", "assigner", "trigger", "timers", "windows", "trigger_counts", "window_function",
         "contents", "_life", "_allowed_lateness_ms", "_late_tag", "_is_event_time", "_trigger_context", "_window_context",
-        "_is_window_late", "_is_element_late", "_window_trace", "_add",
+        "_is_window_late", "_is_element_late", "_window_trace", "_intake", "_add",
     )  # fmt: skip
 
     process_element: ElementDoor
@@ -66,6 +66,8 @@ class WindowOperator(KeyedOperator):
     _is_window_late: Callable[[TimeWindow], bool]
     _is_element_late: Callable[[int | None], bool]
     _window_trace: WindowTrace | None
+    _intake: Intake
+    """Of ``_window_trace``; there only when facts are recorded."""
     _add: Callable[[Value, Pane], Pane]
 
     def __init__(
@@ -96,6 +98,7 @@ class WindowOperator(KeyedOperator):
         if ctx.trace is not None and self.key_facts is not None:
             self.contents = traced = TracedContents(self.contents)
             self._window_trace = WindowTrace(ctx.trace, ctx.operator_index, self.key_facts, traced)
+            self._intake = self._window_trace.intake
             self.process_element = self._process_traced
         if ctx.faults:
             self._switch_faults_on(ctx.faults)
@@ -125,8 +128,7 @@ class WindowOperator(KeyedOperator):
         self.records_in += 1
         key = self.key_selector(value)
         key_id = state_key(key)
-        if self._window_trace is not None:
-            self._window_trace.intake(value, timestamp, key, key_id, self.timers.current_watermark)
+        self._intake(value, timestamp, key, key_id, self.timers.current_watermark)
         self.take(value, timestamp, key, key_id)
 
     def take_generally(self, value: Value, timestamp: int | None, key: Value, key_id: object) -> None:

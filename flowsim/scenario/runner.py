@@ -118,7 +118,8 @@ def run_scenario(
     sinks = _sinks(compiled, cluster)
     cut_short = until_ns is not None and result.status is JobStatus.STOPPED
     rows = {sink.name: sink.rows for sink in sinks}
-    expectations = judge_expectations(compiled.scenario.model, result, rows, cut_short)
+    costs_pass = settings.clock == "virtual"
+    expectations = judge_expectations(compiled.scenario.model, result, rows, cut_short, costs_pass)
     recording = None if writer is None else writer.directory
     return ScenarioRun(compiled, settings, result, recording, manifest, facts, sinks, expectations)
 

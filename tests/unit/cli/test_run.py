@@ -208,3 +208,15 @@ def test_with_recording_off_there_is_no_recording_and_no_digest(flowsim: Any, tm
     document = flowsim("run", "tiny.yaml", "--record", "off", "--out", "o", "--json").document
     assert (document["digest"], document["recording"]) == (None, None)
     assert not (tmp_path / "o/recording").exists()
+
+
+def test_back_pressure_of_costs_is_not_demanded_of_the_real_clock_where_they_take_no_time(
+    flowsim: Any, tmp_path: Path
+) -> None:
+    text = (tmp_path / "tiny.yaml").read_text() + "  back_pressured_at_least: {numbers: 1.0}\n"
+    (tmp_path / "pressed.yaml").write_text(text)
+    called = flowsim("run", "pressed.yaml", "--clock", "real", "--json")
+    assert called.code == 0
+    judged = next(e for e in called.document["expectations"] if e["what"] == "back-pressured share of numbers")
+    assert (judged["met"], judged["reason"]) == (None, "costs take no time on the real clock")
+    assert flowsim("run", "pressed.yaml").code == 1

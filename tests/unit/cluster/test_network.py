@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import count
 
 import pytest
@@ -228,3 +228,40 @@ def test_a_failure_on_the_real_clock_ends_the_job_too() -> None:
     assert isinstance(result.error, JobFailed)
     assert result.error.record == "500"
     assert [task.state for task in result.tasks] == ["CANCELED", "FAILED", "CANCELED"]
+
+
+def test_on_the_real_clock_nominal_costs_take_no_time_and_no_time_goes_back() -> None:
+    """What a record would cost on the virtual clock is more here than the whole run takes."""
+    job = SmallJob(segment_size_bytes=64, cost_ns=NS_PER_MS * 1_000)
+    mapped = job.map(job.values(lambda _: range(3_000)), lambda value: value)
+    job.sink(mapped, by="REBALANCE", chain=False)
+    recorder = MemoryRecorder(Level.FULL)
+    result = job.run(clock="real", recorder=recorder)
+    assert result.elapsed_ns < 3_000 * 1_000 * NS_PER_MS
+    for task in result.tasks:
+        parts = [task.busy_ns, task.idle_ns, task.soft_backpressured_ns, task.hard_backpressured_ns]
+        assert min(parts) >= 0
+        assert sum(parts) <= result.elapsed_ns
+    for table in ("sent", "received", "buffers", "actions", "mails"):
+        columns = recorder.columns(table)
+        seq, task_, time = (columns.index(name) for name in ("seq", "task", "time_ns"))
+        rows = sorted(recorder.rows(table), key=lambda row: (row[task_], row[seq]))
+        assert rows == sorted(rows, key=lambda row: (row[task_], row[time], row[seq])), table
+
+
+def test_a_record_that_costs_nothing_ends_batches_on_the_real_clock_too() -> None:
+    turns: list[str] = []
+
+    def noted(name: str) -> Callable[[object], object]:
+        def note(value: object) -> object:
+            if turns[-1:] != [name]:
+                turns.append(name)
+            return value
+
+        return note
+
+    job = SmallJob(cost_ns=0, budget_records=10)
+    for name in ("one", "other"):
+        job.sink(job.map(job.values(lambda _: range(100)), noted(name)), name=name)
+    job.run(clock="real")
+    assert len(turns) == 20

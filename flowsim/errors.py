@@ -60,7 +60,9 @@ class JobFailed(FlowsimError):
     """A task failed and took its job down; names task, operator and record."""
 
     def __init__(self, task: str, operator: str | None, record: str | None, cause: BaseException) -> None:
-        where = f"task {task}" + (f", operator {operator}" if operator else "") + (f", record {record}" if record else "")
+        where = (
+            f"task {task}" + (f", operator {operator}" if operator else "") + (f", record {record}" if record else "")
+        )
         super().__init__(f"job failed in {where}: {type(cause).__name__}: {cause}")
         self.task = task
         self.operator = operator

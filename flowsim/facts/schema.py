@@ -160,7 +160,9 @@ _TIMESTAMP = Column(
     "record: its timestamp in ms, -2^63 = none; watermark: its time; status: 0 ACTIVE, -1 IDLE; latency marker: its "
     "mark time; END_OF_DATA: 1 drain, 0 no drain; END_OF_PARTITION: 0",
 )
-_FINGERPRINT = Column("fingerprint", "q", "63-bit hash of (timestamp, value) of a record, else 0; see values.fingerprint")
+_FINGERPRINT = Column(
+    "fingerprint", "q", "63-bit hash of (timestamp, value) of a record, else 0; see values.fingerprint"
+)
 _KEY_HASH = Column("key_hash", "i", "Java hashCode of the key; 0 where the stream is not keyed")
 _KEY = Column("key", "q", "63-bit fingerprint of the typed key, identifies it in table keys; 0 where not keyed")
 _WATERMARK = Column("watermark", "q", "the operator's current event time in ms, -2^63 = none yet")

@@ -144,9 +144,7 @@ class KeyGroupStreamPartitioner(StreamPartitioner):
         self.routes[index] = subpartition = (subpartition + self.fault_offset) % self.channels
         return subpartition
 
-    def learn(
-        self, key_id: object, key: Value, describe: Callable[[int, int, str, str], None]
-    ) -> tuple[int, int, int]:
+    def learn(self, key_id: object, key: Value, describe: Callable[[int, int, str, str], None]) -> tuple[int, int, int]:
         """(subpartition, Java hash, fingerprint) of a key met for the first time; ``describe`` is told of it."""
         identity = (self.route(key_id, key), java_hash(key, self.key_type), key_fingerprint(key, self.key_type))
         self.identities[key_id] = identity

@@ -94,7 +94,9 @@ def wire(channels_per_side: int) -> object:
     graph = StreamGraph()
     idle = OperatorDescription("wiring")
     graph.add_node(
-        StreamNode(1, "from", lambda: SourceOperator(W1Source(0).create_reader()), idle, channels_per_side, is_source=True)
+        StreamNode(
+            1, "from", lambda: SourceOperator(W1Source(0).create_reader()), idle, channels_per_side, is_source=True
+        )
     )
     graph.add_node(StreamNode(2, "to", lambda: MapOperator(lambda value: value), idle, channels_per_side))
     graph.add_edge(StreamEdge(1, 2, PartitionerSpec("REBALANCE")))

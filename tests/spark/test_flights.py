@@ -114,7 +114,9 @@ def test_every_law_examines_the_flights_and_holds(spark: SparkSession, runs: dic
     assert examined[0, "key-routing"] == examined[1, "key-routing"] == FLIGHTS
 
 
-def test_windows_and_late_rows_equal_the_recomputation_from_the_input(spark: SparkSession, runs: dict[str, Run]) -> None:
+def test_windows_and_late_rows_equal_the_recomputation_from_the_input(
+    spark: SparkSession, runs: dict[str, Run]
+) -> None:
     run = runs["one seed"]
     source = SCENARIOS / "data" / "nyc_flights_2013.csv.gz"
     line = recompute(spark, SCENARIOS / "01_nyc_flights_recompute.py", source, run.out, allow_python=True)

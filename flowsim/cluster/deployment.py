@@ -28,12 +28,12 @@ from flowsim.network.result_partition import ResultPartition
 from flowsim.network.subpartition import PipelinedSubpartition
 from flowsim.network.view_reader import PartitionRequestQueue, ViewReader
 from flowsim.operators.source import SourceOperator
-from flowsim.operators.stream_operator import OperatorContext
+from flowsim.operators.stream_operator import OperatorContext, StreamOperator
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.scheduler import Scheduler
 from flowsim.tasks.network_input import StreamTaskNetworkInput
 from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
-from flowsim.tasks.operator_outputs import ChainingOutput, ElementTarget, OperatorOutput, OutputEdge
+from flowsim.tasks.operator_outputs import ChainingOutput, OperatorOutput, OutputEdge
 from flowsim.tasks.output_flusher import flusher_for
 from flowsim.tasks.processing_time import OperatorProcessingTimeService
 from flowsim.tasks.source_input import StreamTaskSourceInput
@@ -99,20 +99,19 @@ class Deployment:
         vertex = subtask.vertex
         wrappers: dict[int, OperatorWrapper] = {}
         for chained in reversed(vertex.operators):
-            edges: list[OutputEdge] = [
-                OutputEdge(other.input_tag, self._chaining_output(wrappers[other.index]))
-                for other in vertex.operators
-                if other.input_operator == chained.index
+            node = chained.node
+            operator = node.operator_factory()
+            successors = [other for other in vertex.operators if other.input_operator == chained.index]
+            out_edges = [edge for edge in self.execution.job.out_edges(vertex) if edge.source_operator == chained.index]
+            copies = self._copies(operator, len(successors) + len(out_edges))
+            edges = [
+                *(OutputEdge(o.input_tag, ChainingOutput(wrappers[o.index].operator, copies)) for o in successors),
+                *(OutputEdge(edge.side_output, writers[edge.id]) for edge in out_edges),
             ]
-            for edge in self.execution.job.out_edges(vertex):
-                if edge.source_operator == chained.index:
-                    edges.append(OutputEdge(edge.side_output, writers[edge.id]))
             random = self.streams.stream("operator", vertex.id, chained.index, subtask.index)
             output = OperatorOutput(edges, random.randrange)
             executor = task.mailbox_processor.executor(chained.chain_index)
             processing_time = OperatorProcessingTimeService(task.timers, executor)
-            node = chained.node
-            operator = node.operator_factory()
             cost_ns = self.settings.cost_ns if node.cost_ns is None else node.cost_ns
             operator.setup(
                 OperatorContext(
@@ -140,8 +139,10 @@ class Deployment:
             )
         return OperatorChain([wrappers[chained.index] for chained in vertex.operators], task.trace)
 
-    def _chaining_output(self, wrapper: OperatorWrapper) -> ElementTarget:
-        return ChainingOutput(wrapper.operator, copies=not self.settings.object_reuse)
+    def _copies(self, operator: StreamOperator, consumers: int) -> bool:
+        """Whether chained operators get copies of what ``operator`` emits (rule 5.10)."""
+        belongs_to_one = isinstance(operator, SourceOperator) and operator.hands_over_records and consumers == 1
+        return not self.settings.object_reuse and not belongs_to_one
 
     # The network.
 

@@ -65,6 +65,8 @@ class GeneratorReader:
 
     __slots__ = ("_source", "_clock", "_random", "_index", "_stride", "_draws", "wake_time_ns")
 
+    hands_over = True
+
     def __init__(self, source: GeneratorSource) -> None:
         self._source = source
         self._draws = tuple(distribution.draw for distribution in source.fields.values())

@@ -155,6 +155,9 @@ class ScriptReader:
 
     __slots__ = ("_source", "_clock", "_entries", "_at", "_opened_ns", "_previous", "wake_time_ns")
 
+    hands_over = False
+    """The script may be played again."""
+
     def __init__(self, source: ScriptedSource) -> None:
         self._source = source
         self._at = 0

@@ -61,6 +61,7 @@ class BlockReader:
     __slots__ = ("_open_blocks", "_blocks", "_values")
 
     wake_time_ns = None
+    hands_over = True
 
     def __init__(self, open_blocks: OpenBlocks) -> None:
         self._open_blocks = open_blocks

@@ -152,7 +152,16 @@ class TaskTrace:
         self, operator: int, key_hash: int, key: int, timestamp: int, fingerprint: int, watermark: int, side: bool
     ) -> None:
         self._late(
-            self._next(), self.task, operator, self.clock.now_ns, key_hash, key, timestamp, fingerprint, watermark, int(side)
+            self._next(),
+            self.task,
+            operator,
+            self.clock.now_ns,
+            key_hash,
+            key,
+            timestamp,
+            fingerprint,
+            watermark,
+            int(side),
         )
 
     def operator_counts(
@@ -187,7 +196,17 @@ class TaskTrace:
         namespace: int, watermark: int,
     ) -> None:  # fmt: skip
         self._timers(
-            self._next(), self.task, operator, self.clock.now_ns, action, domain, timestamp, key_hash, key, namespace, watermark
+            self._next(),
+            self.task,
+            operator,
+            self.clock.now_ns,
+            action,
+            domain,
+            timestamp,
+            key_hash,
+            key,
+            namespace,
+            watermark,
         )
 
     def key(self, key: int, key_hash: int, key_type: str, key_json: str) -> None:

@@ -20,6 +20,9 @@ class SourceReader(Protocol):
     NOTHING_AVAILABLE when it has to wait, and then ``wake_time_ns`` says until when; END_OF_DATA or STOPPED exactly once.
     """
 
+    hands_over: bool
+    """Whether it keeps no hold of a record it emitted; then nobody could tell a copy from the record."""
+
     @property
     def wake_time_ns(self) -> int | None:
         """After NOTHING_AVAILABLE: the clock's time at which to poll again, None when only a wake-up can tell."""
@@ -69,6 +72,11 @@ class SourceOperator(StreamOperator):
         """The output charges the cost, record by record."""
         super().set_cost_ns(cost_ns)
         self.source_output.cost_ns = cost_ns
+
+    @property
+    def hands_over_records(self) -> bool:
+        """Whether what is emitted belongs to the next operator alone, so that it need not be copied (rule 5.10)."""
+        return self._reader.hands_over
 
     @property
     def wake_time_ns(self) -> int | None:

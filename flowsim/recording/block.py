@@ -80,4 +80,7 @@ class Block:
         unstamped = (name for name in table.names if name not in _STAMPS)
         exec(_DOORS.format(columns=", ".join(table.names), unstamped=", ".join(unstamped)), scope)
         buffer = bytearray(min(_FIRST_ROWS, rows_max) * layout.size)
-        self.append, self.take, self.stamped = scope["doors"](layout.pack_into, layout.size, buffer, rows_max * layout.size, on_full)
+        doors = scope["doors"]
+        self.append, self.take, self.stamped = doors(
+            layout.pack_into, layout.size, buffer, rows_max * layout.size, on_full
+        )

@@ -16,7 +16,7 @@ from flowsim.streamrecord.events import EndOfData, Event
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.task_clock import TaskClock
 from flowsim.units import NO_TIMESTAMP
-from flowsim.values import fingerprint
+from flowsim.values import fingerprint_decoded
 from flowsim.watermark.status_watermark_valve import StatusWatermarkValve
 
 BUFFERS_PER_BATCH = 16
@@ -168,7 +168,7 @@ class StreamTaskNetworkInput:
                 self.records_in += 1
                 timestamp: int | None = element[0]  # type: ignore[assignment]  # a record: (timestamp or None, value)
                 value = element[1]
-                number = fingerprint(timestamp, value)
+                number = fingerprint_decoded(timestamp, value)
                 trace.seen_value, trace.seen_fingerprint = value, number
                 at = NO_TIMESTAMP if timestamp is None else timestamp
                 received(channel_id, position, _RECORD, at, number, output.watermarks)

@@ -11,6 +11,7 @@ from flowsim.values.encoding import (
     encode_record,
     encode_value,
     fingerprint,
+    fingerprint_decoded,
     fingerprint_frame,
 )
 from flowsim.values.java_hash import java_hash, key_hash
@@ -35,6 +36,7 @@ __all__ = [
     "encode_record",
     "encode_value",
     "fingerprint",
+    "fingerprint_decoded",
     "fingerprint_frame",
     "infer_type",
     "java_hash",

@@ -34,12 +34,12 @@ def encode_into(buffer: bytearray, timestamp: int | None, value: object) -> None
     ``timestamp`` is trusted to be an int64 or None: it is checked where timestamps are assigned.
     """
     if type(value) is tuple:
-        # The guard of ``check`` once more: a call would double the cost of the common flat tuple. Texts are left to the
-        # encoder, which refuses lone surrogates.
+        # The guard of ``check`` once more: a call would double the cost of the common flat tuple. Left to the encoder are
+        # lone surrogates and ints below the range; of those above it takes the ones that fit 64 bits without a sign.
         for item in value:
             kind = type(item)
             if kind is int:
-                if not -9223372036854775808 <= item <= 9223372036854775807:
+                if item > 9223372036854775807:
                     break
             elif kind is not str and kind is not float and kind not in SCALARS:
                 break
@@ -47,7 +47,7 @@ def encode_into(buffer: bytearray, timestamp: int | None, value: object) -> None
             size = len(buffer)
             try:
                 _append((timestamp, value), buffer, -1)
-            except UnicodeEncodeError:
+            except (UnicodeEncodeError, OverflowError):
                 # The encoder has grown the buffer before it failed.
                 del buffer[size:]
                 check(value)
@@ -116,14 +116,18 @@ def decode_extension(code: int, content: bytes) -> object:
 
 def fingerprint(timestamp: int | None, value: object) -> int:
     """63-bit hash of a record: equal for equal bytes. The hash is xxh3-64 without its lowest bit."""
+    return _digest(encode_record(timestamp, value)) >> 1
+
+
+def fingerprint_decoded(timestamp: int | None, value: object) -> int:
+    """``fingerprint`` of a record that was decoded, so that its value needs no check."""
     if type(value) is tuple:
-        # A flat tuple needs no checks but those of the encoder: what is fingerprinted was decoded or checked before.
         for item in value:
             if type(item) not in SCALARS:
                 break
         else:
             return _digest(_encoder.encode((timestamp, value))) >> 1
-    return _digest(encode_record(timestamp, value)) >> 1
+    return fingerprint(timestamp, value)
 
 
 def fingerprint_frame(frame: bytes | bytearray | memoryview) -> int:

@@ -25,10 +25,11 @@ class TumblingWindowOperator(WindowOperator):
     else takes the general path. The last window used is remembered, since records come roughly in order.
     """
 
-    __slots__ = ("_size_ms", "_phase_ms", "_start", "_end", "_panes", "_open", "_first_close")
+    __slots__ = ("_size_ms", "_phase_ms", "_start", "_end", "_window", "_panes", "_open", "_first_close")
 
-    _open: dict[int, dict[object, Pane]]
-    """Panes of the open windows by window start."""
+    _open: dict[int, tuple[TimeWindow, dict[object, Pane]]]
+    """The open windows and their panes, by window start."""
+    _window: TimeWindow
     _panes: dict[object, Pane]
     """Panes of the window [``_start``, ``_end``), which is open; the window is empty where nothing is remembered."""
 
@@ -115,7 +116,7 @@ class TumblingWindowOperator(WindowOperator):
         """The first record of a key in the remembered window: what trigger and cleanup register for it."""
         self.set_current_key(key, key_id)
         self._panes[key_id] = self.contents.create(value)
-        window = TimeWindow(self._start, self._end)
+        window = self._window
         self.timers.register_event_time_timer(window, self._end - 1)
         if self._allowed_lateness_ms:
             self._register_cleanup_timer(window)
@@ -123,29 +124,31 @@ class TumblingWindowOperator(WindowOperator):
     def _recall(self, timestamp: int) -> bool:
         """Makes the open window of ``timestamp`` the remembered one; False when it is not open."""
         start = timestamp - (timestamp - self._phase_ms) % self._size_ms
-        panes = self._open.get(start)
-        if panes is None:
+        found = self._open.get(start)
+        if found is None:
             return False
         self._start = start
         self._end = start + self._size_ms
-        self._panes = panes
+        self._window, self._panes = found
         return True
 
     def _remember_if_open(self, timestamp: int) -> None:
         start = timestamp - (timestamp - self._phase_ms) % self._size_ms
         last = start + self._size_ms - 1
-        panes = self.windows.get(TimeWindow(start, last + 1))
+        window = TimeWindow(start, last + 1)
+        panes = self.windows.get(window)
         if panes is not None and last > self.timers.current_watermark:
-            self._open[start] = panes
+            self._open[start] = (window, panes)
             self._first_close = min(self._first_close, last)
             self._recall(timestamp)
 
     def _close_up_to(self, watermark: int) -> None:
         last_offset = self._size_ms - 1
-        self._open = {start: panes for start, panes in self._open.items() if start + last_offset > watermark}
+        self._open = {start: found for start, found in self._open.items() if start + last_offset > watermark}
         self._first_close = min(self._open, default=_NOTHING_OPEN) + last_offset
         self._forget_last_window()
 
     def _forget_last_window(self) -> None:
         self._start = self._end = 0
+        self._window = TimeWindow(0, 0)
         self._panes = {}

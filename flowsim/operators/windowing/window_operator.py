@@ -207,7 +207,8 @@ class WindowOperator(KeyedOperator):
             self.timers.register_processing_time_timer(window, cleanup_time)
 
     def _emit_window_contents(self, window: TimeWindow) -> None:
-        pane = self.windows.get(window, {}).get(self.current_key_id, ABSENT)
+        panes = self.windows.get(window)
+        pane = ABSENT if panes is None else panes.get(self.current_key_id, ABSENT)
         if pane is ABSENT:
             return
         if self._window_trace is not None:

@@ -12,7 +12,6 @@ from flowsim.timers.key_facts import KeyFacts
 from flowsim.units import NO_TIMESTAMP
 from flowsim.values import fingerprint
 
-
 Intake = Callable[[Value, int | None, Value, object, int], None]
 """Value, timestamp, key, ``state_key`` of the key, current watermark."""
 

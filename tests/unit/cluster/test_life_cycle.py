@@ -234,6 +234,7 @@ def test_ctrl_c_ends_the_job_closes_its_operators_and_raises() -> None:
 class SilentReader:
     """Emits one record and then waits for a wake-up that nobody gives."""
 
+    hands_over = True
     wake_time_ns = None
 
     def __init__(self) -> None:

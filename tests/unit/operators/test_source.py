@@ -20,6 +20,8 @@ ACTIVE, IDLE = WatermarkStatus.ACTIVE, WatermarkStatus.IDLE
 class ListReader:
     """Reads (value, timestamp) pairs; None in the list is a moment without data, "idle" and integers speak for the stream."""
 
+    hands_over = False
+
     def __init__(self, *items: tuple[object, int | None] | str | int | None) -> None:
         self.items = list(items)
         self.wake_time_ns: int | None = None

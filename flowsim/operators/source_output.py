@@ -99,12 +99,13 @@ class SourceOutputWithWatermarks(SourceOutput):
 
     def collect_batch(self, values: Iterator[Value]) -> bool:
         """As ``collect`` for each, with everything that stays the same during a batch looked up once."""
-        clock, cost_ns, collect = self._clock, self.cost_ns, self._collect
+        clock, collect = self._clock, self._collect
         extract, on_event, watermarks = self._extract or _no_timestamp, self._generator.on_event, self.watermark_output
         records = 0
         try:
             for value in values:
-                clock.now_ns += cost_ns
+                # Asked every time: a record that blocks inside ends one batch and begins another, at another cost.
+                clock.now_ns += self.cost_ns
                 records += 1
                 timestamp = extract(value, NO_TIMESTAMP)
                 collect(value, timestamp)

@@ -182,6 +182,7 @@ class RecordWriter:
             builder.committed = size = len(data)
             if size >= builder.capacity:
                 on_full(index, builder)
+                on_data()  # a beat may have passed while it waited for a buffer
             if flush_always:
                 flush(index)
 
@@ -216,6 +217,7 @@ class RecordWriter:
             builder.committed = size = len(data)
             if size >= builder.capacity:
                 on_full(index, builder)
+                on_data()  # a beat may have passed while it waited for a buffer
             if flush_always:
                 flush(index)
 
@@ -249,6 +251,7 @@ class RecordWriter:
             builder.committed = size = len(data)
             if size >= builder.capacity:
                 on_full(index, builder)
+                on_data()  # a beat may have passed while it waited for a buffer
             if flush_always:
                 flush(index)
 

@@ -78,9 +78,9 @@ class SourceOutputWithWatermarks(SourceOutput):
     def __init__(self, ctx: OperatorContext, output: Output, strategy: WatermarkStrategy) -> None:
         super().__init__(ctx, output)
         clock = ctx.clock
-        self.input_activity_clock = PausableRelativeClock(lambda: clock.now_ns)
+        self.input_activity_clock = activity = PausableRelativeClock(lambda: clock.now_ns)
         self.watermark_output = WatermarkToDataOutput(output)
-        self._generator = strategy.create_generator(self.input_activity_clock.relative_time_ns)
+        self._generator = strategy.create_generator(activity.relative_time_ns, activity.is_paused)
         self._extract = strategy.timestamp_extractor
         self._assigner_name = f"{ctx.operator_name}: timestamp assigner"
 

@@ -36,9 +36,9 @@ class TimestampsAndWatermarksOperator(StreamOperator):
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
         clock = ctx.clock
-        self._input_activity_clock = PausableRelativeClock(lambda: clock.now_ns)
+        self._input_activity_clock = activity = PausableRelativeClock(lambda: clock.now_ns)
         self.watermark_output = WatermarkToDataOutput(output)
-        self._generator = self._strategy.create_generator(self._input_activity_clock.relative_time_ns)
+        self._generator = self._strategy.create_generator(activity.relative_time_ns, activity.is_paused)
         self._extract = self._strategy.timestamp_extractor
         self._assigner_name = f"{ctx.operator_name}: timestamp assigner"
 

@@ -20,6 +20,9 @@ class PausableRelativeClock:
         now_ns = self._paused_since_ns if self._pauses else self._base_clock_ns()
         return now_ns - self._paused_ns
 
+    def is_paused(self) -> bool:
+        return self._pauses > 0
+
     def pause(self) -> None:
         """Back pressure, soft or hard, begins."""
         if self._pauses == 0:

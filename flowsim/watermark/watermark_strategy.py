@@ -63,9 +63,11 @@ class WatermarkStrategy:
             raise ValueError(f"an idle timeout must be above 0 ms, got {idle_timeout_ms}")
         return replace(self, idle_timeout_ms=idle_timeout_ms, periodic=True)
 
-    def create_generator(self, clock_ns: Callable[[], int]) -> WatermarkGenerator:
+    def create_generator(
+        self, clock_ns: Callable[[], int], stands_still: Callable[[], bool] = lambda: False
+    ) -> WatermarkGenerator:
         """The generator of one subtask; ``clock_ns`` is the relative clock that idleness is measured on."""
         generator = self.generator_factory()
         if self.idle_timeout_ms is None:
             return generator
-        return WatermarksWithIdleness(generator, self.idle_timeout_ms, clock_ns)
+        return WatermarksWithIdleness(generator, self.idle_timeout_ms, clock_ns, stands_still)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from flowsim.cluster.faults import Fault
 from flowsim.cluster.mini_cluster import JobExecutionResult, MiniCluster, RunOptions
+from flowsim.cluster.run_options import JobStatus
 from flowsim.connectors.collect import CollectSink
 from flowsim.connectors.distributions import SequenceOf
 from flowsim.connectors.generator import GeneratorSource
@@ -18,7 +20,9 @@ PACE_NS = 2_000_000_000
 IDLE_AFTER_MS = 500
 
 
-def run(*, pace_ns: int | None, sink_cost_ns: int) -> tuple[JobExecutionResult, MemoryRecorder]:
+def run(
+    *, pace_ns: int | None, sink_cost_ns: int, faults: tuple[Fault, ...] = ()
+) -> tuple[JobExecutionResult, MemoryRecorder]:
     env = StreamExecutionEnvironment.get_execution_environment()
     env.configure(segment_size_bytes=16, floating_buffers_per_gate=1, overdraft_buffers=0, buffer_timeout_ms=0)
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_idleness(Duration.of_millis(IDLE_AFTER_MS))
@@ -26,7 +30,7 @@ def run(*, pace_ns: int | None, sink_cost_ns: int) -> tuple[JobExecutionResult, 
     stream = env.from_source(source, strategy.with_timestamp_assigner(lambda record, _: record[0]), "numbers")
     stream.rebalance().sink_to(CollectSink()).name("slow").cost(sink_cost_ns)
     recorder = MemoryRecorder(Level.FULL)
-    return MiniCluster(env.stream_graph(), RunOptions(recorder=recorder)).run(), recorder
+    return MiniCluster(env.stream_graph(), RunOptions(recorder=recorder, faults=faults)).run(), recorder
 
 
 def idle_times(recorder: MemoryRecorder) -> int:
@@ -47,3 +51,11 @@ def test_a_source_without_records_for_longer_than_the_timeout_is_idle() -> None:
     assert result.tasks[0].soft_backpressured_ns == 0
     gaps = PACED_RECORDS - 1
     assert idle_times(recorder) == gaps
+
+
+def test_a_countdown_that_stands_still_does_not_keep_a_run_alive() -> None:
+    """Rule 8.4: behind a sink that never reads again the countdown never ends, but the run does."""
+    result, recorder = run(pace_ns=None, sink_cost_ns=1000, faults=(Fault("stop_task", operator="slow"),))
+    assert result.status is JobStatus.STOPPED
+    assert "Source: numbers (1/1) waits for a free output buffer" in result.report
+    assert idle_times(recorder) == 0

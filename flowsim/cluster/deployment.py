@@ -101,12 +101,13 @@ class Deployment:
         for chained in reversed(vertex.operators):
             node = chained.node
             operator = node.operator_factory()
-            successors = [other for other in vertex.operators if other.input_operator == chained.index]
+            successors = vertex.consumers_of(chained)
             out_edges = [edge for edge in self.execution.job.out_edges(vertex) if edge.source_operator == chained.index]
             copies = self._copies(operator, len(successors) + len(out_edges))
+            # The network first: a record that waits for a buffer has not reached the chain behind it.
             edges = [
-                *(OutputEdge(o.input_tag, ChainingOutput(wrappers[o.index].operator, copies)) for o in successors),
                 *(OutputEdge(edge.side_output, writers[edge.id]) for edge in out_edges),
+                *(OutputEdge(o.input_tag, ChainingOutput(wrappers[o.index].operator, copies)) for o in successors),
             ]
             random = self.streams.stream("operator", vertex.id, chained.index, subtask.index)
             output = OperatorOutput(edges, random.randrange)
@@ -137,7 +138,7 @@ class Deployment:
             wrappers[chained.index] = OperatorWrapper(
                 operator, node.name, chained.index, output, executor, processing_time, cost_ns
             )
-        return OperatorChain([wrappers[chained.index] for chained in vertex.operators], task.trace)
+        return OperatorChain([wrappers[chained.index] for chained in vertex.life_order], task.trace)
 
     def _copies(self, operator: StreamOperator, consumers: int) -> bool:
         """Whether chained operators get copies of what ``operator`` emits (rule 5.10)."""

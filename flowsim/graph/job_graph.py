@@ -38,6 +38,21 @@ class JobVertex:
     def head(self) -> StreamNode:
         return self.operators[0].node
 
+    def consumers_of(self, operator: ChainedOperator) -> list[ChainedOperator]:
+        """The operators that it feeds inside the chain, in the order of their edges."""
+        return [other for other in self.operators if other.input_operator == operator.index]
+
+    @property
+    def life_order(self) -> list[ChainedOperator]:
+        """Head to tail, as operators finish: depth first, the last branch before the others, as Flink links them."""
+        order: list[ChainedOperator] = []
+        waiting = [self.operators[0]]
+        while waiting:
+            operator = waiting.pop()
+            order.append(operator)
+            waiting.extend(self.consumers_of(operator))
+        return order
+
 
 @dataclass(frozen=True, slots=True)
 class JobEdge:

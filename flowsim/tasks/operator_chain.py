@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from flowsim.facts.schema import LifeEvent
 from flowsim.facts.tracer import TaskTrace
@@ -40,7 +40,10 @@ class OperatorWrapper:
 
 
 class OperatorChain:
-    """Operators head first. Opened and closed tail to head, finished head to tail (I4.e). Flink: RegularOperatorChain."""
+    """Operators head first. Opened and closed tail to head, finished head to tail (I4.e). Flink: RegularOperatorChain.
+
+    In a chain with branches every operator stands before its consumers, and the last branch before the others.
+    """
 
     __slots__ = ("wrappers", "_trace")
 
@@ -89,12 +92,31 @@ class OperatorChain:
             if wrapper.index > 0 and mode is StopMode.DRAIN:
                 self._end_input(wrapper)
             wrapper.processing_time.quiesce()
-            if mode is StopMode.DRAIN:
-                wrapper.executor.execute(self._finisher(wrapper), f"finish {wrapper.name}")
-            finished: list[bool] = []
-            wrapper.executor.execute(lambda done=finished: done.append(True), f"finished {wrapper.name}")  # type: ignore[misc]
-            while not finished:
-                wrapper.executor.try_yield()
+            self._run_last_mails(wrapper, mode)
+
+    def _run_last_mails(self, wrapper: OperatorWrapper, mode: StopMode) -> None:
+        """What ``finish`` puts into the mailbox still runs, before the mail that says that it is over."""
+        executor, finished = wrapper.executor, False
+
+        def end() -> None:
+            nonlocal finished
+            finished = True
+
+        def send_finished() -> None:
+            executor.execute(end, f"finished {wrapper.name}")
+
+        def finish() -> None:
+            wrapper.operator.finish()
+            self._life(wrapper, LifeEvent.FINISH)
+            send_finished()
+
+        if mode is StopMode.DRAIN:
+            executor.execute(finish, f"finish {wrapper.name}")
+        else:
+            send_finished()
+        while not finished:
+            while executor.try_yield():
+                """Every mail of the operator and of those behind it."""
 
     def close(self) -> None:
         """Tail to head, each exactly once; the first error is raised after all were closed."""
@@ -115,13 +137,6 @@ class OperatorChain:
     def _end_input(self, wrapper: OperatorWrapper) -> None:
         wrapper.operator.end_input()
         self._life(wrapper, LifeEvent.END_INPUT)
-
-    def _finisher(self, wrapper: OperatorWrapper) -> Callable[[], None]:
-        def finish() -> None:
-            wrapper.operator.finish()
-            self._life(wrapper, LifeEvent.FINISH)
-
-        return finish
 
     def trace_counts(self) -> None:
         """The final counters of every operator."""

@@ -20,6 +20,7 @@ from flowsim.operators.source import SourceOperator
 from flowsim.operators.source_output import SourceOutput
 from flowsim.operators.stream_operator import OperatorContext, StreamOperator
 from flowsim.recording.memory import MemoryRecorder
+from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.tasks.stream_task import TaskState
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
 from tests.small_jobs import SmallJob
@@ -114,6 +115,64 @@ def test_operators_open_from_tail_to_head_and_end_from_head_to_tail() -> None:
         ("c", "record bye from a"), ("d", "record bye from a"), ("c", "record bye from b"), ("d", "record bye from b"),
         ("c", "end_input"), ("c", "finish"), ("d", "record bye from c"), ("d", "end_input"), ("d", "finish"),
         ("d", "close"), ("c", "close"),
+    ]  # fmt: skip
+
+
+def branches(log: Log) -> SmallJob:
+    """source -> a -> (b -> d, c), with one record; a also feeds e over the network."""
+    job = SmallJob()
+    added = {"source": job.script([record(1, 5)])}
+    for name, before in (("a", "source"), ("b", "a"), ("c", "a"), ("d", "b"), ("e", "a")):
+        added[name] = job.operator(added[before], name, "diary", lambda: Diary(log), chain=name != "e")
+    return job
+
+
+def test_the_last_branch_of_a_chain_ends_first_and_opens_last() -> None:
+    """Rules 4.2, 4.12: every operator before its consumers; Flink links the operators depth first, from the tail."""
+    log: Log = []
+    branches(log).run()
+    in_chain = of(log, *"abcd")
+    assert [name for name, step in in_chain if step == "open"] == ["d", "b", "c", "a"]
+    assert [name for name, step in in_chain if step == "finish"] == ["a", "c", "b", "d"]
+    assert [name for name, step in in_chain if step == "close"] == ["d", "b", "c", "a"]
+
+
+def test_a_record_goes_to_the_network_before_it_goes_down_the_chain() -> None:
+    """Rule 5.9, 5.42: c stands still on 1 until the network has taken it."""
+    log: Log = []
+    recorder = MemoryRecorder(Level.FULL)
+    job = SmallJob(cost_ns=1000)
+    source = job.script([record(1, 5)])
+    job.operator(source, "chained", "diary", lambda: Diary(log))
+    job.operator(source, "far", "diary", lambda: Diary(log), chain=False)
+    job.run(recorder=recorder)
+    columns = recorder.columns("sent")
+    kind, at = columns.index("kind"), columns.index("time_ns")
+    (sent_ns,) = (row[at] for row in recorder.rows("sent") if row[kind] == ElementKind.RECORD)
+    assert sent_ns == START_NS + 1000, "the cost of the source, and not yet that of the chained operator"
+
+
+class LateMail(Diary):
+    """Its ``finish`` leaves a mail behind that emits."""
+
+    def finish(self) -> None:
+        self.note("finish")
+        self.ctx.mailbox_executor.execute(lambda: self.collect("from a mail", None), "late mail")
+
+
+def test_mails_that_finish_puts_run_before_the_next_operator_ends() -> None:
+    """Rule 4.12: otherwise their records would come after end_input, or after EndOfData."""
+    log: Log = []
+    job = SmallJob()
+    first = job.operator(job.script([]), "a", "diary", lambda: LateMail(log))
+    last = job.operator(first, "b", "diary", lambda: LateMail(log))
+    job.operator(last, "c", "diary", lambda: Diary(log), chain=False)
+    assert job.run().status is JobStatus.FINISHED
+    ends = [entry for entry in of(log, *"abc") if entry[1] in ("record from a mail", "end_input", "finish")]
+    assert ends == [
+        ("a", "end_input"), ("a", "finish"), ("b", "record from a mail"),
+        ("b", "end_input"), ("b", "finish"),
+        ("c", "record from a mail"), ("c", "record from a mail"), ("c", "end_input"), ("c", "finish"),
     ]  # fmt: skip
 
 

@@ -30,7 +30,7 @@ demo: $(STAMP) ## Runs scenario 01 over all flights, recorded in full, and judge
 	$(BIN)/flowsim run scenarios/01_nyc_flights.yaml --record full --out out/demo --validate --allow-python
 
 test: lint ## Everything that must be green: ruff, mypy, import-linter, pytest.
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup
+	$(BIN)/python -m pytest -q -n $(WORKERS)
 
 lint: $(STAMP) ## Only the static checks.
 	$(BIN)/ruff check .

@@ -17,7 +17,7 @@ import flowsim
 
 REPOSITORY = Path(__file__).parents[2]
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("distributions")]
+pytestmark = pytest.mark.slow
 
 
 @dataclass(frozen=True)

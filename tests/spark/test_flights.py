@@ -21,7 +21,7 @@ from flowsim.validation.recompute import recompute
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark"), pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 FLIGHTS = 328_521

@@ -16,7 +16,7 @@ from flowsim.validation.recompute import recompute
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 SCRIPT = Path(__file__).parents[2] / "scenarios" / "01_nyc_flights_recompute.py"
 HOUR = 3_600_000

@@ -19,7 +19,7 @@ from tests.spark.fact_builder import FactBuilder
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 
 def steps(count: int) -> FactBuilder:

@@ -10,6 +10,8 @@ from flowsim.facts.schema import Level
 from flowsim.laws.catalogue import EVIDENCE_ROWS, Outcome, Verdict
 
 Row = tuple[int, ...]
+NOTHING_KEPT = "the run ended before anything was kept"
+"""Not even the description of the job: whether a law applies is not known."""
 
 
 class Facts(Protocol):

@@ -10,7 +10,7 @@ from flowsim.laws.catalogue import LAWS, Law, Outcome
 from flowsim.laws.channels import channel_end, channel_fifo
 from flowsim.laws.conservation import conservation
 from flowsim.laws.credits import credits
-from flowsim.laws.facts import Facts, not_applicable
+from flowsim.laws.facts import NOTHING_KEPT, Facts, Findings, not_applicable
 from flowsim.laws.job_graph import JobGraph, job_graph
 from flowsim.laws.routing import key_routing
 from flowsim.laws.watermarks import valve, watermark_monotone
@@ -51,4 +51,6 @@ def check(law: Law, facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     if facts.level < law.level:
         needed, recorded = law.level.name.lower(), facts.level.name.lower()
         return not_applicable(law.id, f"needs recording level {needed}, the run was recorded at level {recorded}")
+    if not graph.tasks:
+        return Findings(0).outcome(law.id, NOTHING_KEPT)
     return CHECKS[law.id](facts, graph, whole)

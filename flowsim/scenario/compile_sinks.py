@@ -12,10 +12,11 @@ from flowsim.scenario.compile_operators import input_stream
 from flowsim.scenario.compiled import CompiledSink
 from flowsim.scenario.paths import confined
 from flowsim.scenario.record_schema import FieldType, RecordSchema
+from flowsim.scenario.run_directory import RECORDING, RUN_FILE
 from flowsim.scenario.schema_operators import SinkModel
 from flowsim.scenario.yaml_positions import Path
 
-_RESERVED = "recording"
+_RESERVED = (RECORDING, RUN_FILE)
 
 
 def compile_sink(context: CompileContext, name: str, model: SinkModel) -> None:
@@ -56,7 +57,8 @@ def _sink(
     directory = context.attempt(
         (*at, "path"), lambda: confined(folder, out_dir, allow_path=context.allow_path, what="output")
     )
-    if directory == out_dir.resolve() or directory.is_relative_to(out_dir.resolve() / _RESERVED):
+    base = out_dir.resolve()
+    if directory == base or any(directory.is_relative_to(base / reserved) for reserved in _RESERVED):
         raise context.fail((*at, "path"), f"expected a folder of the sink's own, got {folder!r}")
     for other in context.sinks:
         if other.directory == directory:

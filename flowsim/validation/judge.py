@@ -96,7 +96,7 @@ def _judge(facts: Recordings, law: Law, graphs: dict[int, Graph]) -> list[Line]:
 def _not_applicable(recording: Recording, law: Law, check: Check, graph: Graph) -> str:
     if recording.level < law.level:
         return f"needs recording level {law.level.name.lower()}, recorded at {recording.level.name.lower()}"
-    return check.missing(graph)
+    return "" if recording.empty else check.missing(graph)
 
 
 def _counters(check: Check, facts: Recordings) -> dict[int, tuple[int, int]]:
@@ -132,6 +132,8 @@ def _outcome(
     if reason:
         return Outcome(law.id, Verdict.NOT_APPLICABLE, 0, 0, reason=reason)
     seen = "" if recording.complete else f"the run is {recording.status}: its recording is judged as a prefix"
+    if recording.empty:
+        seen = "the run ended before anything was kept"
     if violations:
         verdict = Verdict.VIOLATED
     elif rows == 0:

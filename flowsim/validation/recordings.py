@@ -50,6 +50,11 @@ class Recording:
         """Whether the run reached its end; otherwise laws about the end judge the prefix."""
         return self.status == "complete"
 
+    @property
+    def empty(self) -> bool:
+        """Whether not even the description of the job was kept."""
+        return self.rows["tasks"] == 0
+
 
 def open_recording(run: int, given: str | Path) -> Recording:
     """Opens a run directory or its ``recording`` folder; raises BadInput that names what is missing or damaged."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from flowsim.laws.catalogue import Outcome
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 CUTS = (500, 1500, 2000, 2500, 3000, 3800)
 
@@ -51,6 +51,7 @@ def recordings() -> dict[str, tuple[FactBuilder, str, int]]:
     for row in late.rows("received", lambda r: r["channel"] == 1 and r["position"] > lost["position"]):
         row["position"] -= 1
     found["failed after a loss"] = (late, "failed", 0)
+    found["killed at once"] = (honest.copy(), "running", len(honest.facts))
     found["without records"] = (honest_job(records=0), "complete", 0)
     found["level elements"] = (honest_job(Level.ELEMENTS, seed=2), "complete", 0)
     found["one task"] = (one_task(), "complete", 0)
@@ -113,6 +114,11 @@ def test_a_law_without_rows_is_vacuous_and_no_pass(judged: dict[str, dict[str, O
     verdicts = {law: o.verdict for law, o in judged["without records"].items()}
     vacuous = {law for law, verdict in verdicts.items() if verdict is Verdict.VACUOUS}
     assert vacuous == {"key-routing", "window-fire", "late-rows"}
+
+
+def test_a_run_killed_before_its_first_part_passes_no_law(judged: dict[str, dict[str, Outcome]]) -> None:
+    found = {(o.verdict, o.reason) for o in judged["killed at once"].values()}
+    assert found == {(Verdict.VACUOUS, "the run ended before anything was kept")}
 
 
 def test_laws_of_level_full_do_not_apply_below_it(judged: dict[str, dict[str, Outcome]]) -> None:

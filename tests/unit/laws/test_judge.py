@@ -9,6 +9,7 @@ from tiny_job import tiny_job
 from flowsim.facts.schema import Level
 from flowsim.laws.catalogue import LAW_IDS, LAWS, Verdict
 from flowsim.laws.judge import CHECKS, check_all
+from flowsim.recording.memory import MemoryRecorder
 
 PAGE = Path(__file__).parents[3] / "docs" / "laws.md"
 
@@ -26,6 +27,11 @@ def test_every_prefix_of_an_honest_run_breaks_no_law() -> None:
         facts.cut(lambda row, cut=cut: int(row["time_ns"]) < cut)  # type: ignore[misc]
         for outcome in check_all(facts, "running"):
             assert outcome.violations == 0, (cut, outcome)
+
+
+def test_a_run_that_ended_before_anything_was_kept_passes_no_law() -> None:
+    for outcome in check_all(MemoryRecorder(Level.FULL), "running"):
+        assert (outcome.verdict, outcome.reason) == (Verdict.VACUOUS, "the run ended before anything was kept")
 
 
 def test_a_prefix_judged_as_a_whole_run_breaks_laws() -> None:

@@ -268,7 +268,9 @@ def test_inputs_outside_the_folder_and_odd_files_are_refused(name: str, tmp_path
         assert compiled(text, tmp_path, folder, allow_path=True).inputs[0].path == (tmp_path / "in.csv").resolve()
 
 
-@pytest.mark.parametrize("name", ["../elsewhere", "/tmp/elsewhere", "recording", "recording/x", ".", "link"])
+@pytest.mark.parametrize(
+    "name", ["../elsewhere", "/tmp/elsewhere", "recording", "recording/x", "run.json", ".", "link"]
+)
 def test_outputs_outside_the_output_folder_are_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "link").symlink_to(tmp_path)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import fields
+from pathlib import Path
+from typing import Literal
 
 from flowsim.cluster.mini_cluster import JobExecutionResult, RunOptions, execute
+from flowsim.cluster.recorded_run import execute_recorded
 from flowsim.connectors.collection import CollectionSource
 from flowsim.connectors.columns import nearest
 from flowsim.connectors.source import Source
@@ -19,6 +22,7 @@ from flowsim.datastream.operator_factories import MakeOperator
 from flowsim.datastream.operator_handle import checked_buffer_timeout, checked_max_parallelism
 from flowsim.datastream.transformation import Transformation, Upstream, generate, positive
 from flowsim.errors import BadInput
+from flowsim.facts.schema import Level
 from flowsim.graph.stream_graph import JobSettings, OperatorDescription, StreamGraph
 from flowsim.values import Row, TypeInformation, TypeKind
 
@@ -29,7 +33,8 @@ class StreamExecutionEnvironment:
     """Builds jobs and runs them. PyFlink: StreamExecutionEnvironment.
 
     The default parallelism is 1, so that a job does not depend on the machine. ``configure`` takes settings of the job,
-    ``flowsim_settings`` those of its runs (seed, policy, clock, recorder, ...), which PyFlink has no words for.
+    ``flowsim_settings`` those of its runs (seed, policy, clock, ...) and ``flowsim_recording`` where they leave what
+    happened; PyFlink has no words for either.
     """
 
     def __init__(self) -> None:
@@ -37,6 +42,7 @@ class StreamExecutionEnvironment:
         """Settings of the job; read when its operators are made."""
         self._max_parallelism: int | None = None
         self._run_settings: dict[str, object] = {}
+        self._recording: tuple[str | Path, Level] | None = None
         self._operators: list[Transformation] = []
         self._next_id = 1
 
@@ -77,6 +83,16 @@ class StreamExecutionEnvironment:
             if name not in known:
                 raise BadInput(f"flowsim_settings: unknown setting {name!r}{nearest(name, known)}")
         self._run_settings.update(settings)
+        return self
+
+    def flowsim_recording(
+        self, directory: str | Path, level: Literal["elements", "full"] = "full"
+    ) -> StreamExecutionEnvironment:
+        """flowsim's own: where the next runs leave their recording, for ``flowsim validate``; a run replaces the last."""
+        levels = {"elements": Level.ELEMENTS, "full": Level.FULL}
+        if level not in levels:
+            raise BadInput(f"flowsim_recording: level: expected elements or full, got {level!r}")
+        self._recording = (directory, levels[level])
         return self
 
     def get_config(self) -> ExecutionConfig:
@@ -193,7 +209,12 @@ class StreamExecutionEnvironment:
         """Runs the job to its end; the environment then starts empty, as Flink's does. Raises JobFailed, Deadlock."""
         graph = self.stream_graph(job_name)
         self._operators.clear()
-        return execute(graph, RunOptions(**self._run_settings))  # type: ignore[arg-type]
+        options = RunOptions(**self._run_settings)  # type: ignore[arg-type]
+        if self._recording is None:
+            return execute(graph, options)
+        if options.recorder is not None:
+            raise BadInput("flowsim_recording: the facts of a run go to one recorder, and flowsim_settings has set one")
+        return execute_recorded(graph, options, *self._recording)
 
     def close(self) -> None:
         """Nothing is held between runs."""

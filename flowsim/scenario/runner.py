@@ -9,11 +9,11 @@ from typing import Literal
 
 from flowsim.cluster.faults import Fault
 from flowsim.cluster.mini_cluster import MiniCluster
+from flowsim.cluster.recorded_run import run_and_close
 from flowsim.cluster.run_options import JobExecutionResult, JobStatus, Progress, RunOptions
-from flowsim.errors import BadInput, InvariantViolation, JobFailed
 from flowsim.facts.schema import Level
 from flowsim.graph.job_graph import create_job_graph
-from flowsim.recording.manifest import FailureStory, Manifest, RunStatus
+from flowsim.recording.manifest import Manifest
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.recording.writer import RecordingWriter
 from flowsim.scenario.compiled import CompiledScenario, RunSettings
@@ -25,13 +25,6 @@ from flowsim.sim.rng import RandomStreams
 
 PolicyName = Literal["fifo", "random"]
 OnProgress = Callable[[Progress], None]
-
-_RUN_STATUS = {
-    JobStatus.FINISHED: RunStatus.COMPLETE,
-    JobStatus.FAILED: RunStatus.FAILED,
-    JobStatus.STOPPED: RunStatus.STOPPED,
-    JobStatus.DEADLOCKED: RunStatus.FAILED,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +107,7 @@ def run_scenario(
         budget_records=budget_records,
     )
     wall: dict[str, object] = {"scenario_folder": str(compiled.scenario.folder)}
-    cluster, result, manifest = _run(compiled, options, writer, wall)
+    cluster, result, manifest = run_and_close(compiled.stream_graph(), options, writer, wall)
     sinks = _sinks(compiled, cluster)
     cut_short = until_ns is not None and result.status is JobStatus.STOPPED
     rows = {sink.name: sink.rows for sink in sinks}
@@ -145,36 +138,6 @@ def resolved_settings(
 def policy_of(settings: RunSettings) -> SchedulingPolicy:
     """The policy by its name, drawing from the run's seed."""
     return SeededRandomPolicy(RandomStreams(settings.seed)) if settings.policy == "random" else FifoPolicy()
-
-
-def failure_story(result: JobExecutionResult) -> FailureStory | None:
-    """What the manifest tells of a job that failed or deadlocked; None when it did not."""
-    error = result.error
-    if error is None:
-        return None
-    if isinstance(error, JobFailed):
-        cause = f"{type(error.cause).__name__}: {error.cause}"
-        return FailureStory(task=error.task, operator=error.operator, record=error.record, cause=cause)
-    return FailureStory(task="", operator=None, record=None, cause=f"{type(error).__name__}: {error}")
-
-
-def _run(
-    compiled: CompiledScenario, options: RunOptions, writer: RecordingWriter | None, wall: dict[str, object]
-) -> tuple[MiniCluster, JobExecutionResult, Manifest | None]:
-    try:
-        cluster = MiniCluster(compiled.stream_graph(), options)
-        result = cluster.run()
-    except KeyboardInterrupt:
-        if writer is not None:
-            writer.finish(RunStatus.CANCELED, None, wall)
-        raise
-    except (BadInput, InvariantViolation) as error:
-        if writer is not None:
-            cause = f"{type(error).__name__}: {error}"
-            writer.finish(RunStatus.FAILED, FailureStory(task="", operator=None, record=None, cause=cause), wall)
-        raise
-    manifest = None if writer is None else writer.finish(_RUN_STATUS[result.status], failure_story(result), wall)
-    return cluster, result, manifest
 
 
 def _sinks(compiled: CompiledScenario, cluster: MiniCluster) -> tuple[SinkOutcome, ...]:

@@ -1,0 +1,74 @@
+"""Runs jobs into recordings that are readable however the run ends."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from flowsim.cluster.mini_cluster import MiniCluster
+from flowsim.cluster.run_options import JobExecutionResult, JobStatus, RunOptions
+from flowsim.errors import BadInput, InvariantViolation, JobFailed
+from flowsim.facts.schema import Level
+from flowsim.graph.job_graph import create_job_graph
+from flowsim.graph.stream_graph import StreamGraph
+from flowsim.recording.manifest import FailureStory, Manifest, RunDescription, RunStatus
+from flowsim.recording.writer import RecordingWriter
+
+_RUN_STATUS = {
+    JobStatus.FINISHED: RunStatus.COMPLETE,
+    JobStatus.FAILED: RunStatus.FAILED,
+    JobStatus.STOPPED: RunStatus.STOPPED,
+    JobStatus.DEADLOCKED: RunStatus.FAILED,
+}
+
+
+def run_and_close(
+    graph: StreamGraph, options: RunOptions, writer: RecordingWriter | None, wall: dict[str, object] | None = None
+) -> tuple[MiniCluster, JobExecutionResult, Manifest | None]:
+    """Runs a job and closes its recording; a job that fails is told in the result.
+
+    ``writer`` None: there is none to close. ``wall``: kept beside the recording, outside its digest. Raises BadInput,
+    InvariantViolation or KeyboardInterrupt after the recording was closed.
+    """
+    try:
+        cluster = MiniCluster(graph, options)
+        result = cluster.run()
+    except KeyboardInterrupt:
+        if writer is not None:
+            writer.finish(RunStatus.CANCELED, None, wall)
+        raise
+    except (BadInput, InvariantViolation) as error:
+        if writer is not None:
+            cause = f"{type(error).__name__}: {error}"
+            writer.finish(RunStatus.FAILED, FailureStory(task="", operator=None, record=None, cause=cause), wall)
+        raise
+    manifest = None if writer is None else writer.finish(_RUN_STATUS[result.status], failure_story(result), wall)
+    return cluster, result, manifest
+
+
+def execute_recorded(
+    graph: StreamGraph, options: RunOptions, directory: str | Path, level: Level
+) -> JobExecutionResult:
+    """Runs a job to its end and leaves its recording in ``directory``; raises JobFailed or Deadlock.
+
+    An old recording there is replaced. What cannot be deployed is refused before that.
+    """
+    create_job_graph(graph)
+    policy = options.policy if isinstance(options.policy, str) else options.policy.name
+    run = RunDescription(settings=asdict(graph.settings), seed=options.seed, policy=policy, clock=options.clock)
+    writer = RecordingWriter(directory, level, run)
+    _, result, _ = run_and_close(graph, replace(options, recorder=writer), writer)
+    if result.error is not None:
+        raise result.error
+    return result
+
+
+def failure_story(result: JobExecutionResult) -> FailureStory | None:
+    """What the manifest tells of a job that failed or deadlocked; None when it did not."""
+    error = result.error
+    if error is None:
+        return None
+    if isinstance(error, JobFailed):
+        cause = f"{type(error.cause).__name__}: {error.cause}"
+        return FailureStory(task=error.task, operator=error.operator, record=error.record, cause=cause)
+    return FailureStory(task="", operator=None, record=None, cause=f"{type(error).__name__}: {error}")

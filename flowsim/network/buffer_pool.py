@@ -34,7 +34,16 @@ class BufferListener(Protocol):
 class NetworkBufferPool:
     """All segments of one cluster, shared out over the local pools. Flink: NetworkBufferPool."""
 
-    __slots__ = ("total_segments", "segment_size_bytes", "_free", "_made", "_required", "_pools", "_waiting")
+    __slots__ = (
+        "total_segments",
+        "segment_size_bytes",
+        "_free",
+        "_made",
+        "_required",
+        "_reserved",
+        "_pools",
+        "_waiting",
+    )
 
     def __init__(self, total_segments: int, segment_size_bytes: int) -> None:
         self.total_segments = total_segments
@@ -42,17 +51,18 @@ class NetworkBufferPool:
         self._free: list[MemorySegment] = []
         self._made = 0
         self._required = 0
+        self._reserved = 0
         self._pools: list[LocalBufferPool] = []
         self._waiting: list[LocalBufferPool] = []
 
     @property
     def available_segments(self) -> int:
-        return self.total_segments - self._made + len(self._free)
+        return self.total_segments - self._reserved - self._made + len(self._free)
 
     def request_segment(self) -> MemorySegment | None:
         if self._free:
             return self._free.pop()
-        if self._made < self.total_segments:
+        if self._made < self.total_segments - self._reserved:
             self._made += 1
             return MemorySegment(self.segment_size_bytes)
         return None
@@ -75,6 +85,7 @@ class NetworkBufferPool:
         """Takes ``segments`` out of what can be shared: exclusive buffers of input channels."""
         self._check(segments)
         self._required += segments
+        self._reserved += segments
         self._redistribute()
 
     def create_buffer_pool(

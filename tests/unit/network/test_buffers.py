@@ -132,6 +132,15 @@ def test_memory_that_cannot_be_guaranteed_is_refused() -> None:
         network.create_buffer_pool(2, 10)
 
 
+def test_exclusive_buffers_of_channels_are_no_overdraft_for_others() -> None:
+    """Rules 5.36, 6.1, law C.7: all pools together never hold more than the memory there is."""
+    network = NetworkBufferPool(5, 8)
+    network.reserve(3)
+    pool = network.create_buffer_pool(2, 2, 1, overdraft=20)
+    assert [pool.request_builder(0) is None for _ in range(3)] == [False, False, True]
+    assert network.available_segments == 0
+
+
 def test_waiters_are_told_when_a_pool_turns_available_and_when_it_is_destroyed() -> None:
     pool = NetworkBufferPool(2, 8).create_buffer_pool(2, 2, 1)
     told: list[str] = []

@@ -121,6 +121,15 @@ class OperatorOutput:
         """User records emitted to the main output, each counted once (rule 5.9)."""
         return self._main_records()
 
+    @property
+    def network_records_out(self) -> int:
+        """User records handed to the network, one that goes to several outputs counting once (rule 13.4)."""
+        written: dict[str | None, int] = {}
+        for edge in self.edges:
+            if isinstance(edge.target, RecordWriter):
+                written[edge.tag] = max(written.get(edge.tag, 0), edge.target.records_out)
+        return sum(written.values())
+
     def collect_side(self, tag: OutputTag, value: Value, timestamp: int | None) -> None:
         """A tag that nobody consumes loses its records, uncounted, as in Flink."""
         targets = self._side.get(tag.tag_id)

@@ -199,7 +199,7 @@ class StreamTask:
     @property
     def records_out(self) -> int:
         """User records handed to network outputs; one that goes to several outputs counts once (rule 13.4)."""
-        return max((writer.records_out for writer in self.writers), default=0)
+        return sum(wrapper.output.network_records_out for wrapper in self.chain.wrappers)
 
     @property
     def queued_input(self) -> int:

@@ -11,9 +11,12 @@ from flowsim.cluster.faults import Fault
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.run_options import JobExecutionResult, JobStatus
 from flowsim.connectors.script import record, sleep, watermark
+from flowsim.datastream import ProcessFunction
 from flowsim.errors import JobFailed
 from flowsim.facts.schema import Level
+from flowsim.operators.process import ProcessContext, ProcessOperator
 from flowsim.recording.memory import MemoryRecorder
+from flowsim.streamrecord.elements import OutputTag
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
 from tests.small_jobs import Arrivals, SmallJob, by_key
 
@@ -184,12 +187,36 @@ def test_soft_back_pressure_lasts_until_the_run_is_stopped() -> None:
     assert sink.idle_ns == result.elapsed_ns
 
 
+def test_a_task_counts_what_each_of_its_operators_hands_to_the_network_once() -> None:
+    """Rule 13.4: three records of the source to one output, six of the map behind it to two, two to its side output."""
+    side = OutputTag("side")
+    job = SmallJob()
+    source = job.values(lambda _: range(3))
+    mapped = job.operator(source, "two", "process", lambda: ProcessOperator(TwoAndSide(side)))
+    job.sink(source, "near", chain=False)
+    for name in ("left", "right"):
+        job.sink(mapped, name, chain=False)
+    job.sink(mapped, "sides", chain=False, side_output="side")
+    result = job.run()
+    assert [task.records_out for task in result.tasks] == [3 + 6 + 2, 0, 0, 0, 0]
+
+
 def test_memory_that_cannot_be_guaranteed_is_refused_by_name() -> None:
     """Rule 5.39."""
     job = SmallJob(network_buffers=1)
     job.sink(job.values(lambda _: range(3)), by="FORWARD", chain=False)
     with pytest.raises(Exception, match="Insufficient number of network buffers: required 2, but only 1 of 1"):
         job.run()
+
+
+class TwoAndSide(ProcessFunction):
+    """Every number twice, and those above 0 on the side."""
+
+    def __init__(self, tag: OutputTag) -> None:
+        self.tag = tag
+
+    def process_element(self, value: object, ctx: ProcessContext) -> list[object]:
+        return [value, value, *([(self.tag, value)] if value else [])]
 
 
 @RECORDED

@@ -200,7 +200,7 @@ class ProcessOperator(StreamOperator):
 class KeyedProcessOperator(KeyedOperator):
     """Runs a KeyedProcessFunction. Flink: KeyedProcessOperator.
 
-    What ``on_timer`` emits carries the timer's timestamp for event time, and none for processing time.
+    What ``on_timer`` emits carries the timer's timestamp; only for processing time the main output carries none.
     """
 
     __slots__ = ("_function", "_life", "_context", "_timers")
@@ -233,8 +233,8 @@ class KeyedProcessOperator(KeyedOperator):
         emit_results(self._function.on_timer(timer.timestamp, self._context), timer.timestamp, self.output)
 
     def on_processing_time(self, timer: InternalTimer[None]) -> None:
-        self._context.speak_for(timer.timestamp, None, timer.key, TimeDomain.PROCESSING_TIME)
-        emit_results(self._function.on_timer(timer.timestamp, self._context), None, self.output)
+        self._context.speak_for(timer.timestamp, timer.timestamp, timer.key, TimeDomain.PROCESSING_TIME)
+        emit_results(self._function.on_timer(timer.timestamp, self._context), None, self.output, timer.timestamp)
 
     def close(self) -> None:
         self._life.close()

@@ -127,7 +127,8 @@ def test_an_event_timer_sees_its_keys_state_and_emits_with_its_own_time() -> Non
         ]
 
 
-def test_a_processing_timer_emits_without_a_timestamp() -> None:
+def test_a_processing_timer_emits_without_a_timestamp_and_to_the_side_with_its_own() -> None:
+    """As KeyedProcessOperator does: the collector's timestamp is erased, a side output carries the timer's."""
     with keyed() as harness:
         harness.process_element("a1", None)
         harness.set_processing_time(50)
@@ -135,7 +136,7 @@ def test_a_processing_timer_emits_without_a_timestamp() -> None:
         harness.set_processing_time(51)
         assert harness.output == [
             ("rec", ["a", 1, 51, 51, "PROCESSING_TIME"], None),
-            ("side", "odd", NO_TIMESTAMP, None),
+            ("side", "odd", NO_TIMESTAMP, 51),
         ]
 
 

@@ -15,12 +15,8 @@ from flowsim.validation.spark_session import spark_session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-USES_SPARK = (
-    "tests/spark/",
-    "tests/docs/test_documentation_runs.py::test_commands_of_a_page_that_judges_on_spark",
-    "tests/unit/cli/test_validate_and_replay.py",
-)
-"""Where tests that use Spark are, as the beginnings of their ids."""
+SHARES_SPARK = ("tests/spark/", "tests/unit/cli/test_validate_and_replay.py")
+"""Where tests that use the session are, as the beginnings of their ids."""
 SKIPS_ARE_FAILURES = os.environ.get("FLOWSIM_SKIPS_ARE_FAILURES", "") not in ("", "0")
 
 # Jobs that a shell starts in the background are deaf to Ctrl-C, and so would be what the tests start.
@@ -47,25 +43,25 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whoever uses Spark is marked so and stands where one worker runs it, before the others: it takes longest."""
+    """Whoever uses the session is marked so and stands where one worker runs it, before the others: it takes longest."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
-        if item.get_closest_marker("spark") is not None and not item.nodeid.startswith(USES_SPARK):
-            raise pytest.UsageError(
-                f"{item.nodeid} uses Spark: move it to tests/spark, or name it in tests/conftest.py"
-            )
-    items.sort(key=lambda item: not item.nodeid.startswith(USES_SPARK))
+            if not item.nodeid.startswith(SHARES_SPARK):
+                raise pytest.UsageError(
+                    f"{item.nodeid} uses Spark: move it to tests/spark, or name its file in conftest.py"
+                )
+    items.sort(key=lambda item: not item.nodeid.startswith(SHARES_SPARK))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """One worker for all of Spark, since starting a session costs more than most tests; else a worker per file."""
+    """One worker for all that share the session, which costs more than most tests to start; else a worker per file."""
     from xdist.scheduler import LoadScopeScheduling
 
     class OneWorkerForSpark(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return "spark" if nodeid.startswith(USES_SPARK) else nodeid.partition("::")[0]
+            return "spark" if nodeid.startswith(SHARES_SPARK) else nodeid.partition("::")[0]
 
     config.option.loadscopereorder = False
     return OneWorkerForSpark(config, log)

@@ -86,7 +86,10 @@ class SourceOperator(StreamOperator):
     def open(self) -> None:
         self._reader.open(self.ctx)
         self._is_open = True
-        self._schedule_periodic_emit()
+        if self._interval_ms > 0 and self._strategy is not None and self._strategy.periodic:
+            self.ctx.processing_time.schedule_with_fixed_delay(
+                self._interval_ms, self._on_periodic_emit, daemon_while_not=self.source_output.has_pending_effect
+            )
 
     def poll_next(self) -> DataInputStatus:
         """Lets the reader emit one batch; after END_OF_DATA or STOPPED it answers END_OF_INPUT (rule 4.14)."""
@@ -112,14 +115,5 @@ class SourceOperator(StreamOperator):
             self._is_open = False
             self._reader.close()
 
-    def _schedule_periodic_emit(self) -> None:
-        if self._interval_ms > 0 and self._strategy is not None and self._strategy.periodic:
-            service = self.ctx.processing_time
-            due_ms = service.current_processing_time_ms() + self._interval_ms
-            service.register_timer(
-                due_ms, self._on_periodic_emit, daemon_while_not=self.source_output.has_pending_effect
-            )
-
     def _on_periodic_emit(self, timestamp: int) -> None:
         self.source_output.on_periodic_emit()
-        self._schedule_periodic_emit()

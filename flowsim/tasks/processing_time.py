@@ -73,6 +73,26 @@ class OperatorProcessingTimeService:
         wait = None if daemon_while_not is None else self._unless_quiesced(daemon_while_not)
         return self._timers.call_at_ns(now_ns + delay_ms * NS_PER_MS, self._fire(timestamp_ms, callback), wait)
 
+    def schedule_with_fixed_delay(
+        self, delay_ms: int, callback: ProcessingTimeCallback, *, daemon_while_not: Callable[[], bool]
+    ) -> None:
+        """Rule 8.2. A beat is put as a mail at its very time; the next one is asked for when that mail runs."""
+        start_ns, delay_ns = self._timers.clock.now_ns, delay_ms * NS_PER_MS
+
+        def schedule() -> None:
+            beats = (self._timers.clock.now_ns - start_ns) // delay_ns + 1
+            due_ns = start_ns + beats * delay_ns
+            self._timers.call_at_ns(
+                due_ns, self._fire(due_ns // NS_PER_MS, run), self._unless_quiesced(daemon_while_not)
+            )
+
+        def run(timestamp_ms: int) -> None:
+            callback(timestamp_ms)
+            if not self._quiesced:
+                schedule()
+
+        schedule()
+
     def quiesce(self) -> None:
         """Timers that fire from now on enqueue nothing; mails already there still run (rule 3.27)."""
         self._quiesced = True

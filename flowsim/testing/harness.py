@@ -83,6 +83,19 @@ class ManualProcessingTimeService:
         self.timers.append(timer)
         return timer
 
+    def schedule_with_fixed_delay(
+        self, delay_ms: int, callback: Callable[[int], None], *, daemon_while_not: Callable[[], bool]
+    ) -> None:
+        due_ms = self.current_processing_time_ms() + delay_ms
+
+        def run(timestamp_ms: int) -> None:
+            nonlocal due_ms
+            callback(timestamp_ms)
+            due_ms += (self.current_processing_time_ms() - due_ms) // delay_ms * delay_ms + delay_ms
+            self.register_timer(due_ms, run, daemon_while_not=daemon_while_not)
+
+        self.register_timer(due_ms, run, daemon_while_not=daemon_while_not)
+
     def advance_to(self, now_ms: int) -> None:
         """Moves time forward and runs what became due, including what that registers."""
         self._clock.now_ns = max(self._clock.now_ns, now_ms * NS_PER_MS)

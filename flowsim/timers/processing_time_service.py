@@ -29,3 +29,12 @@ class ProcessingTimeService(Protocol):
         A timer that re-arms itself forever (periodic watermarks) passes ``daemon_while_not``: it keeps a run alive only
         while that answers True, which it must exactly when firing would have an effect (D4).
         """
+
+    def schedule_with_fixed_delay(
+        self, delay_ms: int, callback: ProcessingTimeCallback, *, daemon_while_not: Callable[[], bool]
+    ) -> None:
+        """Runs ``callback`` at the beats ``delay_ms``, twice that, ... after now, until the service is quiesced.
+
+        Unlike ``register_timer`` it adds no millisecond and does not drift (rule 8.2). Beats that pass before the
+        callback of an earlier one has run are that one.
+        """

@@ -6,10 +6,14 @@ from itertools import count
 
 import pytest
 
-from flowsim.connectors.script import record, sleep
+from flowsim.connectors.script import ScriptedSource, record, sleep
+from flowsim.facts.schema import ElementKind, Level
+from flowsim.operators.source import SourceOperator
 from flowsim.operators.stream_operator import StreamOperator
+from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.elements import OutputTag
-from flowsim.units import NS_PER_MS
+from flowsim.units import MAX_WATERMARK, NS_PER_MS
+from flowsim.watermark.watermark_strategy import WatermarkStrategy
 from tests.small_jobs import SmallJob
 
 START_MS = 1_000
@@ -145,3 +149,32 @@ def test_an_endless_job_is_stopped_at_the_very_nanosecond() -> None:
     job = SmallJob()
     job.sink(job.values(lambda _: count()), by="REBALANCE")
     assert job.run(until_ns=12_345_678).elapsed_ns == 12_345_678
+
+
+def source_watermark_times_ms(interval_ms: int, cost_ms: int) -> list[float]:
+    """When a source with a record every 100 ms sends its watermarks, but for the last of all."""
+    recorder = MemoryRecorder(Level.FULL)
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda value, _: int(str(value)))
+    script = ScriptedSource([entry for number in range(20) for entry in (record(number), sleep(100))])
+    job = SmallJob()
+    source = job.source(
+        lambda: SourceOperator(script.create_reader(), strategy, interval_ms), cost_ns=cost_ms * NS_PER_MS
+    )
+    job.sink(source, chain=False)
+    job.run(recorder=recorder)
+    kind, at, timestamp = (recorder.columns("sent").index(name) for name in ("kind", "time_ns", "timestamp"))
+    return [
+        row[at] / NS_PER_MS - START_MS
+        for row in recorder.rows("sent")
+        if row[kind] == ElementKind.WATERMARK and row[timestamp] != MAX_WATERMARK
+    ]
+
+
+def test_a_source_speaks_at_the_beats_of_its_interval_and_does_not_drift() -> None:
+    """Rule 8.2: fixed delay, and not the extra millisecond of rule 9.10."""
+    assert source_watermark_times_ms(interval_ms=150, cost_ms=0) == [150.0 * beat for beat in range(1, 14)]
+
+
+def test_a_beat_inside_a_record_is_heard_after_it_and_does_not_move_the_next() -> None:
+    """Rule 8.2: records run from 0 to 90, 190 to 280, 380 to 470, 570 to 660 ms and so on."""
+    assert source_watermark_times_ms(interval_ms=200, cost_ms=90)[:4] == [280.0, 470.0, 660.0, 850.0]

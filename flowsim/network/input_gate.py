@@ -57,10 +57,6 @@ class SingleInputGate:
         return found
 
     @property
-    def existing_channels(self) -> list[InputChannel]:
-        return [c for c in self._channels if c is not None]
-
-    @property
     def is_available(self) -> bool:
         return bool(self._queue) or self.finished
 

@@ -59,10 +59,6 @@ class ResultPartition:
                 self.on_subpartition_created(found)
         return found
 
-    @property
-    def existing_subpartitions(self) -> list[PipelinedSubpartition]:
-        return [s for s in self._subpartitions if s is not None]
-
     def request_unicast(self, index: int) -> BufferBuilder:
         """The open builder of a subpartition, or a new one, whose consumer is queued before data is in it (rule 5.11)."""
         builder = self.unicast[index]
@@ -157,14 +153,6 @@ class ResultPartition:
         for found in self._subpartitions:
             if found is not None:
                 found.flush()
-
-    @property
-    def has_unflushed_data(self) -> bool:
-        """Whether a flush would make bytes readable: an effect still pending (D4)."""
-        return any(
-            s is not None and bool(s.buffers) and not s.flush_requested and s.buffers[-1].is_data_available
-            for s in self._subpartitions
-        )
 
     def finish(self) -> None:
         """Rule 4.18: open builders are finished, then EndOfPartition is queued everywhere."""

@@ -29,10 +29,12 @@ class RuntimeContext:
         self._store = store
 
     def get_task_name(self) -> str:
-        return self._ctx.operator_name
+        """Of the whole chain, such as ``Source: lines -> words``."""
+        return self._ctx.task_name.rpartition(" (")[0]
 
     def get_task_name_with_subtasks(self) -> str:
-        return self._ctx.task_name
+        """With subtask and attempt, such as ``words (2/3)#0``."""
+        return f"{self._ctx.task_name}#{self.get_attempt_number()}"
 
     def get_number_of_parallel_subtasks(self) -> int:
         return self._ctx.parallelism

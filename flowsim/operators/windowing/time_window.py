@@ -18,14 +18,6 @@ class TimeWindow(NamedTuple):
         """The last millisecond that belongs to the window."""
         return self.end - 1
 
-    def intersects(self, other: TimeWindow) -> bool:
-        """Whether they overlap *or touch*: touching windows merge (rule 10.5)."""
-        return self.start <= other.end and self.end >= other.start
-
-    def cover(self, other: TimeWindow) -> TimeWindow:
-        """The smallest window that contains both."""
-        return TimeWindow(min(self.start, other.start), max(self.end, other.end))
-
 
 def window_start_with_offset(timestamp: int, offset: int, window_size: int) -> int:
     """Start of the window of ``window_size`` ms that contains ``timestamp`` (rule 10.1).

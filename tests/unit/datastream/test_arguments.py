@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from flowsim.connectors.collect import CollectSink
 from flowsim.datastream import (
     AggregateFunction,
     DataStream,
@@ -17,6 +18,7 @@ from flowsim.datastream import (
     OutputTag,
     ProcessFunction,
     ReduceFunction,
+    RuntimeContext,
     StreamExecutionEnvironment,
 )
 from flowsim.datastream.common import Configuration, Duration, Row, Time, TimestampAssigner, Types, WatermarkStrategy
@@ -217,6 +219,64 @@ def test_flinks_option_keys_set_the_jobs_settings() -> None:
     assert (env.get_parallelism(), env.get_max_parallelism(), env.get_buffer_timeout()) == (3, 16, 0)
     assert (env.settings.segment_size_bytes, env.is_chaining_enabled()) == (4096, False)
     assert env.get_config().get_auto_watermark_interval() == 50
+
+
+def test_a_configuration_answers_what_was_set() -> None:
+    given = Configuration().set_integer("parallelism.default", 3).set_string("taskmanager.memory.segment-size", "4 kb")
+    copy = Configuration(given).set_boolean("pipeline.operator-chaining.enabled", False)
+    assert not given.contains_key("pipeline.operator-chaining.enabled")
+    assert copy.to_dict() == {
+        "parallelism.default": "3",
+        "taskmanager.memory.segment-size": "4 kb",
+        "pipeline.operator-chaining.enabled": "false",
+    }
+
+
+def test_object_reuse_is_switched_on_and_off() -> None:
+    config = ENV().get_config()
+    assert not config.is_object_reuse_enabled()
+    assert config.enable_object_reuse().is_object_reuse_enabled()
+    assert not config.disable_object_reuse().is_object_reuse_enabled()
+
+
+def test_a_length_of_time_has_every_spelling_of_pyflink() -> None:
+    durations = [Duration.of_days(1), Duration.of_hours(24), Duration.of_minutes(1_440), Duration.of_seconds(86_400)]
+    durations += [Duration.of_millis(86_400_000), Duration.of_nanos(86_400_000_000_000)]
+    times = [Time.days(1), Time.hours(24), Time.minutes(1_440), Time.seconds(86_400), Time.milliseconds(86_400_000)]
+    assert {d.to_millis() for d in durations} == {t.to_milliseconds() for t in times} == {86_400_000}
+    assert (len(set(durations)), len(set(times))) == (1, 1)
+
+
+def test_a_function_learns_where_it_runs() -> None:
+    class Where(MapFunction):
+        def open(self, runtime_context: RuntimeContext) -> None:
+            self.here = (
+                runtime_context.get_task_name(),
+                runtime_context.get_task_name_with_subtasks(),
+                runtime_context.get_index_of_this_subtask(),
+                runtime_context.get_number_of_parallel_subtasks(),
+                runtime_context.get_max_number_of_parallel_subtasks(),
+                runtime_context.get_attempt_number(),
+            )
+
+        def map(self, value: object) -> object:
+            return self.here
+
+    env = ENV().set_max_parallelism(16)
+    stream = env.from_collection([1, 2]).rebalance().map(Where()).name("where").set_parallelism(2)
+    told = stream.map(lambda where: where).name("as told").set_parallelism(2)
+    name = "where -> as told"
+    assert sorted(told.execute_and_collect()) == [
+        (name, f"{name} (1/2)#0", 0, 2, 16, 0),
+        (name, f"{name} (2/2)#0", 1, 2, 16, 0),
+    ]
+
+
+def test_add_sink_is_sink_to() -> None:
+    env, sink = ENV(), CollectSink()
+    env.from_collection([1, 2]).add_sink(sink)
+    env.execute()
+    assert sink.values() == [1, 2]
 
 
 def test_a_row_type_makes_rows_of_tuples() -> None:

@@ -41,7 +41,9 @@ class SettingsModel(Strict):
     network_buffers: Annotated[int, Field(ge=2, le=10_000_000)] | None = None
     exclusive_buffers_per_channel: Annotated[int, Field(ge=0, le=100_000)] = 2
     floating_buffers_per_gate: Annotated[int, Field(ge=0, le=100_000)] = 8
-    max_buffers_per_channel: Annotated[int, Field(ge=1, le=100_000)] = 10
+    max_buffers_per_channel: Annotated[int, Field(ge=2, le=100_000)] = Field(
+        default=10, description="With 1, the buffer being filled would fill the pool, and nothing would ever move."
+    )
     overdraft_buffers: Annotated[int, Field(ge=0, le=100_000)] = 20
     auto_watermark_interval: DurationMs = 200
     operator_chaining: bool = True

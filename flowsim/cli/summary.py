@@ -57,6 +57,7 @@ def task_data(task: TaskSummary) -> dict[str, Any]:
         "watermark": None if task.watermark == NO_TIMESTAMP else task.watermark,
         "input_queue_peak": task.input_queue_peak,
         "output_queue_peak": task.output_queue_peak,
+        "times_out_of_credit": task.times_out_of_credit,
     }
 
 
@@ -84,7 +85,7 @@ def show_run(console: Console, run: ScenarioRun) -> None:
     elif result.report:
         console.print(result.report, soft_wrap=True)
     table = Table("task", "state")
-    for heading in ("in", "out", "busy", "idle", "soft", "hard", "watermark", "input peak", "output peak"):
+    for heading in ("in", "out", "busy", "idle", "soft", "hard", "watermark", "input peak", "output peak", "no credit"):
         table.add_column(heading, justify="right")
     for task in result.tasks:
         table.add_row(
@@ -96,9 +97,12 @@ def show_run(console: Console, run: ScenarioRun) -> None:
             _watermark(task.watermark),
             str(task.input_queue_peak),
             str(task.output_queue_peak),
+            f"{task.times_out_of_credit:,}",
         )
     console.print(table)
-    console.print("soft, hard: share of time back-pressured between and inside elements; peaks in buffers")
+    console.print(
+        "soft, hard: share of time back-pressured between and inside elements; peaks in buffers; no credit: times"
+    )
     _show_sinks(console, run)
     for outcome in run.expectations:
         if outcome.met is False:

@@ -271,6 +271,7 @@ class Deployment:
         full = sender.trace.full if sender.trace is not None else None
         reader = ViewReader(subpartition, channel, channel.initial_credit, channel.channel_id, full)
         self.faults.apply_to_reader(reader, sender)
+        sender.view_readers.append(reader)
 
         def announce(credits: int) -> None:
             credits = self.faults.credits_that_arrive(channel.channel_id, sender, credits)

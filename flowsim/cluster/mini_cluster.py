@@ -186,6 +186,7 @@ def summary(task: StreamTask) -> TaskSummary:
     return TaskSummary(
         task.name, task.state.value, task.input.records_in, task.records_out, times.busy_ns, times.idle_ns,
         times.soft_ns, times.hard_ns, task.input.current_watermark, task.input_queue_peak, task.output_queue_peak,
+        task.times_out_of_credit,
     )  # fmt: skip
 
 

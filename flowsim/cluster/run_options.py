@@ -63,6 +63,8 @@ class TaskSummary:
     watermark: int
     input_queue_peak: int
     output_queue_peak: int
+    times_out_of_credit: int
+    """How often data in one of its output channels waited for nothing but a credit."""
 
 
 @dataclass(frozen=True, slots=True)

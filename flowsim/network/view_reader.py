@@ -48,6 +48,8 @@ class ViewReader:
         "channel_id",
         "trace",
         "fault_free_credits",
+        "times_out_of_credit",
+        "_is_out_of_credit",
     )
 
     def __init__(
@@ -63,6 +65,9 @@ class ViewReader:
         self.credits = initial_credit
         self.initial_credit = initial_credit
         self.registered = False
+        self.times_out_of_credit = 0
+        """How often data waited for nothing but a credit."""
+        self._is_out_of_credit = False
         self.channel_id = channel_id
         self.trace = trace
         self.fault_free_credits = 0
@@ -73,6 +78,7 @@ class ViewReader:
     def add_credit(self, credits: int) -> None:
         """Rule 6.9."""
         self.credits += credits
+        self._is_out_of_credit = False
         if self.trace is not None:
             self.trace.credit(self.channel_id, CreditKind.GOT, credits, self.credits)
 
@@ -80,6 +86,12 @@ class ViewReader:
     def is_available(self) -> bool:
         """Rule 6.10."""
         return self.subpartition.is_available(self.credits > 0 or self.fault_free_credits > 0)
+
+    def note_lack_of_credit(self) -> None:
+        """Called when nothing more can be sent for now."""
+        if self.credits == 0 and not self._is_out_of_credit and self.subpartition.is_available(True):
+            self._is_out_of_credit = True
+            self.times_out_of_credit += 1
 
     @property
     def must_announce_backlog(self) -> bool:
@@ -128,6 +140,7 @@ class PartitionRequestQueue:
         if reader.registered:
             return
         if not reader.is_available:
+            reader.note_lack_of_credit()
             if reader.must_announce_backlog:
                 reader.receiver.on_sender_backlog(reader.subpartition.reported_backlog)
             return
@@ -149,6 +162,8 @@ class PartitionRequestQueue:
                 if response.more_available:
                     reader.registered = True
                     self._available.append(reader)
+                else:
+                    reader.note_lack_of_credit()
                 reader.receiver.on_buffer(response.buffer, response.sequence_number, response.backlog)
         finally:
             self._draining = False

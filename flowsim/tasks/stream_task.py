@@ -13,6 +13,7 @@ from flowsim.mailbox.task_mailbox import TaskMailbox
 from flowsim.network.buffer_pool import LocalBufferPool
 from flowsim.network.input_channel import RemoteInputChannel
 from flowsim.network.record_writer import RecordWriter
+from flowsim.network.view_reader import ViewReader
 from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.sim.scheduler import Scheduler
 from flowsim.streamrecord.events import StopMode
@@ -114,6 +115,8 @@ class StreamTask:
         """Called after every published batch: progress is shown from here."""
         self.input_queue_peak = 0
         self.output_queue_peak = 0
+        self.view_readers: list[ViewReader] = []
+        """Those that send what the task wrote, one per remote channel in use."""
         self._budget = budget
         self._batch_start_ns = 0
 
@@ -200,6 +203,11 @@ class StreamTask:
     def records_out(self) -> int:
         """User records handed to network outputs; one that goes to several outputs counts once (rule 13.4)."""
         return sum(wrapper.output.network_records_out for wrapper in self.chain.wrappers)
+
+    @property
+    def times_out_of_credit(self) -> int:
+        """How often data of one of its channels waited for nothing but a credit."""
+        return sum(reader.times_out_of_credit for reader in self.view_readers)
 
     @property
     def queued_input(self) -> int:

@@ -11,6 +11,7 @@ import pytest
 from flowsim.recording.manifest import RunStatus
 from flowsim.recording.reader import Recording
 
+SCENARIOS = Path(__file__).parents[3] / "scenarios"
 PYTHON_ENGINE = ("--validate", "--engine", "python")
 DROP = "faults: [{fault: drop_element, operator: sums, at: 5}]\n"
 FAILING = (
@@ -220,3 +221,23 @@ def test_back_pressure_of_costs_is_not_demanded_of_the_real_clock_where_they_tak
     judged = next(e for e in called.document["expectations"] if e["what"] == "back-pressured share of numbers")
     assert (judged["met"], judged["reason"]) == (None, "costs take no time on the real clock")
     assert flowsim("run", "pressed.yaml").code == 1
+
+
+@pytest.mark.parametrize("name", ["02_wordcount_inline", "03_slow_sink_backpressure"])
+def test_a_shipped_scenario_gets_the_verdict_that_it_expects(name: str, flowsim: Any) -> None:
+    """Those over the flights are run in tests/spark."""
+    called = flowsim("run", SCENARIOS / f"{name}.yaml", *PYTHON_ENGINE, "--json")
+    assert called.code == 0
+    assert called.document["expectations"]
+    assert all(expectation["met"] for expectation in called.document["expectations"])
+    verdicts = {line["law"]: line["verdict"] for line in called.document["validation"]["laws"]}
+    assert set(verdicts.values()) == {"holds", "not applicable"}
+    assert verdicts["credits"] == verdicts["actions"] == "holds"
+
+
+def test_credits_run_out_visibly_behind_a_slow_sink(flowsim: Any) -> None:
+    called = flowsim("run", SCENARIOS / "03_slow_sink_backpressure.yaml", "--until", "100 ms", "--json")
+    source, sink = called.document["tasks"]
+    assert source["times_out_of_credit"] > 5
+    assert source["soft_backpressured"] > 0.8
+    assert sink["busy"] > 0.9

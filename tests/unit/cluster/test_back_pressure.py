@@ -128,3 +128,29 @@ def test_a_buffer_flushed_after_each_record_carries_one_record_or_a_part_of_it(
     first_kept = ends[pieces - 1] // segment
     last = first_kept + in_use(1, exclusive, floating, per_channel)
     assert records_read(job) == (last - 1) * segment // FRAME + 1
+
+
+def test_data_that_waits_for_a_credit_is_counted_once_until_one_comes() -> None:
+    """The sink stands still for good, so its credits run out once; events cost none (rule 6.11)."""
+    job = SmallJob(segment_size_bytes=64, buffer_timeout_ms=-1)
+    job.sink(job.values(lambda _: (text() for _ in count())), by="FORWARD", chain=False)
+    result = job.run(faults=STOPPED_SINK)
+    assert [task.times_out_of_credit for task in result.tasks] == [1, 0]
+
+
+@pytest.mark.parametrize("local", [False, True], ids=["remote", "local"])
+def test_credits_that_suffice_never_run_out(local: bool) -> None:
+    """Ten credits for nine records and the last watermark; and a local channel knows no credits."""
+    records = 1_000 if local else 9
+    job = SmallJob(segment_size_bytes=FRAME, buffer_timeout_ms=-1, local_channels=local)
+    job.sink(job.values(lambda _: (text() for _ in range(records))), by="FORWARD", chain=False)
+    assert [task.times_out_of_credit for task in job.run().tasks] == [0, 0]
+
+
+def test_each_credit_of_a_sink_that_has_only_one_is_waited_for() -> None:
+    """One buffer for the receiver: 20 records and the last watermark are in a buffer each, and each waits."""
+    job = SmallJob(
+        segment_size_bytes=FRAME, exclusive_buffers_per_channel=0, floating_buffers_per_gate=1, buffer_timeout_ms=-1
+    )
+    job.sink(job.values(lambda _: (text() for _ in range(20))), by="FORWARD", chain=False)
+    assert job.run().tasks[0].times_out_of_credit == 21

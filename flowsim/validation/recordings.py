@@ -52,8 +52,8 @@ class Recording:
 
     @property
     def empty(self) -> bool:
-        """Whether not even the description of the job was kept."""
-        return self.rows["tasks"] == 0
+        """Whether nothing was kept, not even the description of the job."""
+        return not any(self.rows.values())
 
 
 def open_recording(run: int, given: str | Path) -> Recording:

@@ -57,17 +57,21 @@ class InvariantViolation(FlowsimError):
 
 
 class JobFailed(FlowsimError):
-    """A task failed and took its job down; names task, operator and record."""
+    """A task failed and took its job down; names task, operator, record, and the line of user code if it was that."""
 
-    def __init__(self, task: str, operator: str | None, record: str | None, cause: BaseException) -> None:
+    def __init__(
+        self, task: str, operator: str | None, record: str | None, cause: BaseException, place: str | None = None
+    ) -> None:
         where = (
             f"task {task}" + (f", operator {operator}" if operator else "") + (f", record {record}" if record else "")
         )
-        super().__init__(f"job failed in {where}: {type(cause).__name__}: {cause}")
+        at = f" ({place})" if place else ""
+        super().__init__(f"job failed in {where}: {type(cause).__name__}: {cause}{at}")
         self.task = task
         self.operator = operator
         self.record = record
         self.cause = cause
+        self.place = place
 
 
 class Deadlock(FlowsimError):

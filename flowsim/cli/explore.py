@@ -31,6 +31,9 @@ Budget = Annotated[
 UntilViolation = Annotated[
     bool, typer.Option("--until-violation/--all-seeds", help="Stop at the first finding, or try all seeds.")
 ]
+TokenText = Annotated[
+    str | None, typer.Option("--token", metavar="TOKEN", help="Only the run that an exploration named by this token.")
+]
 
 
 @command
@@ -42,6 +45,7 @@ def explore(
     record: Record = "full",
     budget_records: Budget = 1,
     until_violation: UntilViolation = True,
+    token: TokenText = None,
     until: Until = None,
     set_: Set = None,
     allow_python: AllowPython = False,
@@ -51,9 +55,14 @@ def explore(
     """Run a scenario under many schedules, in memory, and judge each at once; stop at the first violation."""
     from flowsim.cli.progress import count_progress
     from flowsim.explore.explore import explore as explore_seeds
-    from flowsim.explore.strategies import strategy_of
+    from flowsim.explore.strategies import strategy_of, strategy_of_token
+    from flowsim.explore.token import Token
     from flowsim.facts.schema import Level
 
+    strategy = strategy_of(policy)
+    if token is not None:
+        named = Token.parse(token)
+        strategy, first_seed, seeds, budget_records = strategy_of_token(named), named.seed, 1, named.budget_records or 0
     until_ns = duration_argument("--until", until)
     with TemporaryDirectory(prefix="flowsim-explore-") as out, count_progress("exploring", json_output) as progress:
 
@@ -63,19 +72,23 @@ def explore(
         def on_step(step: Step, so_far: Exploration) -> None:
             progress(so_far.runs, seeds, f"seed {step.seed}, {so_far.distinct} distinct")
 
+        if token is not None:
+            named.check_scenario(compiled().scenario.digest())
         progress(0, seeds)
         found = explore_seeds(
-            compiled, strategy_of(policy), range(first_seed, first_seed + seeds), record=Level[record.upper()],
+            compiled, strategy, range(first_seed, first_seed + seeds), record=Level[record.upper()],
             budget_records=budget_records or None, until_ns=until_ns, until_violation=until_violation, on_step=on_step,
         )  # fmt: skip
 
+    overrides = [*(set_ or ()), *([f"settings.budget_records={budget_records}"] if budget_records else [])]
+    options = ["--policy", strategy.name, "--record", record, "--clock", "virtual"]
+    options += [] if until is None else ["--until", until]
+    options += [word for override in overrides for word in ("--set", override)]
+    options += ["--allow-python"] * allow_python + ["--allow-path"] * allow_path
+
     def again(step: Step) -> str:
-        words = ["flowsim", "run", str(scenario), "--seed", str(step.seed), "--policy", policy, "--record", record]
-        words += ["--clock", "virtual", "--until", until] if until is not None else ["--clock", "virtual"]
-        overrides = [*(set_ or ()), *([f"settings.budget_records={budget_records}"] if budget_records else [])]
-        words += [word for override in overrides for word in ("--set", override)]
-        words += ["--allow-python"] * allow_python + ["--allow-path"] * allow_path
-        return shlex.join([*words, "--validate", "--engine", "python"])
+        seed = ["--seed", str(step.seed)]
+        return shlex.join(["flowsim", "run", str(scenario), *seed, *options, "--validate", "--engine", "python"])
 
     code = exit_code(found)
     first = found.first_finding

@@ -90,6 +90,9 @@ class MiniCluster:
         actors = [self._start(task) for task in deployment.tasks]
         try:
             await self._ended
+            if self._status is JobStatus.STOPPED:
+                for task in deployment.tasks:
+                    task.chain.keep_results()
         finally:
             # In task order: the order in which tasks are cancelled is part of what is recorded (D4).
             for actor in actors:

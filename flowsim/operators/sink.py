@@ -44,6 +44,9 @@ class SinkOperator(StreamOperator):
     def finish(self) -> None:
         self.writer.flush()
 
+    def keep_results(self) -> None:
+        self.writer.flush()
+
     def close(self) -> None:
         if self._is_open:
             self._is_open = False

@@ -139,5 +139,8 @@ class StreamOperator:
     def finish(self) -> None:
         """Last chance to emit (rule 4.12)."""
 
+    def keep_results(self) -> None:
+        """The run is stopped on purpose before its end: a sink keeps what it was given."""
+
     def close(self) -> None:
         """Releases resources; called exactly once, also after a failure."""

@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Final
+
+import flowsim
 from flowsim.errors import JobFailed
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.units import NO_TIMESTAMP
 
-_RECORD_CHARACTERS = 200
+_RECORD_CHARACTERS: Final = 200
+_PACKAGE: Final = Path(flowsim.__file__).parent
 
 
 def job_failed(task: str, error: BaseException) -> JobFailed:
-    """The failure of a task, with its innermost operator and the record that operator was working on."""
+    """The failure of a task: its innermost operator, the record that one was working on, and the line of user code."""
     operator: str | None = None
     record: str | None = None
+    place: str | None = None
     trace = error.__traceback__
     while trace is not None:
         names = trace.tb_frame.f_locals
         owner = names.get("self")
         if isinstance(owner, StreamOperator):
             operator = owner.ctx.operator_name
-            if trace.tb_frame.f_code.co_name.startswith("process_element") and "value" in names:
-                record = _shown(names["value"], names.get("timestamp"))
+            if "value" in names and "timestamp" in names:
+                record = _shown(names["value"], names["timestamp"])
+        file = Path(trace.tb_frame.f_code.co_filename)
+        if _PACKAGE in file.parents:
+            place = None
+        elif place is None and file.suffix == ".py":
+            # By name only: what a recording holds must not depend on where things are.
+            place = f"{file.name}:{trace.tb_lineno}"
         trace = trace.tb_next
-    return JobFailed(task, operator, record, error)
+    return JobFailed(task, operator, record, error, place)
 
 
 def _shown(value: object, timestamp: object) -> str:

@@ -118,6 +118,12 @@ class OperatorChain:
             while executor.try_yield():
                 """Every mail of the operator and of those behind it."""
 
+    def keep_results(self) -> None:
+        """The run is stopped on purpose: what the sinks were given so far counts."""
+        for wrapper in self.wrappers:
+            if wrapper.is_open:
+                wrapper.operator.keep_results()
+
     def close(self) -> None:
         """Tail to head, each exactly once; the first error is raised after all were closed."""
         errors: list[Exception] = []

@@ -81,6 +81,16 @@ def test_explore_stops_at_the_first_violation_with_a_command_that_shows_it_again
     assert again.document["digest"] == found["digest"]
 
 
+def test_the_token_of_a_finding_shows_it_again_and_no_other_scenario(flowsim: Any, write: Any) -> None:
+    broken = write("f.yaml", append=DROP)
+    first = flowsim("explore", broken, "--seeds", 3, "--first-seed", 5, "--json").document["first_finding"]
+    again = flowsim("explore", broken, "--token", first["token"], "--json").document
+    assert (again["runs"], again["first_finding"]["digest"]) == (1, first["digest"])
+    refused = flowsim("explore", write("whole.yaml"), "--token", first["token"])
+    assert refused.code == 2
+    assert "the token belongs to the scenario" in refused.err
+
+
 def test_explore_tells_a_job_that_fails_from_a_law_that_breaks(flowsim: Any, write: Any) -> None:
     scenario = write(
         "bad.yaml",

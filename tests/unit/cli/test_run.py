@@ -134,6 +134,24 @@ def test_until_stops_the_job_and_what_it_could_not_finish_is_not_judged(flowsim:
     assert [e["met"] for e in called.document["expectations"]] == [None, None]
 
 
+def test_what_the_sinks_got_until_the_job_was_stopped_is_kept_and_whole(flowsim: Any, tmp_path: Path) -> None:
+    called = flowsim(
+        "run",
+        SCENARIOS / "01_nyc_flights.yaml",
+        "--until",
+        "50 ms",
+        "--out",
+        tmp_path / "o",
+        "--record",
+        "off",
+        "--json",
+    )
+    assert (called.code, called.document["status"]) == (0, "stopped")
+    rows = pq.read_table(tmp_path / "o" / "sinks" / "windows").num_rows
+    sink = next(task for task in called.document["tasks"] if task["name"].startswith("Sink: windows"))
+    assert rows == sink["records_in"] > 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

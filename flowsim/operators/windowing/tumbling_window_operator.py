@@ -114,7 +114,9 @@ class TumblingWindowOperator(WindowOperator):
 
     def _create_pane(self, value: Value, key: Value, key_id: object) -> None:
         """The first record of a key in the remembered window: what trigger and cleanup register for it."""
-        self.set_current_key(key, key_id)
+        self.current_key = key
+        self.current_key_id = key_id
+        self._move_state(key, key_id)
         self._panes[key_id] = self.contents.create(value)
         window = self._window
         self.timers.register_event_time_timer(window, self._end - 1)

@@ -75,20 +75,19 @@ class ReducingContents:
 class AggregatingContents:
     """Keeps an accumulator. Flink: AggregatingState."""
 
-    __slots__ = ("_function", "add")
+    __slots__ = ("_function", "add", "result")
 
     add: Callable[[Value, Pane], Pane]
+    result: Callable[[Pane], object]
 
     def __init__(self, function: AggregateFunction) -> None:
         self._function = function
-        # The function's own method, so that a record costs no call more than the user's.
+        # The function's own methods, so that a record or window costs no call more than the user's.
         self.add = function.add
+        self.result = function.get_result
 
     def create(self, value: Value) -> Pane:
-        return self._function.add(value, self._function.create_accumulator())
-
-    def result(self, pane: Pane) -> object:
-        return self._function.get_result(pane)
+        return self.add(value, self._function.create_accumulator())
 
 
 class TracedPane:

@@ -105,18 +105,11 @@ class Deployment:
             out_edges = [edge for edge in self.execution.job.out_edges(vertex) if edge.source_operator == chained.index]
             copies = self._copies(operator, len(successors) + len(out_edges))
             counts = task.trace is not None
-            chained_outputs = [
-                (o.input_tag, ChainingOutput(wrappers[o.index].operator, copies=copies, counts=counts))
-                for o in successors
-            ]
             # The network first: a record that waits for a buffer has not reached the chain behind it.
-            edges = [
-                *(OutputEdge(edge.side_output, writers[edge.id]) for edge in out_edges),
-                *(
-                    OutputEdge(o.input_tag, ChainingOutput(wrappers[o.index].operator, copies=copies, counts=counts))
-                    for o in successors
-                ),
-            ]
+            edges = [OutputEdge(edge.side_output, writers[edge.id]) for edge in out_edges]
+            for successor in successors:
+                output_to = ChainingOutput(wrappers[successor.index].operator, copies=copies, counts=counts)
+                edges.append(OutputEdge(successor.input_tag, output_to))
             random = self.streams.stream("operator", vertex.id, chained.index, subtask.index)
             output = OperatorOutput(edges, random.randrange)
             executor = task.mailbox_processor.executor(chained.chain_index)

@@ -15,6 +15,7 @@ from flowsim.network.input_channel import InputChannel, LocalInputChannel, Remot
 from flowsim.network.input_gate import InputGate, SingleInputGate, UnionInputGate
 from flowsim.network.partitioner import (
     BroadcastPartitioner,
+    CustomPartitionerWrapper,
     ForwardPartitioner,
     GlobalPartitioner,
     KeyGroupStreamPartitioner,
@@ -308,4 +309,6 @@ def create_partitioner(spec: PartitionerSpec, channels: int, max_parallelism: in
             return GlobalPartitioner(channels)
         case "HASH" if spec.key_selector is not None:
             return KeyGroupStreamPartitioner(channels, spec.key_selector, spec.key_type, max_parallelism)
+        case "CUSTOM" if spec.key_selector is not None and spec.partition is not None:
+            return CustomPartitionerWrapper(channels, spec.partition, spec.key_selector)
     raise ValueError(f"unknown partitioner {spec.name}, or its key selector is missing")

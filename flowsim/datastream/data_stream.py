@@ -13,7 +13,14 @@ from flowsim.datastream import operator_factories as factories
 from flowsim.datastream.closeable_iterator import CloseableIterator
 from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
 from flowsim.datastream.functions import KeyedProcessFunction, ProcessFunction
-from flowsim.datastream.operator_factories import AnyFilter, AnyFlatMap, AnyKeySelector, AnyMap, MakeOperator
+from flowsim.datastream.operator_factories import (
+    AnyFilter,
+    AnyFlatMap,
+    AnyKeySelector,
+    AnyMap,
+    AnyPartitioner,
+    MakeOperator,
+)
 from flowsim.datastream.operator_handle import OperatorHandle
 from flowsim.datastream.output_tag import OutputTag
 from flowsim.datastream.reduce import AnyReduce, KeyedReduce
@@ -174,6 +181,12 @@ class DataStream(OperatorHandle):
     def global_(self) -> DataStream:
         """flowsim's own, as in Java: all records to the first subtask (section 2). Flink: DataStream.global."""
         return self._by(PartitionerSpec("GLOBAL"))
+
+    def partition_custom(self, partitioner: AnyPartitioner, key_selector: AnyKeySelector) -> DataStream:
+        """To the subtask that ``partitioner`` chooses from key and number of subtasks; any other index fails the job."""
+        partition = factories.partition_of(partitioner)
+        selector = factories.key_selector_of(key_selector)
+        return self._by(PartitionerSpec("CUSTOM", selector, partition=partition))
 
     def _by(self, partitioner: PartitionerSpec) -> DataStream:
         return DataStream(self._env, self._partitioned(partitioner), self._output_type)

@@ -23,6 +23,7 @@ __all__ = [
     "KeyedProcessFunction",
     "KeyedStateStore",
     "MapFunction",
+    "Partitioner",
     "ProcessFunction",
     "ProcessWindowFunction",
     "ReduceFunction",
@@ -82,6 +83,13 @@ class KeySelector(Function):
 
     @abstractmethod
     def get_key(self, value: Any) -> object: ...
+
+
+class Partitioner(Function):
+    """Chooses a channel from a key; must be deterministic, has no life cycle (rule 2.2). PyFlink: Partitioner."""
+
+    @abstractmethod
+    def partition(self, key: Any, num_partitions: int) -> int: ...
 
 
 class ReduceFunction(Function):

@@ -14,6 +14,7 @@ from flowsim.datastream.functions import (
     KeyedProcessFunction,
     KeySelector,
     MapFunction,
+    Partitioner,
     ProcessFunction,
     has_life_cycle,
 )
@@ -34,6 +35,7 @@ AnyMap = MapFunction | Callable[[object], object]
 AnyFilter = FilterFunction | Callable[[object], object]
 AnyFlatMap = FlatMapFunction | Callable[[object], object]
 AnyKeySelector = KeySelector | Callable[[object], object]
+AnyPartitioner = Partitioner | Callable[[object, int], int]
 
 
 def map_operator(func: AnyMap) -> MakeOperator:
@@ -108,6 +110,19 @@ def sink_operator(sink: Sink) -> MakeOperator:
     if not callable(getattr(sink, "create_writer", None)):
         raise TypeError(f"sink_to: expected a sink such as flowsim.connectors.parquet.ParquetSink, got {sink!r}")
     return lambda name: SinkOperator(sink.create_writer())
+
+
+def partition_of(partitioner: AnyPartitioner) -> Callable[[object, int], int]:
+    """The function that chooses a channel; raises TypeError for anything but a Partitioner or a callable."""
+    if isinstance(partitioner, Partitioner):
+        if has_life_cycle(partitioner):
+            raise TypeError(
+                f"partition_custom: a Partitioner is never opened or closed, {type(partitioner).__name__} wants to be"
+            )
+        return partitioner.partition
+    if callable(partitioner) and not isinstance(partitioner, type):
+        return partitioner
+    raise TypeError(f"partition_custom: expected a Partitioner or a callable, got {partitioner!r}")
 
 
 def key_selector_of(key_selector: AnyKeySelector) -> stream_operator.KeySelector:

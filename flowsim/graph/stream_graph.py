@@ -29,12 +29,14 @@ class OperatorDescription:
 class PartitionerSpec:
     """How an edge chooses channels; every record writer builds its own partitioner from it (section 2).
 
-    ``name`` is Flink's: FORWARD, REBALANCE, RESCALE, SHUFFLE, BROADCAST, GLOBAL, HASH, CUSTOM. HASH needs ``key_selector``.
+    ``name`` is Flink's: FORWARD, REBALANCE, RESCALE, SHUFFLE, BROADCAST, GLOBAL, HASH, CUSTOM. HASH and
+    CUSTOM need ``key_selector``, CUSTOM also ``partition``: a function of key and number of channels (rule 2.2).
     """
 
     name: str
     key_selector: KeySelector | None = None
     key_type: str | None = None
+    partition: Callable[[object, int], int] | None = None
 
 
 @dataclass(slots=True)

@@ -20,6 +20,7 @@ from flowsim.datastream import (
     KeyedProcessFunction,
     MapFunction,
     OutputTag,
+    Partitioner,
     ProcessFunction,
     ProcessWindowFunction,
     RuntimeContext,
@@ -53,6 +54,28 @@ def test_every_kind_of_value_arrives_as_it_was_sent(env: StreamExecutionEnvironm
     arrived = list(stream.execute_and_collect())
     assert arrived == values
     assert list(map(type, arrived)) == list(map(type, values))
+
+
+class ByLength(Partitioner):
+    """To the subtask of the key's length, and to one that is not there for long keys."""
+
+    def partition(self, key: str, num_partitions: int) -> int:
+        return len(key) if len(key) < 5 else num_partitions
+
+
+def test_a_custom_partitioner_chooses_the_subtask(env: StreamExecutionEnvironment) -> None:
+    sink = CollectSink()
+    stream = env.from_collection(["a", "bb", "", "cc", "d"]).partition_custom(ByLength(), lambda word: word)
+    stream.map(str.upper).set_parallelism(3).sink_to(sink).set_parallelism(3)
+    env.execute()
+    assert [sink.values(subtask) for subtask in range(3)] == [[""], ["A", "D"], ["BB", "CC"]]
+
+
+def test_a_custom_partitioner_that_chooses_no_subtask_fails_the_job(env: StreamExecutionEnvironment) -> None:
+    stream = env.from_collection(["a", "far too long"]).partition_custom(ByLength(), lambda word: word)
+    stream.map(str.upper).set_parallelism(2).print()
+    with pytest.raises(JobFailed, match="the custom partitioner chose channel 2 of 2"):
+        env.execute()
 
 
 def test_a_limit_answers_a_list_of_the_first_records(env: StreamExecutionEnvironment) -> None:

@@ -66,8 +66,6 @@ class RecordWriter:
             self.collect = self._broadcast_collect()
         elif trace is not None:
             self.collect = self._traced_collect(trace)
-        elif isinstance(partitioner, KeyGroupStreamPartitioner):
-            self.collect = self._keyed_collect(partitioner)
         else:
             self.collect = self._plain_collect()
 
@@ -172,41 +170,6 @@ class RecordWriter:
         def collect(value: Value, timestamp: int | None) -> None:
             nonlocal records
             index = select(value)
-            builder = unicast[index]
-            if builder is None:
-                builder = request(index)
-                on_data()
-            data = builder.data
-            encode(data, timestamp, value)
-            records += 1
-            builder.committed = size = len(data)
-            if size >= builder.capacity:
-                on_full(index, builder)
-                on_data()  # a beat may have passed while it waited for a buffer
-            if flush_always:
-                flush(index)
-
-        self._records = lambda: records
-        return collect
-
-    def _keyed_collect(self, partitioner: KeyGroupStreamPartitioner) -> Collect:
-        """As ``_plain_collect``, with the partitioner's choice written out: a call per record is dear."""
-        partition, key_selector, routes, route = (
-            self.partition, partitioner.key_selector, partitioner.routes, partitioner.route,
-        )  # fmt: skip
-        unicast, request, on_full = partition.unicast, partition.request_unicast, partition.on_unicast_full
-        flush_always, flush, on_data = self.timeout_ms == 0, partition.flush, self._on_data
-        encode = encode_into
-        records = 0
-
-        def collect(value: Value, timestamp: int | None) -> None:
-            nonlocal records
-            key = key_selector(value)
-            kind = type(key)
-            key_id = key if kind is str or kind is int else state_key(key)
-            index = routes.get(key_id)
-            if index is None:
-                index = route(key_id, key)
             builder = unicast[index]
             if builder is None:
                 builder = request(index)

@@ -55,6 +55,7 @@ class Deployment:
         streams: RandomStreams,
         recorder: Recorder | None,
         faults: tuple[Fault, ...] = (),
+        budget_records: int | None = None,
     ) -> None:
         self.execution = execution
         self.settings: JobSettings = execution.job.graph.settings
@@ -62,6 +63,7 @@ class Deployment:
         self.streams = streams
         self.recorder = recorder
         self.faults = DeployedFaults(faults, execution)
+        self._budget = BatchBudget(self.settings.budget_records if budget_records is None else budget_records)
         self._pools: dict[int, NetworkBufferPool] = {}
         self._partitions: dict[tuple[int, int], ResultPartition] = {}
         self._gates: dict[tuple[int, int], SingleInputGate] = {}
@@ -74,8 +76,7 @@ class Deployment:
     def _create_task(self, subtask: Subtask) -> StreamTask:
         clock = TaskClock(self.scheduler.now_ns)
         trace = None if self.recorder is None else TaskTrace(subtask.id, clock, self.recorder, self.scheduler)
-        budget = BatchBudget(self.settings.budget_records)
-        return StreamTask(subtask.id, subtask.name, self.scheduler, budget, trace, clock)
+        return StreamTask(subtask.id, subtask.name, self.scheduler, self._budget, trace, clock)
 
     # One task.
 

@@ -30,8 +30,6 @@ class MiniCluster:
     """One run of one job. Flink: MiniCluster, JobMaster."""
 
     def __init__(self, graph: StreamGraph, options: RunOptions) -> None:
-        if options.budget_records is not None:
-            graph.settings.budget_records = options.budget_records
         self._options = options
         self.job_name = graph.name
         self.execution = create_execution_graph(create_job_graph(graph))
@@ -77,7 +75,10 @@ class MiniCluster:
     async def _main(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
         self._started_ns = scheduler.now_ns
-        deployment = Deployment(self.execution, scheduler, self._streams, self._options.recorder, self._options.faults)
+        options = self._options
+        deployment = Deployment(
+            self.execution, scheduler, self._streams, options.recorder, options.faults, options.budget_records
+        )
         self.deployment = deployment
         loop = asyncio.get_running_loop()
         self._ended = loop.create_future()

@@ -96,10 +96,9 @@ class RecordWriter:
         index = self._random.randrange(self.partition.count)
         frame = bytearray()
         encode_latency_marker_into(frame, marker)
+        self._trace_sent(index, ElementKind.LATENCY_MARKER, marker.marked_time_ms)
         self.partition.emit(bytes(frame), index)
         self._after_emit(index)
-        if self.trace is not None:
-            self._trace_sent(self.trace, index, ElementKind.LATENCY_MARKER, marker.marked_time_ms)
 
     def broadcast_event(self, event: Event) -> None:
         """Rule 5.7."""
@@ -107,20 +106,18 @@ class RecordWriter:
         self._after_events()
 
     def notify_end_of_data(self, mode: StopMode) -> None:
+        for index in range(self.partition.count):
+            self._trace_sent(index, ElementKind.END_OF_DATA, int(mode))
         self.partition.notify_end_of_data(mode)
-        if self.trace is not None:
-            for index in range(self.partition.count):
-                self._trace_sent(self.trace, index, ElementKind.END_OF_DATA, int(mode))
         self._after_events()
         if self.watermark_after_end_of_data:
             self._emit_watermark(MAX_WATERMARK)
 
     def finish(self) -> None:
         """EndOfPartition to every subpartition (rule 4.18)."""
+        for index in range(self.partition.count):
+            self._trace_sent(index, ElementKind.END_OF_PARTITION, 0)
         self.partition.finish()
-        if self.trace is not None:
-            for index in range(self.partition.count):
-                self._trace_sent(self.trace, index, ElementKind.END_OF_PARTITION, 0)
 
     def flush_all(self) -> None:
         self.partition.flush_all()
@@ -130,20 +127,23 @@ class RecordWriter:
         return self.partition.pool.available
 
     def _broadcast_emit(self, frame: bytes, kind: ElementKind, timestamp: int) -> None:
-        """A broadcast writer shares one buffer; others append a copy per subpartition (rule 5.5)."""
+        """A broadcast writer shares one buffer; others append a copy per subpartition (rule 5.5).
+
+        Each copy is recorded before it is written: writing may block, and what was written before is then received.
+        """
         partition = self.partition
         if self.partitioner.is_broadcast:
+            for index in range(partition.count):
+                self._trace_sent(index, kind, timestamp)
             partition.broadcast(frame)
         else:
             for index in range(partition.count):
+                self._trace_sent(index, kind, timestamp)
                 partition.emit(frame, index)
         if self.timeout_ms == 0:
             partition.flush_all()
         else:
             self._on_data()
-        if self.trace is not None:
-            for index in range(partition.count):
-                self._trace_sent(self.trace, index, kind, timestamp)
 
     def _after_emit(self, index: int) -> None:
         if self.timeout_ms == 0:
@@ -155,10 +155,11 @@ class RecordWriter:
         if self.timeout_ms == 0:
             self.partition.flush_all()
 
-    def _trace_sent(self, trace: TaskTrace, index: int, kind: ElementKind, timestamp: int) -> None:
-        position = self._positions[index]
-        self._positions[index] = position + 1
-        trace.sent(self.first_channel + index, position, kind, timestamp, 0, 0, 0)
+    def _trace_sent(self, index: int, kind: ElementKind, timestamp: int) -> None:
+        if self.trace is not None:
+            position = self._positions[index]
+            self._positions[index] = position + 1
+            self.trace.sent(self.first_channel + index, position, kind, timestamp, 0, 0, 0)
 
     def _plain_collect(self) -> Collect:
         partition, select = self.partition, self.partitioner.select_channel

@@ -1,0 +1,36 @@
+"""What a writer sends is recorded before anybody can receive it, also when it blocks in the middle (rules 5.5, 5.42)."""
+
+from __future__ import annotations
+
+import pytest
+
+from flowsim.cluster.faults import Fault
+from flowsim.cluster.mini_cluster import JobStatus, MiniCluster, RunOptions
+from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.script import ScriptedSource, watermark
+from flowsim.datastream import StreamExecutionEnvironment
+from flowsim.facts.schema import Level
+from flowsim.laws.catalogue import Verdict
+from flowsim.laws.judge import check_all
+from flowsim.recording.memory import MemoryRecorder
+
+
+@pytest.mark.parametrize("edge", ["rebalance", "broadcast"])
+@pytest.mark.parametrize("segment_size", [4, 8, 16])
+def test_a_watermark_that_one_channel_got_while_another_blocks_was_sent(edge: str, segment_size: int) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.configure(
+        segment_size_bytes=segment_size, overdraft_buffers=0, floating_buffers_per_gate=1, buffer_timeout_ms=0,
+        budget_records=1,
+    )  # fmt: skip
+    source = ScriptedSource([watermark(10**12 + n) for n in range(200)])
+    stream = env.add_source(source, "watermarks")
+    (stream.rebalance() if edge == "rebalance" else stream.broadcast()).sink_to(CollectSink()).name(
+        "sink"
+    ).set_parallelism(2)
+    recorder = MemoryRecorder(Level.FULL)
+    stopped = Fault("stop_task", operator="sink", subtask=1)
+    result = MiniCluster(env.stream_graph(), RunOptions(recorder=recorder, faults=(stopped,))).run()
+    assert result.status is JobStatus.STOPPED
+    broken = [o for o in check_all(recorder, "stopped") if o.verdict is Verdict.VIOLATED]
+    assert broken == []

@@ -57,7 +57,7 @@ def explore(
     from flowsim.explore.explore import explore as explore_seeds
     from flowsim.explore.strategies import strategy_of, strategy_of_token
     from flowsim.explore.token import Token
-    from flowsim.facts.schema import Level
+    from flowsim.facts.kinds import Level
 
     strategy = strategy_of(policy)
     if token is not None:

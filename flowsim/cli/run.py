@@ -64,7 +64,7 @@ def run(
     """Run a scenario; options win over --set, which wins over the scenario's settings."""
     from flowsim.cli.judging import Judge
     from flowsim.cli.progress import run_progress
-    from flowsim.facts.schema import Level
+    from flowsim.facts.kinds import Level
     from flowsim.scenario.runner import resolved_settings, run_scenario
 
     judge = Judge(engine, master, remote)

@@ -47,7 +47,7 @@ class MiniCluster:
         """Runs the job to its end; a failed or deadlocked one is told in the result."""
         options, recorder = self._options, self._options.recorder
         if recorder is not None:
-            describe(self.execution, recorder, self.execution.job.graph.settings.local_channels)
+            describe(self.execution, recorder)
         if options.clock == "real":
             run_real(self._main)
         else:

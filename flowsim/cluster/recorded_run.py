@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.run_options import JobExecutionResult, JobStatus, RunOptions
 from flowsim.errors import BadInput, InvariantViolation, JobFailed
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.recording.manifest import FailureStory, Manifest, RunDescription, RunStatus
@@ -55,7 +56,9 @@ def execute_recorded(
     """
     create_job_graph(graph)
     policy = options.policy if isinstance(options.policy, str) else options.policy.name
-    run = RunDescription(settings=asdict(graph.settings), seed=options.seed, policy=policy, clock=options.clock)
+    run = RunDescription(
+        settings=json.loads(json.dumps(asdict(graph.settings))), seed=options.seed, policy=policy, clock=options.clock
+    )
     writer = RecordingWriter(directory, level, run)
     _, result, _ = run_and_close(graph, replace(options, recorder=writer), writer)
     if result.error is not None:

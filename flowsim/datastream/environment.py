@@ -22,7 +22,7 @@ from flowsim.datastream.operator_factories import MakeOperator
 from flowsim.datastream.operator_handle import checked_buffer_timeout, checked_max_parallelism
 from flowsim.datastream.transformation import Transformation, Upstream, generate, positive
 from flowsim.errors import BadInput
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import JobSettings, OperatorDescription, StreamGraph
 from flowsim.values import Row, TypeInformation, TypeKind
 
@@ -72,8 +72,10 @@ class StreamExecutionEnvironment:
                 if not isinstance(value, bool):
                     raise BadInput(f"configure: {name}: expected True or False, got {value!r}")
                 setattr(self.settings, name, value)
-            else:
+            elif known[name] is None or isinstance(known[name], int):
                 setattr(self.settings, name, _integer(name, value))
+            else:
+                setattr(self.settings, name, value)
         return self
 
     def flowsim_settings(self, **settings: object) -> StreamExecutionEnvironment:

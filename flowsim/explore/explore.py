@@ -9,7 +9,7 @@ from flowsim.cluster.run_options import JobStatus
 from flowsim.errors import BadInput
 from flowsim.explore.strategies import Strategy
 from flowsim.explore.token import Token, scenario_id
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import Outcome, Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.manifest import RunStatus

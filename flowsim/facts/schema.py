@@ -17,107 +17,22 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
-FORMAT_VERSION: Final = 1
+from flowsim.facts.kinds import (
+    ActionPhase,
+    BufferKind,
+    BufferSide,
+    CreditKind,
+    ElementKind,
+    Level,
+    LifeEvent,
+    MailAction,
+    PoolKind,
+    SegmentAction,
+    TimeDomain,
+    TimerAction,
+)
 
-
-class Level(IntEnum):
-    """How much a run records; each level contains the one before."""
-
-    OFF = 0
-    ELEMENTS = 1
-    FULL = 2
-
-
-class ElementKind(IntEnum):
-    """Kind of an element or event on a channel (``sent.kind``, ``received.kind``, ``task_watermark.kind``)."""
-
-    RECORD = 0
-    WATERMARK = 1
-    STATUS = 2
-    LATENCY_MARKER = 3
-    END_OF_DATA = 4
-    END_OF_PARTITION = 5
-
-
-class BufferSide(IntEnum):
-    """Who saw the buffer (``buffers.side``)."""
-
-    SENT = 0
-    RECEIVED = 1
-
-
-class BufferKind(IntEnum):
-    """Data buffers cost a credit, events do not (rule 6.11)."""
-
-    DATA = 0
-    EVENT = 1
-
-
-class CreditKind(IntEnum):
-    """The life of a credit (``credits.kind``)."""
-
-    INITIAL_GRANTED = 0
-    INITIAL_GOT = 1
-    ANNOUNCED = 2
-    GOT = 3
-
-
-class MailAction(IntEnum):
-    PUT = 0
-    RUN = 1
-
-
-class ActionPhase(IntEnum):
-    """``actions.phase``: BEGIN and END bracket one action; WAIT and RESUME bracket one await inside or between actions."""
-
-    BEGIN = 0
-    END = 1
-    WAIT = 2
-    RESUME = 3
-
-
-class ActionKind(IntEnum):
-    """What runs between BEGIN and END (``actions.kind`` of phases BEGIN and END)."""
-
-    LIFE_CYCLE = 0
-    DEFAULT_ACTION = 1
-    MAIL = 2
-
-
-class WaitKind(IntEnum):
-    """Why the actor awaits (``actions.kind`` of phases WAIT and RESUME); the four await sites of D2.
-
-    Inside YIELD other actions may nest: an operator waits by running mails. Inside the others none may begin.
-    """
-
-    COST = 0
-    MAIL = 1
-    BUFFER = 2
-    YIELD = 3
-
-
-class TimerAction(IntEnum):
-    REGISTER = 0
-    DELETE = 1
-    FIRE = 2
-
-
-class TimeDomain(IntEnum):
-    EVENT_TIME = 0
-    PROCESSING_TIME = 1
-
-
-class LifeEvent(IntEnum):
-    """``lifecycle.event``; operator is -1 for events of the whole task."""
-
-    RUNNING = 0
-    OPEN = 1
-    END_INPUT = 2
-    FINISH = 3
-    CLOSE = 4
-    FINISHED = 5
-    CANCELED = 6
-    FAILED = 7
+FORMAT_VERSION: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +80,7 @@ _FINGERPRINT = Column(
 )
 _KEY_HASH = Column("key_hash", "i", "Java hashCode of the key; 0 where the stream is not keyed")
 _KEY = Column("key", "q", "63-bit fingerprint of the typed key, identifies it in table keys; 0 where not keyed")
+_POOL = Column("pool", "i", "local buffer pool (table pools)")
 _WATERMARK = Column("watermark", "q", "the operator's current event time in ms, -2^63 = none yet")
 
 SENT = Table(
@@ -235,17 +151,58 @@ CHOICES = Table(
      Column("ready", "i", "how many actors were ready")),
 )  # fmt: skip
 BUFFERS = Table(
-    "buffers", Level.FULL, "a buffer or event that left the sender or reached the receiver",
+    "buffers", Level.FULL, "a buffer or event that was queued by, or left, the sender, or reached the receiver",
     (_SEQ, _TASK, _TIME, _CHANNEL, Column("side", "b", "who saw it", BufferSide),
-     Column("number", "q", "sequence number on the channel, from 0 (rule 6.14)"),
-     Column("kind", "b", "data or event", BufferKind), Column("bytes", "i", "payload size"),
-     Column("backlog", "i", "the backlog it carries (rule 5.26)"),
-     Column("credits", "i", "sender: credits left after sending, -1 on a local channel; receiver: -1")),
+     Column("number", "q", "sequence number on the channel, from 0 (rule 6.14); queued: count of what was queued, from 0"),
+     Column("kind", "b", "data or event", BufferKind), Column("bytes", "i", "payload size; queued: -1, not known yet"),
+     Column("backlog", "i", "the backlog it carries (rule 5.26); queued: data buffers in the queue, this one included"),
+     Column("credits", "i", "sender: credits left after sending; receiver: empty buffers still reserved for the channel after "
+            "this one (rule 6.3); -1 when queued, and on a local channel"),
+     Column("whole", "b", "sender: 1 when the queued buffer ended with it, 0 when more of the same buffer follows; else 1")),
 )  # fmt: skip
 CREDITS = Table(
     "credits", Level.FULL, "credits granted by a receiver, or got by a sender (section 6.B)",
     (_SEQ, _TASK, _TIME, _CHANNEL, Column("kind", "b", "which step", CreditKind),
      Column("credits", "i", "how many"), Column("balance", "i", "sender: its credits afterwards; receiver: -1")),
+)  # fmt: skip
+SEGMENTS = Table(
+    "segments", Level.FULL, "one movement of a network buffer's segment into, within or out of a local buffer pool (section 5.E)",
+    (_SEQ, _TASK, _TIME, _POOL, Column("action", "b", "what happened", SegmentAction),
+     Column("subpartition", "i", "the subpartition it is charged to, -1 when to none"),
+     Column("step", "q", "taken and returned: count of such movements in the task manager, from 0; else -1"),
+     Column("requested", "i", "segments that the local pool holds or has handed out, afterwards"),
+     Column("free", "i", "segments that the local pool holds, afterwards"),
+     Column("size", "i", "current size of the local pool: what it may hold without overdraft")),
+)  # fmt: skip
+BUFFER_SIZES = Table(
+    "buffer_sizes", Level.FULL, "the debloater of an input gate announced a new buffer size (section 6.F)",
+    (_SEQ, _TASK, _TIME, Column("edge", "i", "edge whose gate it is"), Column("bytes", "i", "the new size of buffers"),
+     Column("throughput", "q", "bytes per second that the gate took, measured while it had data"),
+     Column("buffers_in_use", "i", "what the estimate divides by")),
+)  # fmt: skip
+METRICS = Table(
+    "metrics", Level.ELEMENTS, "the gauges and counters of one task, sampled every metrics interval (section 13)",
+    (_SEQ, _TASK, _TIME,
+     Column("busy_ms", "i", "busyTimeMsPerSecond, 0 to 1000; -1 for a legacy source, as Flink's NaN (rule 13.1)"),
+     Column("idle_ms", "i", "idleTimeMsPerSecond"), Column("soft_ms", "i", "softBackPressuredTimeMsPerSecond"),
+     Column("hard_ms", "i", "hardBackPressuredTimeMsPerSecond"),
+     Column("records_in", "q", "numRecordsIn"), Column("records_out", "q", "numRecordsOut"),
+     Column("buffers_out", "q", "numBuffersOut: buffers finished so far"), Column("bytes_out", "q", "numBytesOut"),
+     Column("input_queue", "i", "inputQueueLength: buffers queued in its channels (rule 13.6)"),
+     Column("output_queue", "i", "outputQueueLength: buffers queued in its subpartitions, events included (rule 13.7)"),
+     Column("input_pool_usage", "i", "inPoolUsage in millionths (rule 13.6)"),
+     Column("output_pool_usage", "i", "outPoolUsage in millionths; overdraft takes it beyond 1,000,000 (rule 13.7)"),
+     Column("input_watermark", "q", "currentInputWatermark in ms, the least of its inputs; -2^63 = none yet (rule 13.8)"),
+     Column("output_watermark", "q", "currentOutputWatermark of the tail operator in ms, -2^63 = none yet"),
+     Column("mailbox_size", "i", "mailboxQueueSize: mails that wait"),
+     Column("buffer_size", "i", "debloatedBufferSize in bytes, the smallest of its gates; the segment size without debloating")),
+)  # fmt: skip
+LATENCIES = Table(
+    "latencies", Level.ELEMENTS, "a latency marker reached an operator (rule 8.20)",
+    (_SEQ, _TASK, _OPERATOR, _TIME, Column("source_vertex", "i", "job vertex of the source that emitted it"),
+     Column("source_subtask", "i", "subtask of that source"),
+     Column("marked_ms", "q", "when it was emitted, processing time in ms"),
+     Column("latency_ms", "q", "how long it took, ms")),
 )  # fmt: skip
 MAILS = Table(
     "mails", Level.FULL, "a mail was put into, or taken from, a task's mailbox to be run",
@@ -257,7 +214,8 @@ ACTIONS = Table(
     "actions", Level.FULL, "begin and end of every action of a task, and of every await inside or between actions",
     (_SEQ, _TASK, _TIME, Column("phase", "b", "begin, end, wait, resume", ActionPhase),
      Column("kind", "b", "ActionKind for BEGIN and END, WaitKind for WAIT and RESUME"),
-     Column("action", "q", "number of the action (or wait) in this task, from 0; END and RESUME repeat it")),
+     Column("action", "q", "number of the action (or wait) in this task, from 0; END and RESUME repeat it"),
+     Column("priority", "i", "waits of kind YIELD: the least priority of the mails it may run; else -1")),
 )  # fmt: skip
 TIMERS = Table(
     "timers", Level.FULL, "a keyed timer was registered, deleted or fired (section 9)",
@@ -268,12 +226,13 @@ TIMERS = Table(
 
 FACT_TABLES: Final = (
     SENT, RECEIVED, TASK_WATERMARK, WINDOW_INTAKE, WINDOW_FIRE, LATE_DROP, OPERATOR_COUNTS, LIFECYCLE, TASK_TIMES,
-    CHOICES, BUFFERS, CREDITS, MAILS, ACTIONS, TIMERS,
+    METRICS, LATENCIES, CHOICES, BUFFERS, CREDITS, SEGMENTS, BUFFER_SIZES, MAILS, ACTIONS, TIMERS,
 )  # fmt: skip
 
 TASKS = Table(
     "tasks", Level.ELEMENTS, "the subtasks of the execution graph",
-    (_TASK, Column("vertex", "i", "job vertex (chain) it belongs to"), Column("name", "s", "e.g. 'window -> sink (2/3)'"),
+    (_TASK, Column("vertex", "i", "job vertex (chain) it belongs to"), Column("task_manager", "i", "where it runs"),
+     Column("name", "s", "e.g. 'window -> sink (2/3)'"),
      Column("subtask", "i", "index in its vertex, from 0"), Column("parallelism", "i", "of the vertex"),
      Column("max_parallelism", "i", "number of key groups of the vertex"), Column("inputs", "i", "number of task inputs")),
 )  # fmt: skip
@@ -291,7 +250,21 @@ EDGES = Table(
      Column("target_vertex", "i", "consumer"), Column("input", "i", "task input of the consumer, from 0"),
      Column("partitioner", "s", "FORWARD, REBALANCE, HASH, BROADCAST, ..."),
      Column("key_type", "s", "declared key type of a HASH edge, '' = by value"),
-     Column("side_output", "s", "tag of the side output it carries, '' for the main output")),
+     Column("side_output", "s", "tag of the side output it carries, '' for the main output"),
+     Column("exchange", "s", "ResultPartitionType: PIPELINED_BOUNDED, PIPELINED or BLOCKING (rule 5.43)")),
+)  # fmt: skip
+TASK_MANAGERS = Table(
+    "task_managers", Level.ELEMENTS, "the task managers, each with network memory of its own",
+    (Column("task_manager", "i", "its id"), Column("name", "s", "as written in the settings, or made up"),
+     Column("segments", "i", "segments of its network buffer pool"), Column("segment_bytes", "i", "size of one")),
+)  # fmt: skip
+POOLS = Table(
+    "pools", Level.ELEMENTS, "the local buffer pools: one per result partition and one per input gate (section 5.E)",
+    (_POOL, Column("task_manager", "i", "where its segments come from"), _TASK, Column("edge", "i", "edge that it serves"),
+     Column("kind", "i", "output or input", PoolKind), Column("required", "i", "segments that it is guaranteed"),
+     Column("maximum", "i", "segments that it may hold without overdraft"), Column("overdraft", "i", "segments beyond that"),
+     Column("per_channel", "i", "handed out to one subpartition, that many make the pool unavailable (rule 5.35)"),
+     Column("exclusive", "i", "segments reserved beside the pool, for the exclusive buffers of the gate's channels (rule 6.1)")),
 )  # fmt: skip
 CHANNELS = Table(
     "channels", Level.ELEMENTS, "the physical channels of each edge",
@@ -307,6 +280,6 @@ KEYS = Table(
      Column("key_json", "s", "the key as JSON")),
 )  # fmt: skip
 
-STATIC_TABLES: Final = (TASKS, OPERATORS, EDGES, CHANNELS, KEYS)
+STATIC_TABLES: Final = (TASKS, OPERATORS, EDGES, CHANNELS, TASK_MANAGERS, POOLS, KEYS)
 
 TABLES: Final[dict[str, Table]] = {t.name: t for t in (*FACT_TABLES, *STATIC_TABLES)}

@@ -8,8 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from flowsim.facts import schema
-from flowsim.facts.schema import ActionPhase, BufferKind, BufferSide, ElementKind, Level
+from flowsim.facts import kinds, schema
+from flowsim.facts.kinds import (
+    ActionPhase,
+    BufferKind,
+    BufferSide,
+    ElementKind,
+    Level,
+)
 
 Append = Callable[..., None]
 """Takes the values of one row, in the order of the table's columns."""
@@ -91,7 +97,8 @@ class TaskTrace:
     __slots__ = (
         "task", "seq", "clock", "level", "recorder", "sent", "received", "_task_watermark", "window_intake", "_fire", "_late",
         "seen_value", "seen_fingerprint", "_loop_clock",
-        "_counts", "_life", "_times", "_buffers", "_credits", "_mails", "_actions", "_timers", "_keys",
+        "_counts", "_life", "_times", "_metrics", "_latencies", "_buffers", "_credits", "_segments", "_buffer_sizes", "_mails",
+        "_actions", "_timers", "_keys",
     )  # fmt: skip
 
     def __init__(self, task: int, clock: Clock, recorder: Recorder, loop_clock: Clock | None = None) -> None:
@@ -112,8 +119,12 @@ class TaskTrace:
         self._counts = door(schema.OPERATOR_COUNTS)
         self._life = door(schema.LIFECYCLE)
         self._times = door(schema.TASK_TIMES)
+        self._metrics = door(schema.METRICS)
+        self._latencies = door(schema.LATENCIES)
         self._buffers = door(schema.BUFFERS)
         self._credits = door(schema.CREDITS)
+        self._segments = door(schema.SEGMENTS)
+        self._buffer_sizes = door(schema.BUFFER_SIZES)
         self._mails = door(schema.MAILS)
         self._actions = door(schema.ACTIONS)
         self._timers = door(schema.TIMERS)
@@ -171,28 +182,48 @@ class TaskTrace:
             self._next(), self.task, operator, self.clock.now_ns, records_in, records_out, records_side, records_dropped
         )
 
-    def lifecycle(self, operator: int, event: schema.LifeEvent) -> None:
+    def lifecycle(self, operator: int, event: kinds.LifeEvent) -> None:
         self._life(self._next(), self.task, operator, self.clock.now_ns, event)
 
     def task_times(self, busy: int, idle: int, soft: int, hard: int, records_in: int, records_out: int) -> None:
         self._times(self._next(), self.task, self.clock.now_ns, busy, idle, soft, hard, records_in, records_out)
 
-    def buffer(
-        self, channel: int, side: BufferSide, number: int, kind: BufferKind, size: int, backlog: int, credit: int
-    ) -> None:
-        self._buffers(self._next(), self.task, self._now_ns(), channel, side, number, kind, size, backlog, credit)
+    def metrics(self, *gauges: int) -> None:
+        """One sample, its gauges in the order of table ``metrics`` from ``busy_ms`` on; taken from outside the task."""
+        self._metrics(self._next(), self.task, self._now_ns(), *gauges)
 
-    def credit(self, channel: int, kind: schema.CreditKind, credit: int, balance: int) -> None:
+    def latency(self, operator: int, source_vertex: int, source_subtask: int, marked_ms: int, latency_ms: int) -> None:
+        self._latencies(
+            self._next(), self.task, operator, self.clock.now_ns, source_vertex, source_subtask, marked_ms, latency_ms
+        )
+
+    def buffer(
+        self, channel: int, side: BufferSide, number: int, kind: BufferKind, size: int, backlog: int, credit: int,
+        whole: bool = True,
+    ) -> None:  # fmt: skip
+        self._buffers(
+            self._next(), self.task, self._now_ns(), channel, side, number, kind, size, backlog, credit, int(whole)
+        )
+
+    def credit(self, channel: int, kind: kinds.CreditKind, credit: int, balance: int) -> None:
         self._credits(self._next(), self.task, self._now_ns(), channel, kind, credit, balance)
 
-    def mail(self, action: schema.MailAction, mail: int, priority: int, urgent: bool) -> None:
+    def segment(
+        self, pool: int, action: kinds.SegmentAction, subpartition: int, step: int, requested: int, free: int, size: int
+    ) -> None:
+        self._segments(self._next(), self.task, self._now_ns(), pool, action, subpartition, step, requested, free, size)
+
+    def buffer_size(self, edge: int, size: int, throughput: int, buffers_in_use: int) -> None:
+        self._buffer_sizes(self._next(), self.task, self._now_ns(), edge, size, throughput, buffers_in_use)
+
+    def mail(self, action: kinds.MailAction, mail: int, priority: int, urgent: bool) -> None:
         self._mails(self._next(), self.task, self._now_ns(), action, mail, priority, int(urgent))
 
-    def action(self, phase: ActionPhase, kind: int, action: int) -> None:
-        self._actions(self._next(), self.task, self.clock.now_ns, phase, kind, action)
+    def action(self, phase: ActionPhase, kind: int, action: int, priority: int = -1) -> None:
+        self._actions(self._next(), self.task, self.clock.now_ns, phase, kind, action, priority)
 
     def timer(
-        self, operator: int, action: schema.TimerAction, domain: schema.TimeDomain, timestamp: int, key_hash: int, key: int,
+        self, operator: int, action: kinds.TimerAction, domain: kinds.TimeDomain, timestamp: int, key_hash: int, key: int,
         namespace: int, watermark: int,
     ) -> None:  # fmt: skip
         self._timers(

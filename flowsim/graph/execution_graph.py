@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from flowsim.facts import schema
 from flowsim.facts.tracer import Recorder
 from flowsim.graph.job_graph import JobEdge, JobGraph, JobVertex
+from flowsim.graph.placement import Placement, place
 from flowsim.network.partitioner import POINTWISE
 from flowsim.state.key_group_range import KeyGroupRange, compute_key_group_range_for_operator_index
 
@@ -117,6 +118,7 @@ class ExecutionGraph:
     job: JobGraph
     subtasks: list[Subtask] = field(default_factory=list)
     expansions: list[EdgeExpansion] = field(default_factory=list)
+    placement: Placement = field(default_factory=Placement)
 
     def subtasks_of(self, vertex: JobVertex) -> list[Subtask]:
         return [s for s in self.subtasks if s.vertex is vertex]
@@ -139,6 +141,10 @@ def create_execution_graph(job: JobGraph) -> ExecutionGraph:
         expansion = EdgeExpansion(edge, channels)
         execution.expansions.append(expansion)
         channels += expansion.channel_count
+    names = [[operator.node.name for operator in subtask.vertex.operators] for subtask in execution.subtasks]
+    execution.placement = place(
+        job.graph.settings.task_managers, [(n, s.index) for n, s in zip(names, execution.subtasks, strict=True)]
+    )
     return execution
 
 
@@ -147,7 +153,7 @@ def input_count(job: JobGraph, vertex: JobVertex) -> int:
     return 1 + max((edge.input_index for edge in job.in_edges(vertex)), default=-1)
 
 
-def describe(execution: ExecutionGraph, recorder: Recorder, local_channels: bool) -> None:
+def describe(execution: ExecutionGraph, recorder: Recorder) -> None:
     """Writes the description tables of a recording."""
     job = execution.job
     recorder.static(
@@ -156,6 +162,7 @@ def describe(execution: ExecutionGraph, recorder: Recorder, local_channels: bool
             (
                 s.id,
                 s.vertex.id,
+                execution.placement.task_manager_of[s.id],
                 s.name,
                 s.index,
                 s.vertex.parallelism,
@@ -178,15 +185,16 @@ def describe(execution: ExecutionGraph, recorder: Recorder, local_channels: bool
         schema.EDGES,
         [
             (e.id, e.source.id, e.source_operator, e.target.id, e.input_index, e.partitioner.name,
-             e.partitioner.key_type or "", e.side_output or "")
+             e.partitioner.key_type or "", e.side_output or "", e.exchange.name)
             for e in job.edges
         ],
     )  # fmt: skip
-    recorder.static(schema.CHANNELS, list(channel_rows(execution, local_channels)))
+    recorder.static(schema.CHANNELS, list(channel_rows(execution)))
 
 
-def channel_rows(execution: ExecutionGraph, local_channels: bool) -> Iterator[tuple[int | str, ...]]:
+def channel_rows(execution: ExecutionGraph) -> Iterator[tuple[int | str, ...]]:
     """Rows of table ``channels``, by channel id."""
+    share = execution.placement.share
     for expansion in execution.expansions:
         edge = expansion.edge
         first_source, first_target = _first_task(execution, edge.source), _first_task(execution, edge.target)
@@ -202,7 +210,7 @@ def channel_rows(execution: ExecutionGraph, local_channels: bool) -> Iterator[tu
                 target = expansion.target_of(source, subpartition)
                 yield (
                     first + subpartition, edge.id, first_source + source, subpartition, first_target + target,
-                    edge.input_index, input_channels[target, source], int(local_channels),
+                    edge.input_index, input_channels[target, source], int(share(first_source + source, first_target + target)),
                 )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import ChainingStrategy, PartitionerSpec, StreamEdge, StreamGraph, StreamNode
+from flowsim.network.result_partition_type import ResultPartitionType
 from flowsim.state.key_group_range import compute_default_max_parallelism
 
 
@@ -66,6 +67,7 @@ class JobEdge:
     partitioner: PartitionerSpec
     side_output: str | None
     buffer_timeout_ms: int
+    exchange: ResultPartitionType
 
 
 @dataclass(slots=True)
@@ -137,6 +139,7 @@ def create_job_graph(graph: StreamGraph) -> JobGraph:
                             len(job.edges), vertex, operator.index, target, edge.input_index,
                             resolved_partitioner(graph, edge), edge.side_output,
                             graph.settings.buffer_timeout_ms if timeout is None else timeout,
+                            graph.settings.exchange if edge.exchange is None else edge.exchange,
                         )
                     )  # fmt: skip
     return job

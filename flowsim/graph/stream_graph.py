@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from flowsim.graph.placement import TaskManagers
+from flowsim.network.result_partition_type import ResultPartitionType
 from flowsim.operators.stream_operator import KeySelector, StreamOperator
 
 
@@ -72,6 +74,32 @@ class StreamEdge:
     side_output: str | None = None
     """Tag of the side output that the edge carries; None: the main output."""
     input_index: int = 0
+    exchange: ResultPartitionType | None = None
+    """None: the job's default (rule 1.3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What the network does between two operators' subtasks that are on different task managers.
+
+    ``source`` and ``target`` are operator names, None: any. ``bytes_per_second`` None: unlimited. Credits, too, take
+    ``latency_ns`` on their way back.
+    """
+
+    source: str | None = None
+    target: str | None = None
+    latency_ns: int = 0
+    bytes_per_second: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BufferDebloatSettings:
+    """Flink: TaskManagerOptions.BUFFER_DEBLOAT_* (rules 6.22-6.24), with its defaults."""
+
+    period_ms: int = 200
+    target_ms: int = 1000
+    threshold_percent: int = 25
+    samples: int = 20
 
 
 @dataclass(slots=True)
@@ -94,8 +122,17 @@ class JobSettings:
     """Default virtual cost of one record in one operator."""
     budget_records: int = 4096
     """A task gives way after about this many elements in one batch; 1 while exploring."""
-    local_channels: bool = False
-    """True: all subtasks share one task manager, so channels are local and without credits (rule 6.18)."""
+    task_managers: TaskManagers = "each"
+    """Channels between subtasks of one task manager are local and without credits (rule 6.18)."""
+    exchange: ResultPartitionType = ResultPartitionType.PIPELINED_BOUNDED
+    """Of edges that do not say their own (rule 1.3)."""
+    links: tuple[Link, ...] = ()
+    """The first that fits an edge counts; an edge that none fits has no latency and no limit."""
+    buffer_debloat: BufferDebloatSettings | None = None
+    latency_interval_ms: int = 0
+    """Sources emit a latency marker every so often; 0: never (rule 8.20)."""
+    metrics_interval_ms: int = 5000
+    """How often the gauges of every task are sampled into the recording; 0: never (section 13)."""
 
 
 @dataclass(slots=True)

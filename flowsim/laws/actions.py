@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowsim.facts.schema import ActionKind, ActionPhase, WaitKind
+from flowsim.facts.kinds import ActionKind, ActionPhase, WaitKind
 from flowsim.laws.catalogue import Outcome
 from flowsim.laws.facts import Facts, Findings
 from flowsim.laws.job_graph import JobGraph
@@ -17,7 +17,7 @@ def actions(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     rows = facts.rows("actions")
     findings = Findings(len(rows))
     by_task: dict[int, list[tuple[int, int, int, int]]] = {}
-    for seq, task, _, phase, kind, action in rows:
+    for seq, task, _, phase, kind, action, _ in rows:
         by_task.setdefault(task, []).append((seq, phase, kind, action))
     for task in sorted(by_task):
         left = _replay(findings, task, sorted(by_task[task]))

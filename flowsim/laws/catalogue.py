@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 
 
 class Verdict(Enum):

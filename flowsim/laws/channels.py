@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowsim.facts.schema import ElementKind
+from flowsim.facts.kinds import ElementKind
 from flowsim.laws.catalogue import Outcome
 from flowsim.laws.facts import Facts, Findings, not_applicable
 from flowsim.laws.job_graph import JobGraph

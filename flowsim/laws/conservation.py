@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from flowsim.facts.schema import ElementKind, LifeEvent
+from flowsim.facts.kinds import ElementKind, LifeEvent
 from flowsim.laws.catalogue import Outcome
 from flowsim.laws.facts import Facts, Findings
 from flowsim.laws.job_graph import Edge, JobGraph, Operator, Task

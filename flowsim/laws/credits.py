@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowsim.facts.schema import BufferKind, BufferSide, CreditKind
+from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind
 from flowsim.laws.catalogue import Outcome
 from flowsim.laws.facts import Facts, Findings, not_applicable
 from flowsim.laws.job_graph import JobGraph
@@ -26,8 +26,8 @@ def credits(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
             if kind in (CreditKind.INITIAL_GOT, CreditKind.GOT):
                 steps.setdefault(channel, []).append((seq, amount, balance, "got credits"))
     data: dict[tuple[int, int], int] = {}
-    for seq, _, _, channel, side, _, kind, _, _, balance in facts.rows("buffers"):
-        if channel in remote:
+    for seq, _, _, channel, side, _, kind, _, _, balance, _ in facts.rows("buffers"):
+        if channel in remote and side != BufferSide.QUEUED:
             examined += 1
             costs = int(kind == BufferKind.DATA)
             data[channel, side] = data.get((channel, side), 0) + costs

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Protocol
 
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import EVIDENCE_ROWS, Outcome, Verdict
 
 Row = tuple[int, ...]

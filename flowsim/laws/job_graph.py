@@ -15,6 +15,7 @@ class Task(NamedTuple):
 
     task: int
     vertex: int
+    task_manager: int
     name: str
     subtask: int
     parallelism: int
@@ -45,6 +46,7 @@ class Edge(NamedTuple):
     partitioner: str
     key_type: str
     side_output: str
+    exchange: str
 
 
 class Channel(NamedTuple):
@@ -77,16 +79,35 @@ class JobGraph:
 def job_graph(facts: Facts) -> JobGraph:
     """Reads the description tables."""
     tasks = [
-        Task(int(task), int(vertex), str(name), int(subtask), int(parallelism), int(max_parallelism), int(inputs))
-        for task, vertex, name, subtask, parallelism, max_parallelism, inputs in facts.static_rows("tasks")
+        Task(
+            int(task),
+            int(vertex),
+            int(manager),
+            str(name),
+            int(subtask),
+            int(parallelism),
+            int(max_parallelism),
+            int(inputs),
+        )
+        for task, vertex, manager, name, subtask, parallelism, max_parallelism, inputs in facts.static_rows("tasks")
     ]
     operators = [
         Operator(int(vertex), int(operator), str(name), str(kind), _params(str(params)), int(source), str(tag))
         for vertex, operator, name, kind, params, source, tag in facts.static_rows("operators")
     ]
     edges = [
-        Edge(int(edge), int(source), int(operator), int(target), int(index), str(name), str(key_type), str(side))
-        for edge, source, operator, target, index, name, key_type, side in facts.static_rows("edges")
+        Edge(
+            int(edge),
+            int(source),
+            int(operator),
+            int(target),
+            int(index),
+            str(name),
+            str(key_type),
+            str(side),
+            str(exchange),
+        )
+        for edge, source, operator, target, index, name, key_type, side, exchange in facts.static_rows("edges")
     ]
     channels = [Channel(*(int(value) for value in row)) for row in facts.static_rows("channels")]
     return JobGraph(

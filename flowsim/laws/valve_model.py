@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from flowsim.facts.schema import ElementKind
+from flowsim.facts.kinds import ElementKind
 from flowsim.units import NO_TIMESTAMP
 
 ACTIVE: Final = 0

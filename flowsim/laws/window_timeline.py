@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from flowsim.facts.schema import ElementKind
+from flowsim.facts.kinds import ElementKind
 from flowsim.laws.facts import Facts, Row
 from flowsim.laws.job_graph import JobGraph, Operator
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from enum import Enum
 
 from flowsim.errors import FlowsimError, WouldBlock
-from flowsim.facts.schema import MailAction
+from flowsim.facts.kinds import MailAction
 from flowsim.facts.tracer import TaskTrace
 from flowsim.mailbox.mail import Mail
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from flowsim.errors import InvariantViolation
-from flowsim.facts.schema import BufferKind, BufferSide, CreditKind
+from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffer import EventBuffer, MemorySegment
 from flowsim.network.subpartition import Buffer, PipelinedSubpartition

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from flowsim.facts.schema import ElementKind
+from flowsim.facts.kinds import ElementKind
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.partitioner import KeyGroupStreamPartitioner, StreamPartitioner
 from flowsim.network.result_partition import ResultPartition

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from flowsim.errors import InvariantViolation
-from flowsim.facts.schema import BufferKind, BufferSide, CreditKind
+from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.subpartition import Buffer, PipelinedSubpartition
 

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from struct import Struct
 from typing import Final
 
-from flowsim.facts.schema import FORMAT_VERSION, STATIC_TABLES, Level, Table
+from flowsim.facts.kinds import Level
+from flowsim.facts.schema import FORMAT_VERSION, STATIC_TABLES, Table
 
 _STATIC_NAMES: Final = frozenset(t.name for t in STATIC_TABLES)
 

@@ -17,7 +17,8 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, field_va
 
 from flowsim import __version__
 from flowsim.errors import BadInput
-from flowsim.facts.schema import FORMAT_VERSION, Level
+from flowsim.facts.kinds import Level
+from flowsim.facts.schema import FORMAT_VERSION
 from flowsim.recording.digest import canonical_json, sha256
 
 MANIFEST: Final = "manifest.json"

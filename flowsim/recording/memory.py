@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flowsim.facts.schema import FACT_TABLES, STATIC_TABLES, TABLES, Level, Table
+from flowsim.facts.kinds import Level
+from flowsim.facts.schema import FACT_TABLES, STATIC_TABLES, TABLES, Table
 from flowsim.facts.tracer import Append, Stamp, stamping
 from flowsim.recording.digest import facts_digest, packed, sha256
 

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flowsim.errors import BadInput
-from flowsim.facts.schema import STATIC_TABLES, TABLES, Level
+from flowsim.facts.kinds import Level
+from flowsim.facts.schema import STATIC_TABLES, TABLES
 from flowsim.recording.digest import facts_digest, is_static, packed
 from flowsim.recording.directory import EPOCHS, marker_name
 from flowsim.recording.manifest import MANIFEST, Manifest, RunStatus, read_manifest

@@ -6,11 +6,17 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import Final
 
-from flowsim.facts import schema
-from flowsim.facts.schema import FACT_TABLES, FORMAT_VERSION, STATIC_TABLES, Column, Table
+from flowsim.facts import kinds, schema
+from flowsim.facts.schema import (
+    FACT_TABLES,
+    FORMAT_VERSION,
+    STATIC_TABLES,
+    Column,
+    Table,
+)
 
 _TYPES: Final = {"q": "int64", "i": "int32", "b": "int8", "s": "text"}
-_KINDS_OF_ACTIONS: Final = (schema.ActionKind, schema.WaitKind)
+_KINDS_OF_ACTIONS: Final = (kinds.ActionKind, kinds.WaitKind)
 
 _HEAD: Final = f"""\
 # The format of a recording

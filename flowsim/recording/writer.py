@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from flowsim.errors import BadInput, InvariantViolation
-from flowsim.facts.schema import FACT_TABLES, STATIC_TABLES, Level, Table
+from flowsim.facts.kinds import Level
+from flowsim.facts.schema import FACT_TABLES, STATIC_TABLES, Table
 from flowsim.facts.tracer import Append, Stamp
 from flowsim.recording.block import Block
 from flowsim.recording.digest import canonical_json, facts_digest, packed

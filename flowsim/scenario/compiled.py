@@ -12,7 +12,7 @@ from flowsim.cluster.run_options import Progress, RunOptions
 from flowsim.connectors.collect import CollectSink
 from flowsim.datastream.data_stream import DataStream
 from flowsim.datastream.environment import StreamExecutionEnvironment
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 from flowsim.facts.tracer import Recorder
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.scenario.loader import Scenario

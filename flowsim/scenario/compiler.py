@@ -7,7 +7,7 @@ from pathlib import Path
 from flowsim.cluster.faults import FAULT_KINDS, Fault
 from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.errors import BadInput
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.laws.catalogue import LAW_IDS
 from flowsim.scenario.compile_context import CompileContext, Failed
@@ -73,7 +73,7 @@ def environment_of(settings: SettingsModel) -> StreamExecutionEnvironment:
         object_reuse=settings.object_reuse,
         cost_ns=settings.cost,
         budget_records=settings.budget_records,
-        local_channels=settings.local_channels,
+        task_managers=settings.task_managers,
     )
     if settings.network_buffers is not None:
         env.configure(network_buffers=settings.network_buffers)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from flowsim.cluster.faults import Fault
 from flowsim.errors import BadInput
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 from flowsim.recording.manifest import Manifest, RunDescription, RunStatus, scenario_text
 from flowsim.scenario.compiled import CompiledScenario, RunSettings
 from flowsim.scenario.loader import Scenario, load_text

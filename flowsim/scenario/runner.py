@@ -11,7 +11,7 @@ from flowsim.cluster.faults import Fault
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.recorded_run import run_and_close
 from flowsim.cluster.run_options import JobExecutionResult, JobStatus, Progress, RunOptions
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.recording.manifest import Manifest
 from flowsim.recording.memory import MemoryRecorder

@@ -50,8 +50,8 @@ class SettingsModel(Strict):
     object_reuse: bool = False
     cost: DurationNs = Field(default=1000, description="Virtual time that one record costs in one operator.")
     budget_records: Annotated[int, Field(ge=1, le=1_000_000)] = 4096
-    local_channels: bool = Field(
-        default=False, description="All subtasks on one task manager: channels without credits."
+    task_managers: Literal["each", "one"] = Field(
+        default="each", description="each: one for every subtask; one: all on one, channels without credits."
     )
 
 

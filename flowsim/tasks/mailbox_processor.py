@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flowsim.errors import InvariantViolation
-from flowsim.facts.schema import ActionKind, ActionPhase, WaitKind
+from flowsim.facts.kinds import ActionKind, ActionPhase, WaitKind
 from flowsim.facts.tracer import TaskTrace
 from flowsim.mailbox.mail import MAX_PRIORITY, MIN_PRIORITY, Mail, MailOptions
 from flowsim.mailbox.mailbox_executor import MailboxExecutor

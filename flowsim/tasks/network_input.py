@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from flowsim.facts.schema import ElementKind
+from flowsim.facts.kinds import ElementKind
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.input_channel import InputChannel, Received
 from flowsim.network.input_gate import EndOfDataStatus, InputGate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flowsim.facts.schema import LifeEvent
+from flowsim.facts.kinds import LifeEvent
 from flowsim.facts.tracer import TaskTrace
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.operators.stream_operator import StreamOperator

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from flowsim.facts.schema import ActionKind, LifeEvent, WaitKind
+from flowsim.facts.kinds import ActionKind, LifeEvent, WaitKind
 from flowsim.facts.tracer import TaskTrace
 from flowsim.mailbox.task_mailbox import TaskMailbox
 from flowsim.network.buffer_pool import LocalBufferPool

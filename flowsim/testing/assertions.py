@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from flowsim.cluster.faults import Fault
 from flowsim.errors import BadInput
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import LAW_IDS, LAWS, Outcome, Verdict
 from flowsim.testing.job_run import JobRun, run_job
 from flowsim.testing.observed_graph import Job

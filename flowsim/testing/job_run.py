@@ -10,7 +10,7 @@ from flowsim.cluster.faults import Fault
 from flowsim.cluster.mini_cluster import JobExecutionResult, JobStatus, MiniCluster, RunOptions
 from flowsim.connectors.collect import CollectSink
 from flowsim.errors import BadInput
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import Outcome
 from flowsim.laws.judge import check_all
 from flowsim.recording.manifest import RunStatus

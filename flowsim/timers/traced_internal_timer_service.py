@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
-from flowsim.facts.schema import TimeDomain, TimerAction
+from flowsim.facts.kinds import TimeDomain, TimerAction
 from flowsim.facts.tracer import TaskTrace
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.timers.internal_timer_service import InternalTimerService, KeyContext, Triggerable

@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flowsim.errors import BadInput
-from flowsim.facts.schema import FORMAT_VERSION, TABLES, Level, Table
+from flowsim.facts.kinds import Level
+from flowsim.facts.schema import FORMAT_VERSION, TABLES, Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

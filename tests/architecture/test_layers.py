@@ -14,6 +14,7 @@ THE_JUDGE_MAY_IMPORT = {
     "flowsim",
     "flowsim.errors",
     "flowsim.facts",
+    "flowsim.facts.kinds",
     "flowsim.facts.schema",
     "flowsim.laws",
     "flowsim.laws.catalogue",

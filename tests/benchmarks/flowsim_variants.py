@@ -20,7 +20,8 @@ from flowsim.connectors.source import BlockReader
 from flowsim.datastream import AggregateFunction, ProcessWindowFunction, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, WatermarkStrategy
 from flowsim.datastream.window import TumblingEventTimeWindows
-from flowsim.facts.schema import FACT_TABLES, Level
+from flowsim.facts.kinds import Level
+from flowsim.facts.schema import FACT_TABLES
 from flowsim.graph.execution_graph import create_execution_graph
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.stream_graph import OperatorDescription, PartitionerSpec, StreamEdge, StreamGraph, StreamNode

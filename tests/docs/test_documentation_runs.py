@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from flowsim.cluster.mini_cluster import execute
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 from flowsim.laws.judge import check_all
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.scenario.compiler import compile_scenario

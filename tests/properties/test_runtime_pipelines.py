@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flowsim.cluster.run_options import JobExecutionResult, JobStatus
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import PartitionerSpec
 from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
@@ -88,7 +88,7 @@ def pipelines(draw: st.DrawFn) -> Pipeline:
 
 
 def built(pipeline: Pipeline) -> tuple[SmallJob, Arrivals]:
-    job = SmallJob(local_channels=pipeline.local, **dict(pipeline.settings))
+    job = SmallJob(task_managers="one" if pipeline.local else "each", **dict(pipeline.settings))
     before = job.values(
         lambda subtask: [(subtask, number, "x" * size) for number, size in enumerate(pipeline.sizes)], pipeline.sources
     )

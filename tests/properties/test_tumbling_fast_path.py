@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowsim.facts.schema import FACT_TABLES, Level
+from flowsim.facts.kinds import Level
+from flowsim.facts.schema import FACT_TABLES
 from flowsim.facts.tracer import TaskTrace
 from flowsim.operators.windowing.assigners import TumblingEventTimeWindows
 from flowsim.operators.windowing.triggers import EventTimeTrigger

@@ -14,7 +14,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from flowsim.facts.schema import FORMAT_VERSION, TABLES, Level
+from flowsim.facts.kinds import Level
+from flowsim.facts.schema import FORMAT_VERSION, TABLES
 
 _ARROW = {"q": pa.int64(), "i": pa.int32(), "b": pa.int8(), "s": pa.string()}
 Row = dict[str, int | str]

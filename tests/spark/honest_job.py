@@ -9,7 +9,7 @@ import json
 from collections import deque
 from random import Random
 
-from flowsim.facts.schema import (
+from flowsim.facts.kinds import (
     ActionKind,
     ActionPhase,
     BufferKind,

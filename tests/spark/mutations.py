@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Final
 
-from flowsim.facts.schema import (
+from flowsim.facts.kinds import (
     ActionKind,
     ActionPhase,
     BufferKind,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flowsim.cluster.run_options import JobStatus
-from flowsim.facts.schema import Level, Table
+from flowsim.facts.kinds import Level
+from flowsim.facts.schema import Table
 from flowsim.facts.tracer import Append, Stamp, stamping
 from flowsim.laws.catalogue import LAW_IDS, Outcome
 from flowsim.laws.judge import check_all

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import EVIDENCE_ROWS, LAW_IDS, Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.reader import Recording

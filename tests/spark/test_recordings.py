@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flowsim.errors import BadInput
-from flowsim.facts.schema import TABLES, Level
+from flowsim.facts.kinds import Level
+from flowsim.facts.schema import TABLES
 from flowsim.laws.catalogue import Verdict
 from flowsim.validation import report as reports
 from flowsim.validation.judge import validate

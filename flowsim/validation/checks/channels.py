@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from flowsim.facts.schema import ElementKind
+from flowsim.facts.kinds import ElementKind
 from flowsim.validation.checks.base import CHANNEL, Check, in_runs, needs_channels, union, whole
 from flowsim.validation.recordings import Recordings
 

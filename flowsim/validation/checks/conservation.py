@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from flowsim.facts.schema import LifeEvent
+from flowsim.facts.kinds import LifeEvent
 from flowsim.validation.checks.base import Check, added, always, examined, tally, union, whole
 from flowsim.validation.checks.channels import summary
 from flowsim.validation.checks.conservation_equations import SCHEMA, evaluate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from flowsim.facts.schema import BufferKind, BufferSide, CreditKind
+from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind
 from flowsim.validation.checks.base import CHANNEL, Check, Graph, added, tally, union, whole
 from flowsim.validation.recordings import Recordings
 
@@ -34,7 +34,7 @@ def _ledger(facts: Recordings) -> DataFrame:
         *(_amount(kind == int(k), F.col("credits")).alias(k.name.lower()) for k in CreditKind),
         F.lit(0).cast("long").alias("data_sent"), F.lit(0).cast("long").alias("data_received"),
     )  # fmt: skip
-    of_buffers = facts["buffers"].select(
+    of_buffers = facts["buffers"].where(side != int(BufferSide.QUEUED)).select(
         *columns, F.lit("buffers").alias("origin"), (side == int(BufferSide.SENT)).alias("of_sender"),
         _amount(data, F.lit(-1)).alias("change"), F.col("credits").alias("recorded"),
         *(F.lit(0).cast("long").alias(k.name.lower()) for k in CreditKind),

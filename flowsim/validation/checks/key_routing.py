@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from flowsim.facts.schema import ElementKind
+from flowsim.facts.kinds import ElementKind
 from flowsim.validation.checks.base import Check, Graph
 from flowsim.validation.checks.key_hashes import hash_keys, route
 from flowsim.validation.checks.streaming import ship

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from flowsim.facts.schema import ElementKind
+from flowsim.facts.kinds import ElementKind
 from flowsim.validation.checks.base import TASK, Check, added, examined, needs_channels, tally, whole
 from flowsim.validation.checks.streaming import fold_sorted
 from flowsim.validation.checks.valve_fold import COLUMNS, SCHEMA, fold_valves

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from flowsim.facts.schema import ElementKind
+from flowsim.facts.kinds import ElementKind
 from flowsim.validation.checks.base import CHANNEL, Check, examined, needs_channels, tally
 from flowsim.validation.recordings import Recordings
 

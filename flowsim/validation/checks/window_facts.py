@@ -7,7 +7,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from flowsim.facts.schema import ElementKind
+from flowsim.facts.kinds import ElementKind
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.validation.checks.base import Graph, in_runs, union
 from flowsim.validation.recordings import Recordings

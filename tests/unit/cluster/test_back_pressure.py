@@ -142,7 +142,7 @@ def test_data_that_waits_for_a_credit_is_counted_once_until_one_comes() -> None:
 def test_credits_that_suffice_never_run_out(local: bool) -> None:
     """Ten credits for nine records and the last watermark; and a local channel knows no credits."""
     records = 1_000 if local else 9
-    job = SmallJob(segment_size_bytes=FRAME, buffer_timeout_ms=-1, local_channels=local)
+    job = SmallJob(segment_size_bytes=FRAME, buffer_timeout_ms=-1, task_managers="one" if local else "each")
     job.sink(job.values(lambda _: (text() for _ in range(records))), by="FORWARD", chain=False)
     assert [task.times_out_of_credit for task in job.run().tasks] == [0, 0]
 

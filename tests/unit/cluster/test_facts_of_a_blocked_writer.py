@@ -9,7 +9,7 @@ from flowsim.cluster.mini_cluster import JobStatus, MiniCluster, RunOptions
 from flowsim.connectors.collect import CollectSink
 from flowsim.connectors.script import ScriptedSource, watermark
 from flowsim.datastream import StreamExecutionEnvironment
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.memory import MemoryRecorder

@@ -8,7 +8,7 @@ from flowsim.cluster.faults import FAULT_KINDS, Fault
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.run_options import JobStatus, RunOptions
 from flowsim.errors import BadInput
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import LAW_IDS, Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.memory import MemoryRecorder

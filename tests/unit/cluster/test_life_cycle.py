@@ -15,7 +15,7 @@ from flowsim.cluster.mini_cluster import execute
 from flowsim.cluster.run_options import JobStatus, RunOptions
 from flowsim.connectors.script import record, watermark
 from flowsim.errors import Deadlock, JobFailed
-from flowsim.facts.schema import ElementKind, Level, LifeEvent
+from flowsim.facts.kinds import ElementKind, Level, LifeEvent
 from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.source import SourceOperator
 from flowsim.operators.source_output import SourceOutput

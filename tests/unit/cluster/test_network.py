@@ -13,7 +13,7 @@ from flowsim.cluster.run_options import JobExecutionResult, JobStatus
 from flowsim.connectors.script import record, sleep, watermark
 from flowsim.datastream import ProcessFunction
 from flowsim.errors import JobFailed
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 from flowsim.operators.process import ProcessContext, ProcessOperator
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.elements import OutputTag
@@ -103,7 +103,7 @@ def test_records_span_buffers_and_arrive_whole(segment: int, by: str, recorded: 
 def test_a_record_larger_than_all_memory_of_its_pool_streams_through(local: bool, overdraft: int) -> None:
     """Rules 5.42, 6.20: the sender waits inside the element; nothing is lost and nothing deadlocks."""
     values = [text(20_000), "small", text(5_000, "x")]
-    job = SmallJob(segment_size_bytes=32, overdraft_buffers=overdraft, local_channels=local)
+    job = SmallJob(segment_size_bytes=32, overdraft_buffers=overdraft, task_managers="one" if local else "each")
     arrivals = job.sink(job.values(lambda _: values), by="FORWARD", chain=False, cost_ns=NS_PER_MS)
     result = job.run()
     assert (result.status, arrivals.values) == (JobStatus.FINISHED, values)
@@ -221,7 +221,7 @@ class TwoAndSide(ProcessFunction):
 
 @RECORDED
 def test_memory_that_is_short_but_enough_slows_down_and_loses_nothing(recorded: bool) -> None:
-    job = SmallJob(network_buffers=5, segment_size_bytes=16, local_channels=False)
+    job = SmallJob(network_buffers=5, segment_size_bytes=16)
     arrivals = job.sink(job.values(lambda _: range(1_000)), by="FORWARD", chain=False)
     job.run(recorder=MemoryRecorder(Level.FULL) if recorded else None)
     assert arrivals.values == list(range(1_000))
@@ -230,7 +230,7 @@ def test_memory_that_is_short_but_enough_slows_down_and_loses_nothing(recorded: 
 @pytest.mark.parametrize("local", [False, True], ids=["remote", "local"])
 def test_the_same_job_gives_the_same_records_on_the_real_clock(local: bool) -> None:
     def run(clock: str) -> tuple[list[object], JobExecutionResult]:
-        job = SmallJob(segment_size_bytes=64, buffer_timeout_ms=1, local_channels=local)
+        job = SmallJob(segment_size_bytes=64, buffer_timeout_ms=1, task_managers="one" if local else "each")
         source = job.values(lambda _: range(2_000))
         doubled = job.map(source, lambda value: value * 2, by="FORWARD", chain=False)  # type: ignore[operator]
         arrivals = job.sink(doubled, by=by_key(lambda value: value, "LONG"), parallelism=2)

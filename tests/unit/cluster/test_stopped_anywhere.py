@@ -9,7 +9,7 @@ import pytest
 from flowsim.cluster.mini_cluster import JobStatus, MiniCluster, RunOptions
 from flowsim.connectors.collect import CollectSink
 from flowsim.datastream import StreamExecutionEnvironment
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all

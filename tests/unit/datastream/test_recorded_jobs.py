@@ -8,7 +8,7 @@ import pytest
 
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.errors import BadInput, JobFailed
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 from flowsim.recording.manifest import RunStatus
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.recording.reader import Recording

@@ -11,7 +11,8 @@ from flowsim.errors import BadInput
 from flowsim.explore.explore import Exploration, Step, explore, explore_once
 from flowsim.explore.strategies import FifoSchedules, RandomSchedules, ScriptedSchedule, strategy_of, strategy_of_token
 from flowsim.explore.token import Token
-from flowsim.facts.schema import CHOICES, Level
+from flowsim.facts.kinds import Level
+from flowsim.facts.schema import CHOICES
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_text

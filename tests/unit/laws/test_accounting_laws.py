@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from tiny_job import FactSet, tiny_job
 
-from flowsim.facts.schema import (
+from flowsim.facts.kinds import (
     ActionKind,
     ActionPhase,
     BufferKind,
@@ -183,7 +183,7 @@ Step = tuple[ActionPhase, int, int]
 def with_actions(steps: list[Step]) -> FactSet:
     facts = tiny_job()
     facts.tables["actions"] = [
-        {"seq": seq, "task": 1, "time_ns": seq, "phase": phase, "kind": kind, "action": action}
+        {"seq": seq, "task": 1, "time_ns": seq, "phase": phase, "kind": kind, "action": action, "priority": -1}
         for seq, (phase, kind, action) in enumerate(steps)
     ]
     return facts

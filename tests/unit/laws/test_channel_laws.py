@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tiny_job import FactSet, tiny_job
 
-from flowsim.facts.schema import ElementKind, Level
+from flowsim.facts.kinds import ElementKind, Level
 from flowsim.laws.catalogue import Outcome, Verdict
 from flowsim.laws.judge import check_all
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tiny_job import tiny_job
 
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import LAW_IDS, LAWS, Verdict
 from flowsim.laws.judge import CHECKS, check_all
 from flowsim.recording.memory import MemoryRecorder

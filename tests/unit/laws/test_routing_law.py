@@ -8,7 +8,7 @@ import pytest
 from golden import cases
 from tiny_job import FactSet, tiny_job
 
-from flowsim.facts.schema import ElementKind
+from flowsim.facts.kinds import ElementKind
 from flowsim.laws.catalogue import Outcome, Verdict
 from flowsim.laws.java_key import owner_subtask, recorded_key_hash
 from flowsim.laws.judge import check_all

@@ -6,7 +6,7 @@ import pytest
 from golden import cases
 from tiny_job import FactSet, tiny_job
 
-from flowsim.facts.schema import ElementKind
+from flowsim.facts.kinds import ElementKind
 from flowsim.laws.catalogue import Outcome, Verdict
 from flowsim.laws.judge import check_all
 from flowsim.laws.valve_model import ValveModel

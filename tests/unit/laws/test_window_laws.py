@@ -7,7 +7,7 @@ import json
 import pytest
 from tiny_job import FactSet, TinyJob, tiny_job
 
-from flowsim.facts.schema import ElementKind, Level
+from flowsim.facts.kinds import ElementKind, Level
 from flowsim.laws.catalogue import Outcome, Verdict
 from flowsim.laws.judge import check_all
 from flowsim.laws.window_timeline import WindowParams

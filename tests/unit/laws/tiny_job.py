@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable
 
 from flowsim.facts import schema
-from flowsim.facts.schema import (
+from flowsim.facts.kinds import (
     ActionKind,
     ActionPhase,
     BufferKind,
@@ -29,6 +29,7 @@ from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
 KEYS = {"a": (97, 1000, 0), "b": (98, 1001, 1), "c": (99, 1002, 1)}
 """Java hash code, fingerprint and owning subtask of each key: key groups 1, 6 and 7 of 8, as the real Flink answers."""
+EXCHANGE = "PIPELINED_BOUNDED"
 CHANNELS = {0: (0, 1), 1: (0, 2), 2: (1, 3), 3: (2, 3), 4: (1, 4), 5: (2, 4)}
 SIZE_MS, LATENESS_MS = 10, 3
 
@@ -124,6 +125,7 @@ class TinyJob:
             row = (
                 task,
                 vertex,
+                task,
                 f"vertex {vertex} ({subtask + 1}/{parallelism})",
                 subtask,
                 parallelism,
@@ -143,7 +145,8 @@ class TinyJob:
                 schema.OPERATORS, [(vertex, operator, kind, kind, json.dumps(params), operator - 1, "")]
             )
         self.recorder.static(schema.EDGES, [
-            (0, 0, 2, 1, 0, "HASH", "STRING", ""), (1, 1, 0, 2, 0, "REBALANCE", "", ""), (2, 1, 0, 3, 0, "REBALANCE", "", "late"),
+            (0, 0, 2, 1, 0, "HASH", "STRING", "", EXCHANGE), (1, 1, 0, 2, 0, "REBALANCE", "", "", EXCHANGE),
+            (2, 1, 0, 3, 0, "REBALANCE", "", "late", EXCHANGE),
         ])  # fmt: skip
         for channel, (source, target) in CHANNELS.items():
             edge, subpartition, input_channel = (

@@ -14,7 +14,7 @@ import pytest
 
 from flowsim.errors import BadInput
 from flowsim.facts import schema
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 from flowsim.recording.manifest import RunDescription, RunStatus
 from flowsim.recording.parquet_part import arrow_schema
 from flowsim.recording.reader import Recording
@@ -25,7 +25,7 @@ from flowsim.recording.writer import RecordingWriter
 ENDLESS = """
 import sys
 from flowsim.facts import schema
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 from flowsim.recording.manifest import RunDescription
 from flowsim.recording.writer import RecordingWriter
 writer = RecordingWriter(sys.argv[1], Level.ELEMENTS, RunDescription(), rows_per_epoch=1000)
@@ -112,8 +112,8 @@ def _edit(path: Path, old: str, new: str) -> None:
         (lambda d: _edit(d / "manifest.json", '"complete"', '"finished"'), "damaged manifest: status"),
         (lambda d: _edit(d / "manifest.json", '"elements"', '"verbose"'), "damaged manifest: level"),
         (
-            lambda d: _edit(d / "manifest.json", '"format_version": 1', '"format_version": 99'),
-            "this flowsim reads format 1",
+            lambda d: _edit(d / "manifest.json", '"format_version": 2', '"format_version": 99'),
+            "this flowsim reads format 2",
         ),
         (lambda d: (d / "epochs" / "00002.json").unlink(), "has 2 complete epochs, but its manifest says 4"),
         (lambda d: (d / "epochs" / "00000.json").write_text("[]"), "damaged epoch marker"),

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from flowsim.errors import BadInput, InvariantViolation
-from flowsim.facts import schema
-from flowsim.facts.schema import ElementKind, Level
+from flowsim.facts import kinds, schema
+from flowsim.facts.kinds import ElementKind, Level
 from flowsim.facts.tracer import Recorder, TaskTrace
 from flowsim.recording.manifest import FailureStory, RunDescription, RunStatus, scenario_text
 from flowsim.recording.memory import MemoryRecorder
@@ -27,7 +27,7 @@ class Clock:
 
 def record(recorder: Recorder, rows: int) -> None:
     """Two tasks, several tables of very different sizes, extreme values, text and keys that appear during the run."""
-    recorder.static(schema.TASKS, [(0, 0, "source", 0, 1, 128, 0), (1, 1, 'sink "ö" 字', 0, 1, 128, 1)])
+    recorder.static(schema.TASKS, [(0, 0, 0, "source", 0, 1, 128, 0), (1, 1, 1, 'sink "ö" 字', 0, 1, 128, 1)])
     choose = recorder.appender(schema.CHOICES)
     clock = Clock()
     sender, receiver = TaskTrace(0, clock, recorder), TaskTrace(1, clock, recorder)
@@ -39,7 +39,7 @@ def record(recorder: Recorder, rows: int) -> None:
             receiver.received(0, i // 2, ElementKind.RECORD, i, i, 0)
         if i % 5 == 0:
             choose(i, 0, 2)
-        sender.timer(0, schema.TimerAction.FIRE, schema.TimeDomain.EVENT_TIME, i, 1, 1, 0, i)
+        sender.timer(0, kinds.TimerAction.FIRE, kinds.TimeDomain.EVENT_TIME, i, 1, 1, 0, i)
 
 
 def write(directory: Path, rows: int = 100, rows_per_epoch: int = 30, level: Level = Level.ELEMENTS) -> RecordingWriter:

@@ -11,7 +11,7 @@ import pytest
 from flowsim.cluster.mini_cluster import execute
 from flowsim.cluster.run_options import JobStatus
 from flowsim.errors import ScenarioError
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario, load_text
@@ -213,7 +213,7 @@ sources:
 def test_settings_reach_the_job_and_the_run(tmp_path: Path) -> None:
     settings = """\
 settings: {seed: 9, policy: random, until: 2 s, record: full, parallelism: 2, max_parallelism: 16, buffer_timeout: never,
-  segment_size: 2 KiB, network_buffers: 500, cost: 3 us, operator_chaining: false, budget_records: 7, local_channels: true}
+  segment_size: 2 KiB, network_buffers: 500, cost: 3 us, operator_chaining: false, budget_records: 7, task_managers: one}
 faults: [{fault: drop_element, operator: kept, at: 3}]
 operators:
   kept: {input: rows, filter: true, cost: 9 us, max_parallelism: 4, buffer_timeout: 5 ms, chaining: head}
@@ -228,7 +228,7 @@ operators:
         3000,
     )
     assert (graph.settings.network_buffers, graph.settings.operator_chaining) == (500, False)
-    assert (graph.settings.budget_records, graph.settings.local_channels) == (7, True)
+    assert (graph.settings.budget_records, graph.settings.task_managers) == (7, "one")
     options = job.run_options()
     assert (options.seed, options.policy, options.until_ns, job.run.record) == (9, "random", 2_000_000_000, Level.FULL)
     assert [(fault.fault, fault.operator, fault.at) for fault in options.faults] == [("drop_element", "kept", 3)]

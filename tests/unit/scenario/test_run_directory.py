@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flowsim.errors import BadInput
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 from flowsim.recording.manifest import RunDescription, RunStatus
 from flowsim.recording.writer import RecordingWriter
 from flowsim.scenario.run_directory import RunDirectory

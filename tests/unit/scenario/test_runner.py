@@ -10,7 +10,7 @@ import pytest
 from flowsim.cluster.faults import Fault
 from flowsim.cluster.run_options import JobStatus, Progress
 from flowsim.errors import BadInput
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.manifest import RunStatus

@@ -10,7 +10,7 @@ from flowsim.connectors.distributions import SequenceOf
 from flowsim.connectors.generator import GeneratorSource
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, WatermarkStrategy
-from flowsim.facts.schema import ElementKind, Level
+from flowsim.facts.kinds import ElementKind, Level
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.elements import WatermarkStatus
 

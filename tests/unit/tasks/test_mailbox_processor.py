@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flowsim.errors import InvariantViolation
-from flowsim.facts.schema import ActionKind, ActionPhase, Level
+from flowsim.facts.kinds import ActionKind, ActionPhase, Level
 from flowsim.facts.tracer import TaskTrace
 from flowsim.mailbox.task_mailbox import TaskMailbox
 from flowsim.recording.memory import MemoryRecorder
@@ -110,7 +110,7 @@ def test_every_action_is_recorded_with_its_begin_and_end() -> None:
     processor = MailboxProcessor(lambda: processor.all_actions_completed(), TaskMailbox(), nobody, trace=trace)
     processor.executor().execute(lambda: None, "mail")
     processor.run_mailbox_loop()
-    assert [(ActionPhase(p).name, ActionKind(k).name, n) for _, _, _, p, k, n in recorder.rows("actions")] == [
+    assert [(ActionPhase(p).name, ActionKind(k).name, n) for _, _, _, p, k, n, _ in recorder.rows("actions")] == [
         ("BEGIN", "MAIL", 0), ("END", "MAIL", 0),
         ("BEGIN", "DEFAULT_ACTION", 1), ("END", "DEFAULT_ACTION", 1),
         ("BEGIN", "MAIL", 2), ("END", "MAIL", 2),

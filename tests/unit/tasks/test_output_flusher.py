@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flowsim.connectors.script import record, sleep
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.units import NS_PER_MS
 from tests.small_jobs import SmallJob, by_key

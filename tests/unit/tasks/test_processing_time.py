@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 
 from flowsim.connectors.script import ScriptedSource, record, sleep
-from flowsim.facts.schema import ElementKind, Level
+from flowsim.facts.kinds import ElementKind, Level
 from flowsim.operators.source import SourceOperator
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.recording.memory import MemoryRecorder

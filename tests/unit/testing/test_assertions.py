@@ -7,7 +7,7 @@ import pytest
 from flowsim.cluster.faults import Fault
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.errors import BadInput
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 from flowsim.testing import (
     FIFO,
     Schedule,

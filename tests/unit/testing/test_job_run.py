@@ -10,7 +10,7 @@ from flowsim.connectors.collect import CollectSink
 from flowsim.connectors.script import ScriptedSource, record, sleep
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.errors import BadInput, Deadlock, JobFailed
-from flowsim.facts.schema import Level
+from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import Verdict
 from flowsim.testing import JobRun, Schedule, assert_laws, outputs, per_key_order, run_job, some_schedules
 

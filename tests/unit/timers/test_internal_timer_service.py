@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from flowsim.facts.schema import Level, TimeDomain, TimerAction
+from flowsim.facts.kinds import Level, TimeDomain, TimerAction
 from flowsim.facts.tracer import TaskTrace
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.testing.harness import ManualClock, ManualProcessingTimeService

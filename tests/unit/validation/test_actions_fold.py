@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from flowsim.facts.schema import ActionPhase, WaitKind
+from flowsim.facts.kinds import ActionPhase, WaitKind
 from flowsim.validation.checks.actions_fold import COLUMNS, fold_actions
 
 BEGIN, END, WAIT, RESUME = ActionPhase

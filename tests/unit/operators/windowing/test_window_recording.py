@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from flowsim.facts.schema import TABLES, Level
+from flowsim.facts.kinds import Level
+from flowsim.facts.schema import TABLES
 from flowsim.facts.tracer import TaskTrace
 from flowsim.operators.windowing.assigners import TumblingEventTimeWindows
 from flowsim.operators.windowing.create_window_operator import create_window_operator

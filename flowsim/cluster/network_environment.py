@@ -1,0 +1,197 @@
+"""The network between the tasks of one job: pools, partitions, gates and the connections between them.
+
+Flink: NettyShuffleEnvironment, SingleInputGateFactory, ResultPartitionFactory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from flowsim.cluster.faults import DeployedFaults
+from flowsim.cluster.partitioners import create_partitioner
+from flowsim.graph.execution_graph import EdgeExpansion, ExecutionGraph, Subtask
+from flowsim.graph.job_graph import JobEdge
+from flowsim.graph.stream_graph import JobSettings
+from flowsim.network.buffer_pool import NetworkBufferPool
+from flowsim.network.input_channel import InputChannel, LocalInputChannel, RemoteInputChannel
+from flowsim.network.input_gate import SingleInputGate
+from flowsim.network.record_writer import RecordWriter
+from flowsim.network.result_partition import ResultPartition
+from flowsim.network.subpartition import PipelinedSubpartition
+from flowsim.network.view_reader import PartitionRequestQueue, ViewReader
+from flowsim.sim.rng import RandomStreams
+from flowsim.tasks.output_flusher import flusher_for
+from flowsim.tasks.stream_task import StreamTask
+
+
+class NetworkEnvironment:
+    """Wires tasks to each other. Flink: NettyShuffleEnvironment.
+
+    Every task manager has a network buffer pool, which the subtasks placed on it share (D5).
+    ``tasks`` stand at the index of their subtask's id.
+    """
+
+    def __init__(
+        self, execution: ExecutionGraph, streams: RandomStreams, faults: DeployedFaults, tasks: Sequence[StreamTask]
+    ) -> None:
+        self.execution = execution
+        self.settings: JobSettings = execution.job.graph.settings
+        self._streams = streams
+        self._faults = faults
+        self._tasks = tasks
+        self._pools: dict[int, NetworkBufferPool] = {}
+        self._partitions: dict[tuple[int, int], ResultPartition] = {}
+        self._gates: dict[tuple[int, int], SingleInputGate] = {}
+        self._connections: dict[tuple[int, int], PartitionRequestQueue] = {}
+
+    def _network_pool(self, subtask: Subtask) -> NetworkBufferPool:
+        placement = self.execution.placement
+        owner = placement.task_manager_of[subtask.id]
+        pool = self._pools.get(owner)
+        if pool is None:
+            members = [s for s in self.execution.subtasks if placement.task_manager_of[s.id] == owner]
+            total = self.settings.network_buffers
+            if total is None:
+                total = sum(self._most_segments(member) for member in members)
+            pool = self._pools[owner] = NetworkBufferPool(total, self.settings.segment_size_bytes)
+        return pool
+
+    def _most_segments(self, subtask: Subtask) -> int:
+        """What the pools of a subtask may ask for at most."""
+        settings, job = self.settings, self.execution.job
+        segments = 0
+        for edge in job.out_edges(subtask.vertex):
+            subpartitions = self.execution.expansion(edge).subpartitions(subtask.index)
+            segments += self._output_maximum(subpartitions) + settings.overdraft_buffers
+        for edge in job.in_edges(subtask.vertex):
+            channels = self.execution.expansion(edge).input_count(subtask.index)
+            segments += channels * settings.exclusive_buffers_per_channel + max(settings.floating_buffers_per_gate, 1)
+        return segments
+
+    def _output_maximum(self, subpartitions: int) -> int:
+        """Rule 5.41."""
+        settings = self.settings
+        return max(
+            subpartitions * settings.exclusive_buffers_per_channel + settings.floating_buffers_per_gate,
+            subpartitions + 1,
+        )
+
+    def create_writer(self, subtask: Subtask, edge: JobEdge) -> RecordWriter:
+        """The output of a subtask to one edge: its pool, its partition, its writer."""
+        task = self._tasks[subtask.id]
+        expansion, settings = self.execution.expansion(edge), self.settings
+        count = expansion.subpartitions(subtask.index)
+        pool = self._network_pool(subtask).create_buffer_pool(
+            count + 1, self._output_maximum(count), count, settings.max_buffers_per_channel, settings.overdraft_buffers
+        )
+        partition = ResultPartition(
+            count, pool, task.wait_for_buffer, zero_exclusive_buffers=settings.exclusive_buffers_per_channel == 0
+        )
+        partition.on_subpartition_created = self._connector(subtask, expansion)
+        self._partitions[edge.id, subtask.index] = partition
+        flusher, on_data = flusher_for(edge.buffer_timeout_ms, task.timers, task.outbox)
+        random = self._streams.stream("partitioner", edge.id, subtask.index)
+        partitioner = create_partitioner(edge.partitioner, count, edge.target.max_parallelism, random)
+        writer = RecordWriter(
+            partition,
+            partitioner,
+            edge.buffer_timeout_ms,
+            expansion.first_channel_of(subtask.index),
+            random,
+            task.trace,
+            on_data,
+        )
+        self._faults.apply_to_writer(subtask, edge, writer)
+        if flusher is not None:
+            flusher.attach(writer)
+        return writer
+
+    def create_gate(self, subtask: Subtask, edge: JobEdge) -> SingleInputGate:
+        """The input of a subtask from one edge."""
+        expansion, settings = self.execution.expansion(edge), self.settings
+        count = expansion.input_count(subtask.index)
+        network_pool = self._network_pool(subtask)
+        remote = sum(not self._is_local(subtask, expansion, index) for index in range(count))
+        if remote:
+            network_pool.reserve(remote * settings.exclusive_buffers_per_channel)
+        pool = network_pool.create_buffer_pool(1, max(settings.floating_buffers_per_gate, 1))
+        first_index = sum(g.count for (e, t), g in self._gates.items() if t == subtask.id and self._same_input(e, edge))
+        gate = SingleInputGate(count, pool, self._channel_factory(subtask, expansion, first_index))
+        self._gates[edge.id, subtask.id] = gate
+        return gate
+
+    def _is_local(self, subtask: Subtask, expansion: EdgeExpansion, index: int) -> bool:
+        """Whether channel ``index`` of a gate of ``subtask`` comes from a task of the same task manager (rule 6.18)."""
+        source, _ = expansion.input_at(subtask.index, index)
+        first_source = self.execution.subtasks_of(expansion.edge.source)[0].id
+        return self.execution.placement.share(first_source + source, subtask.id)
+
+    def _same_input(self, edge_id: int, edge: JobEdge) -> bool:
+        other = self.execution.job.edges[edge_id]
+        return other.target is edge.target and other.input_index == edge.input_index
+
+    def _channel_factory(
+        self, subtask: Subtask, expansion: EdgeExpansion, first_index: int
+    ) -> Callable[[SingleInputGate, int], InputChannel]:
+        task, edge = self._tasks[subtask.id], expansion.edge
+        full = task.trace.full if task.trace is not None else None
+        first_source = self.execution.subtasks_of(edge.source)[0].id
+
+        def create(gate: SingleInputGate, index: int) -> InputChannel:
+            source, subpartition = expansion.input_at(subtask.index, index)
+            channel_id = expansion.first_channel_of(source) + subpartition
+            if self.execution.placement.share(first_source + source, subtask.id):
+                producer = self._tasks[first_source + source].outbox
+                read = self._partitions[edge.id, source].subpartition(subpartition)
+                return LocalInputChannel(gate, first_index + index, channel_id, read, producer.is_sealed_for, full)
+            exclusive = self.settings.exclusive_buffers_per_channel
+            remote = RemoteInputChannel(gate, first_index + index, channel_id, exclusive, full)
+            remote.on_credit = task.outbox.credit_available
+            return remote
+
+        return create
+
+    def _connector(self, source: Subtask, expansion: EdgeExpansion) -> Callable[[PipelinedSubpartition], None]:
+        """Connects a channel when its first buffer is queued: the partition request of Flink, made on demand."""
+        edge = expansion.edge
+        targets = self.execution.subtasks_of(edge.target)
+
+        def connect(subpartition: PipelinedSubpartition) -> None:
+            target = targets[expansion.target_of(source.index, subpartition.index)]
+            gate = self._gates[edge.id, target.id]
+            index = expansion.input_index(target.index, source.index)
+            sender, channel = self._tasks[source.id], gate.channel(index)
+            if isinstance(channel, LocalInputChannel):
+                local = channel
+                subpartition.create_read_view(lambda: sender.outbox.local_data_available(local))
+            elif isinstance(channel, RemoteInputChannel):
+                self._connect_remote(sender, subpartition, channel, self._connection(source.id, target.id))
+
+        return connect
+
+    def _connect_remote(
+        self,
+        sender: StreamTask,
+        subpartition: PipelinedSubpartition,
+        channel: RemoteInputChannel,
+        queue: PartitionRequestQueue,
+    ) -> None:
+        full = sender.trace.full if sender.trace is not None else None
+        reader = ViewReader(subpartition, channel, channel.initial_credit, channel.channel_id, full)
+        self._faults.apply_to_reader(reader, sender)
+        sender.view_readers.append(reader)
+
+        def announce(credits: int) -> None:
+            credits = self._faults.credits_that_arrive(channel.channel_id, sender, credits)
+            if credits:
+                reader.add_credit(credits)
+                sender.outbox.data_available(queue, reader)
+
+        channel.announce_credit = announce
+        subpartition.create_read_view(lambda: sender.outbox.data_available(queue, reader))
+
+    def _connection(self, source: int, target: int) -> PartitionRequestQueue:
+        queue = self._connections.get((source, target))
+        if queue is None:
+            queue = self._connections[source, target] = PartitionRequestQueue()
+        return queue

@@ -1,0 +1,41 @@
+"""Partitioners of record writers, made from what the graph says of an edge. Flink: StreamTask.createRecordWriter."""
+
+from __future__ import annotations
+
+from random import Random
+
+from flowsim.graph.stream_graph import PartitionerSpec
+from flowsim.network.partitioner import (
+    BroadcastPartitioner,
+    CustomPartitionerWrapper,
+    ForwardPartitioner,
+    GlobalPartitioner,
+    KeyGroupStreamPartitioner,
+    RebalancePartitioner,
+    RescalePartitioner,
+    ShufflePartitioner,
+    StreamPartitioner,
+)
+
+
+def create_partitioner(spec: PartitionerSpec, channels: int, max_parallelism: int, chance: Random) -> StreamPartitioner:
+    """A partitioner of its own for one writer (I2.d); ``max_parallelism`` is the target's (rule 1.23)."""
+    match spec.name:
+        case "FORWARD":
+            # Rule 1.4: over several subpartitions a forward edge becomes round robin; over one it is the same.
+            return ForwardPartitioner(channels) if channels == 1 else RebalancePartitioner(channels, chance)
+        case "REBALANCE":
+            return RebalancePartitioner(channels, chance)
+        case "RESCALE":
+            return RescalePartitioner(channels)
+        case "SHUFFLE":
+            return ShufflePartitioner(channels, chance)
+        case "BROADCAST":
+            return BroadcastPartitioner(channels)
+        case "GLOBAL":
+            return GlobalPartitioner(channels)
+        case "HASH" if spec.key_selector is not None:
+            return KeyGroupStreamPartitioner(channels, spec.key_selector, spec.key_type, max_parallelism)
+        case "CUSTOM" if spec.key_selector is not None and spec.partition is not None:
+            return CustomPartitionerWrapper(channels, spec.partition, spec.key_selector)
+    raise ValueError(f"unknown partitioner {spec.name}, or its key selector is missing")

@@ -1,0 +1,134 @@
+"""The closed sets of small numbers that facts are made of (``docs/recording.md`` lists them with their columns)."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Level(IntEnum):
+    """How much a run records; each level contains the one before."""
+
+    OFF = 0
+    ELEMENTS = 1
+    FULL = 2
+
+
+class ElementKind(IntEnum):
+    """Kind of an element or event on a channel (``sent.kind``, ``received.kind``, ``task_watermark.kind``)."""
+
+    RECORD = 0
+    WATERMARK = 1
+    STATUS = 2
+    LATENCY_MARKER = 3
+    END_OF_DATA = 4
+    END_OF_PARTITION = 5
+
+
+class BufferSide(IntEnum):
+    """Who saw the buffer (``buffers.side``)."""
+
+    SENT = 0
+    RECEIVED = 1
+    QUEUED = 2
+    """It was added to its subpartition, perhaps still empty and being filled."""
+
+
+class BufferKind(IntEnum):
+    """Data buffers cost a credit, events do not (rule 6.11)."""
+
+    DATA = 0
+    EVENT = 1
+
+
+class CreditKind(IntEnum):
+    """The life of a credit (``credits.kind``)."""
+
+    INITIAL_GRANTED = 0
+    INITIAL_GOT = 1
+    ANNOUNCED = 2
+    GOT = 3
+
+
+class SegmentAction(IntEnum):
+    """What happened to one segment of a local buffer pool (``segments.action``)."""
+
+    TAKEN = 0
+    """From the network buffer pool of the task manager into the local pool."""
+    RETURNED = 1
+    """From the local pool back to the network buffer pool."""
+    HANDED_OUT = 2
+    """From the local pool to a writer or an input channel."""
+    RECYCLED = 3
+    """Back to the local pool."""
+    RESIZED = 4
+    """No segment moved: the local pool has another size now."""
+
+
+class PoolKind(IntEnum):
+    """What a local buffer pool feeds (``pools.kind``)."""
+
+    OUTPUT = 0
+    INPUT = 1
+
+
+class MailAction(IntEnum):
+    PUT = 0
+    RUN = 1
+
+
+class ActionPhase(IntEnum):
+    """``actions.phase``: BEGIN and END bracket one action; WAIT and RESUME bracket one await inside or between actions."""
+
+    BEGIN = 0
+    END = 1
+    WAIT = 2
+    RESUME = 3
+
+
+class ActionKind(IntEnum):
+    """What runs between BEGIN and END (``actions.kind`` of phases BEGIN and END)."""
+
+    LIFE_CYCLE = 0
+    DEFAULT_ACTION = 1
+    MAIL = 2
+
+
+class WaitKind(IntEnum):
+    """Why the actor awaits (``actions.kind`` of phases WAIT and RESUME); the four await sites of D2.
+
+    Inside YIELD other actions may nest: an operator waits by running mails. Inside the others none may begin.
+    """
+
+    COST = 0
+    MAIL = 1
+    BUFFER = 2
+    YIELD = 3
+
+
+class TimerAction(IntEnum):
+    REGISTER = 0
+    DELETE = 1
+    FIRE = 2
+
+
+class TimeDomain(IntEnum):
+    EVENT_TIME = 0
+    PROCESSING_TIME = 1
+
+
+class LifeEvent(IntEnum):
+    """``lifecycle.event``; operator is -1 for events of the whole task."""
+
+    RUNNING = 0
+    OPEN = 1
+    END_INPUT = 2
+    FINISH = 3
+    CLOSE = 4
+    FINISHED = 5
+    CANCELED = 6
+    FAILED = 7
+    STOP_WITH_DRAIN = 8
+    """A stop reached the task, and event time is flushed (rule 4.20)."""
+    STOP_NO_DRAIN = 9
+    CANCELING = 10
+    """A cancellation reached the task (rule 4.23)."""

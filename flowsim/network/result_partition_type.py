@@ -1,0 +1,31 @@
+"""How a result partition is written, read and freed. Flink: ResultPartitionType (rule 5.43)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class ResultPartitionType(StrEnum):
+    """The exchange modes of an edge that exist here. Flink: ResultPartitionType."""
+
+    PIPELINED_BOUNDED = "pipelined_bounded"
+    """Read while it is written; its pool is bounded, so a slow reader holds the writer back."""
+    PIPELINED = "pipelined"
+    """Read while it is written; its pool has no upper bound but the network memory."""
+    BLOCKING = "blocking"
+    """Readable only when finished, spilled to files meanwhile."""
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the output pool has an upper bound of its own (rule 5.41)."""
+        return self is ResultPartitionType.PIPELINED_BOUNDED
+
+    @property
+    def is_pipelined(self) -> bool:
+        """Whether it can be consumed while it is produced; only then may a buffer timeout be set (rule 5.44)."""
+        return self is not ResultPartitionType.BLOCKING
+
+    @property
+    def has_overdraft(self) -> bool:
+        """Rule 5.41."""
+        return self.is_pipelined

@@ -5,6 +5,7 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+FLINK_STAMP := $(VENV)/.flink-installed
 WORKERS ?= 2
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
@@ -26,10 +27,16 @@ $(STAMP): pyproject.toml requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
+# The real Flink, which the tests compare with: 330 MB of jars that nothing else needs.
+$(FLINK_STAMP): $(STAMP) requirements-flink.lock
+	@echo "Installing the jars of Flink 2.3.0 for the tests (330 MB) ..."
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-flink.lock
+	@touch $@
+
 demo: $(STAMP) ## Runs scenario 01 over all flights, recorded in full, and judges it on Spark.
 	$(BIN)/flowsim run scenarios/01_nyc_flights.yaml --record full --out out/demo --validate --allow-python
 
-test: lint ## Everything that must be green: ruff, mypy, import-linter, pytest.
+test: lint $(FLINK_STAMP) ## Everything that must be green: ruff, mypy, import-linter, pytest.
 	$(BIN)/python -m pytest -q -n $(WORKERS)
 
 lint: $(STAMP) ## Only the static checks.

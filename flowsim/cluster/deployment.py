@@ -13,12 +13,13 @@ from flowsim.operators.source import SourceOperator
 from flowsim.operators.stream_operator import OperatorContext, StreamOperator
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.scheduler import Scheduler
+from flowsim.tasks.batches import BatchBudget
 from flowsim.tasks.network_input import StreamTaskNetworkInput
 from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
 from flowsim.tasks.operator_outputs import ChainingOutput, OperatorOutput, OutputEdge
 from flowsim.tasks.processing_time import OperatorProcessingTimeService
 from flowsim.tasks.source_input import StreamTaskSourceInput
-from flowsim.tasks.stream_task import BatchBudget, StreamTask
+from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_clock import TaskClock
 
 

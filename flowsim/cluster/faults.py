@@ -175,7 +175,7 @@ class DeployedFaults:
         for subtask, task in zip(self._execution.subtasks, tasks, strict=True):
             for fault in self._of(Site.TASK, subtask):
                 if fault.fault == "reenter_action":
-                    task.reentrancy_fault = True
+                    task.batches.reentrancy_fault = True
                 elif fault.at == 0:
                     task.stall()
 

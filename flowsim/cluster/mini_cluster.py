@@ -21,7 +21,7 @@ from flowsim.sim.run_virtual import run_virtual
 from flowsim.sim.scheduler import Scheduler
 from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.tasks.failure import job_failed
-from flowsim.tasks.stream_task import StreamTask, TaskState
+from flowsim.tasks.stream_task import StreamTask
 
 __all__ = ["JobExecutionResult", "JobStatus", "MiniCluster", "Progress", "RunOptions", "execute"]
 
@@ -85,7 +85,7 @@ class MiniCluster:
         self._running = len(deployment.tasks)
         if self._options.on_progress is not None:
             for task in deployment.tasks:
-                task.on_batch_end = self._progress_reporter(self._options.on_progress)
+                task.batches.on_batch_end = self._progress_reporter(self._options.on_progress)
         if not scheduler.is_virtual and self._options.until_ns is not None:
             scheduler.call_at_ns(self._started_ns + self._options.until_ns, self._on_until)
         actors = [self._start(task) for task in deployment.tasks]
@@ -139,9 +139,9 @@ class MiniCluster:
             return ""
         lines = []
         for task in self.deployment.tasks:
-            if task.state in (TaskState.FINISHED, TaskState.CANCELED, TaskState.FAILED):
+            if task.state.is_terminal:
                 continue
-            lines.append(f"{task.name} waits for {task.waiting_for}; {self._queues(task)}")
+            lines.append(f"{task.name} waits for {task.batches.waiting_for}; {self._queues(task)}")
         return "\n".join(lines)
 
     def _queues(self, task: StreamTask) -> str:

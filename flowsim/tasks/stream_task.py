@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from enum import Enum
-from typing import Protocol
 
-from flowsim.facts.kinds import ActionKind, LifeEvent, WaitKind
+from flowsim.facts.kinds import ActionKind, LifeEvent
 from flowsim.facts.tracer import TaskTrace
 from flowsim.mailbox.task_mailbox import TaskMailbox
 from flowsim.network.buffer_pool import LocalBufferPool
@@ -18,56 +15,15 @@ from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.sim.scheduler import Scheduler
 from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.actor import Actor
+from flowsim.tasks.batches import BatchBudget, Batches
 from flowsim.tasks.mailbox_processor import MailboxProcessor
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.outbox import Outbox
 from flowsim.tasks.processing_time import TaskTimers
 from flowsim.tasks.task_clock import TaskClock
+from flowsim.tasks.task_input import TaskInput
+from flowsim.tasks.task_state import TaskState
 from flowsim.tasks.time_buckets import TimeBuckets
-
-_SCALE = 1_000_000
-
-
-class TaskState(Enum):
-    """Flink: ExecutionState, as far as a task here goes through it."""
-
-    DEPLOYED = "DEPLOYED"
-    RUNNING = "RUNNING"
-    FINISHED = "FINISHED"
-    CANCELED = "CANCELED"
-    FAILED = "FAILED"
-
-
-class TaskInput(Protocol):
-    """What the default action reads from: the network or a source."""
-
-    records_in: int
-
-    @property
-    def is_available(self) -> bool: ...
-
-    @property
-    def queued_buffers(self) -> int: ...
-
-    @property
-    def current_watermark(self) -> int: ...
-
-    def emit_next(self) -> DataInputStatus: ...
-
-    def end_of_input_with_drain(self, chain: OperatorChain) -> None:
-        """What DRAIN means for this kind of task (rules 4.10, 4.11)."""
-
-    def when_available(self, callback: Callable[[], None]) -> None:
-        """Calls back once ``is_available`` turns true."""
-
-    def close(self) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class BatchBudget:
-    """How long a task runs before it gives way: about ``records`` elements; 1 gives way after each."""
-
-    records: int
 
 
 class StreamTask:
@@ -98,31 +54,27 @@ class StreamTask:
         self.actor = Actor(task_id, name, scheduler, self._run)
         self.outbox = Outbox(_deliver_credit)
         self.mailbox = TaskMailbox(self._on_mail, self._full)
-        self.mailbox_processor = MailboxProcessor(
-            self._process_input, self.mailbox, self._wait_for_mail, self._after_default_action, self._full
-        )
         self.times = TimeBuckets(clock)
-        self.waiting_for = "its first turn"
-        """What the task waits for, told in the wait-for report of a deadlock."""
+        self.batches = Batches(
+            self.actor, scheduler, self.timers, self.outbox, self.times, budget, on_begin=self._note_queues
+        )
+        self.mailbox_processor = self.batches.processor = MailboxProcessor(
+            self._process_input, self.mailbox, self.batches.wait_for_mail, self.batches.end_if_due, self._full
+        )
         self.chain: OperatorChain
         self.input: TaskInput
         self.writers: Sequence[RecordWriter] = ()
-        self.reentrancy_fault = False
         self.stalled = False
         """The stop fault: from now on the task takes nothing from its input."""
         self.failure: BaseException | None = None
-        self.on_batch_end: Callable[[], None] | None = None
-        """Called after every published batch: progress is shown from here."""
         self.input_queue_peak = 0
         self.output_queue_peak = 0
         self.view_readers: list[ViewReader] = []
         """Those that send what the task wrote, one per remote channel in use."""
-        self._budget = budget
-        self._batch_start_ns = 0
 
     def wire(self, chain: OperatorChain, task_input: TaskInput, writers: Sequence[RecordWriter]) -> None:
         """Gives the task its operators, input and outputs; called once, before ``invoke``."""
-        self.chain = chain
+        self.chain = self.batches.chain = chain
         self.input = task_input
         self.writers = tuple(writers)
         for writer in self.writers:
@@ -135,13 +87,13 @@ class StreamTask:
     def _run(self) -> None:
         """The body of the actor."""
         try:
-            self._begin_batch()
+            self.batches.begin()
             self._set_state(TaskState.RUNNING, LifeEvent.RUNNING)
             self.times.start()
             self.mailbox_processor.action(ActionKind.LIFE_CYCLE, self.chain.open)
             self.mailbox_processor.run_mailbox_loop()
             self._after_invoke()
-            self._spend_and_publish()
+            self.batches.spend_and_publish()
             self._set_state(TaskState.FINISHED, LifeEvent.FINISHED)
         except BaseException as error:
             self.failure = error
@@ -257,12 +209,14 @@ class StreamTask:
             resume = _after_calls(len(full), suspension.resume_by_mail)
             for writer in full:
                 writer.partition.pool.on_available.append(resume)
-            self.waiting_for = "a free output buffer of " + ", ".join(f"channels {w.first_channel}.." for w in full)
+            self.batches.waiting_for = "a free output buffer of " + ", ".join(
+                f"channels {w.first_channel}.." for w in full
+            )
         elif self.stalled or not self.input.is_available:
             suspension = self.mailbox_processor.suspend_default_action(self.times.idle)
             if not self.stalled:
                 self.input.when_available(suspension.resume_by_mail)
-            self.waiting_for = "nothing: a fault stopped it" if self.stalled else "input"
+            self.batches.waiting_for = "nothing: a fault stopped it" if self.stalled else "input"
 
     def _end_data(self, mode: StopMode) -> None:
         """Rule 4.9."""
@@ -277,75 +231,9 @@ class StreamTask:
         self.stalled = True
         self.clock.interrupt()
 
-    # Batches and waiting (D2, D4).
-
-    def _begin_batch(self) -> None:
-        self._note_queues()
-        self.clock.now_ns = self._batch_start_ns = start_ns = self.scheduler.now_ns
-        record_ns = self._charge()
-        longest_ns = self._budget.records * (record_ns or 1) if self._budget.records > 1 else 0
-        self.timers.begin_batch(start_ns, longest_ns)
-        self.outbox.sealed = True
-
-    def _charge(self) -> int:
-        """Sets what records cost in the batch that begins; the nominal cost of one that passes the whole chain."""
-        if self.scheduler.is_virtual:
-            self.chain.scale_costs(self.scheduler.scale_cost_ns(self.id, _SCALE), _SCALE)
-            return self.chain.cost_ns
-        # Time passes by itself: the least there is only counts the records, so that the budget ends the batch.
-        self.chain.set_costs(1)
-        return len(self.chain.wrappers)
-
-    def _spend_and_publish(self) -> None:
-        cost_ns = self.clock.now_ns - self._batch_start_ns
-        if cost_ns > 0:
-            self._wait(WaitKind.COST, lambda: self.actor.spend(cost_ns))
-        self.outbox.publish()
-
-    def _after_default_action(self) -> None:
-        """The thread scheduler of D2: other tasks have their turn."""
-        if self.clock.now_ns >= self.clock.batch_end_ns:
-            self.give_way()
-
-    def give_way(self) -> None:
-        """Spends the batch, publishes it, and lets other ready tasks go first even if it cost nothing."""
-        cost_ns = self.clock.now_ns - self._batch_start_ns
-        self._wait(WaitKind.COST, lambda: self.actor.spend(cost_ns))
-        self.outbox.publish()
-        if self.on_batch_end is not None:
-            self.on_batch_end()
-        self._begin_batch()
-
-    def _block(self, kind: WaitKind, ready: Callable[[], bool], reason: str) -> None:
-        """Waits until ``ready``, the batch spent and published before."""
-        self._spend_and_publish()
-        if not ready():
-            self.waiting_for = reason
-            self._wait(kind, lambda: self.actor.wait_until(ready))
-        self._begin_batch()
-
-    def _wait(self, kind: WaitKind, wait: Callable[[], None]) -> None:
-        number = self.mailbox_processor.begin_wait(kind)
-        wait()
-        if self.reentrancy_fault and kind is WaitKind.COST and self.mailbox.has_mail:
-            self.mailbox_processor.run_mail(self.mailbox.take_nowait(-1))
-        self.mailbox_processor.end_wait(kind, number)
-
-    def _wait_for_mail(self, priority: int) -> None:
-        reason = f"a mail of priority {priority} or above" if priority >= 0 else self.waiting_for
-        self._block(WaitKind.MAIL, lambda: self.mailbox.has_mail_of(priority), reason)
-
     def wait_for_buffer(self, pool: LocalBufferPool) -> None:
-        """Rule 5.42: hard back pressure, inside an element; no mail runs."""
-        self.times.hard.mark_start()
-
-        def ready() -> bool:
-            if not pool.available:
-                pool.on_available.append(self.actor.wake)
-            return pool.available
-
-        self._block(WaitKind.BUFFER, ready, "a buffer beyond the overdraft, inside an element")
-        self.times.hard.mark_end()
+        """Rule 5.42: what a partition calls when a record needs a buffer beyond the overdraft."""
+        self.batches.wait_for_buffer(pool)
 
     def _on_mail(self) -> None:
         self.clock.interrupt()

@@ -22,7 +22,7 @@ from flowsim.operators.source_output import SourceOutput
 from flowsim.operators.stream_operator import OperatorContext, StreamOperator
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.virtual_time_loop import START_NS
-from flowsim.tasks.stream_task import TaskState
+from flowsim.tasks.task_state import TaskState
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
 from tests.small_jobs import SmallJob
 

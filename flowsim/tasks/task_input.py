@@ -1,0 +1,34 @@
+"""What the default action of a task reads from. Flink: StreamInputProcessor, StreamTaskInput."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from flowsim.operators.data_input_status import DataInputStatus
+from flowsim.tasks.operator_chain import OperatorChain
+
+
+class TaskInput(Protocol):
+    """What the default action reads from: the network or a source. Flink: StreamInputProcessor."""
+
+    records_in: int
+
+    @property
+    def is_available(self) -> bool: ...
+
+    @property
+    def queued_buffers(self) -> int: ...
+
+    @property
+    def current_watermark(self) -> int: ...
+
+    def emit_next(self) -> DataInputStatus: ...
+
+    def end_of_input_with_drain(self, chain: OperatorChain) -> None:
+        """What DRAIN means for this kind of task (rules 4.10, 4.11)."""
+
+    def when_available(self, callback: Callable[[], None]) -> None:
+        """Calls back once ``is_available`` turns true."""
+
+    def close(self) -> None: ...

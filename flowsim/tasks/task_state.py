@@ -1,0 +1,19 @@
+"""Where a task is in its life. Flink: ExecutionState."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class TaskState(Enum):
+    """Flink: ExecutionState, as far as a task here goes through it."""
+
+    DEPLOYED = "DEPLOYED"
+    RUNNING = "RUNNING"
+    FINISHED = "FINISHED"
+    CANCELED = "CANCELED"
+    FAILED = "FAILED"
+
+    @property
+    def is_terminal(self) -> bool:
+        return self in (TaskState.FINISHED, TaskState.CANCELED, TaskState.FAILED)

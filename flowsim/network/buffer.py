@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flowsim.errors import InvariantViolation
+from flowsim.network.data_type import DataType, data_type_of
 from flowsim.streamrecord.events import EndOfData, Event
 
 
@@ -54,6 +55,7 @@ class BufferSlice:
     __slots__ = ("payload", "_buffer")
 
     event: None = None
+    data_type = DataType.DATA_BUFFER
 
     def __init__(self, payload: bytes, buffer: NetworkBuffer) -> None:
         self.payload = payload
@@ -69,12 +71,13 @@ class BufferSlice:
 class EventBuffer:
     """An event as a buffer of its own; needs no segment (rule 5.13). Flink: EventSerializer.toBuffer."""
 
-    __slots__ = ("event",)
+    __slots__ = ("event", "data_type")
 
     payload: bytes = b""
 
-    def __init__(self, event: Event) -> None:
+    def __init__(self, event: Event, has_priority: bool = False) -> None:
         self.event = event
+        self.data_type = data_type_of(event, has_priority)
 
     def recycle(self) -> None:
         """Nothing to give back."""

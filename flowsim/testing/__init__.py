@@ -17,13 +17,16 @@ if TYPE_CHECKING:
     )
     from flowsim.testing.harness import OneInputOperatorHarness
     from flowsim.testing.job_run import JobRun, run_job
+    from flowsim.testing.random_job import RandomJob, SourceStage, Stage
     from flowsim.testing.schedule import FIFO, Schedule, some_schedules
     from flowsim.testing.strategies import (
         event_streams,
         flat_records,
         job_settings,
         keys,
+        network_settings,
         policies,
+        random_jobs,
         scalars,
         schedules,
         scripted_sources,
@@ -36,9 +39,11 @@ _HOME = {
     "assertions": ("assert_laws", "assert_same_output_for_all_schedules", "outputs", "per_key_order"),
     "harness": ("OneInputOperatorHarness",),
     "job_run": ("JobRun", "run_job"),
+    "random_job": ("RandomJob", "SourceStage", "Stage"),
     "schedule": ("FIFO", "Schedule", "some_schedules"),
     "strategies": (
-        "event_streams", "flat_records", "job_settings", "keys", "policies", "scalars", "schedules", "scripted_sources",
+        "event_streams", "flat_records", "job_settings", "keys", "network_settings", "policies", "random_jobs", "scalars",
+        "schedules", "scripted_sources",
         "seeds", "timestamps", "values",
     ),
 }  # fmt: skip
@@ -49,16 +54,21 @@ __all__ = [
     "FIFO",
     "JobRun",
     "OneInputOperatorHarness",
+    "RandomJob",
     "Schedule",
+    "SourceStage",
+    "Stage",
     "assert_laws",
     "assert_same_output_for_all_schedules",
     "event_streams",
     "flat_records",
     "job_settings",
     "keys",
+    "network_settings",
     "outputs",
     "per_key_order",
     "policies",
+    "random_jobs",
     "run_job",
     "scalars",
     "schedules",

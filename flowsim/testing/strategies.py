@@ -10,6 +10,7 @@ from typing import Final
 
 from flowsim.connectors.script import Entry, ScriptedSource, idle, record, sleep, watermark
 from flowsim.errors import BadInput, MissingExtra
+from flowsim.testing.random_job import KINDS, PARTITIONINGS, RandomJob, SourceStage, Stage
 from flowsim.testing.schedule import DEFAULT_BUDGET_RECORDS, Schedule
 from flowsim.values import INT_MAX, INT_MIN, Row
 
@@ -185,3 +186,59 @@ def job_settings(*, max_parallelism: int = 3) -> SearchStrategy[dict[str, int]]:
             "buffer_timeout_ms": st.sampled_from([100, 10, 1, 0, -1]),
         }
     )
+
+
+def network_settings() -> SearchStrategy[dict[str, object]]:
+    """Settings of the network for ``env.configure(**settings)``; Flink's defaults first, then ever narrower ones."""
+    return st.fixed_dictionaries(
+        {
+            "segment_size_bytes": st.sampled_from([32768, 256, 64, 16]),
+            "exclusive_buffers_per_channel": st.sampled_from([2, 1, 0]),
+            "floating_buffers_per_gate": st.sampled_from([8, 2, 1]),
+            "max_buffers_per_channel": st.sampled_from([10, 3, 2]),
+            "overdraft_buffers": st.sampled_from([20, 5, 0]),
+            "buffer_timeout_ms": st.sampled_from([100, 10, 1, 0, -1]),
+            "task_managers": st.sampled_from(["each", "one"]),
+            "operator_chaining": st.booleans().map(lambda off: not off),
+        }
+    )
+
+
+# Whole jobs.
+
+
+@st.composite
+def random_jobs(
+    draw: st.DrawFn, *, max_sources: int = 2, max_stages: int = 4, max_parallelism: int = 3, max_records: int = 12,
+    max_fan_out: int = 4, settings: SearchStrategy[dict[str, object]] | None = None,
+) -> RandomJob:  # fmt: skip
+    """Acyclic jobs over numbers: sources, unions, fan-outs, every partitioner, parallelism, narrow networks.
+
+    Simple first: one source, one stage, Flink's settings. ``RandomJob.expected`` says what must come out, whatever the
+    schedule.
+    """
+    numbers = st.lists(st.integers(0, 99), max_size=max_records).map(tuple)
+    source = st.builds(
+        SourceStage,
+        st.lists(numbers, min_size=1, max_size=max_parallelism).map(tuple),
+        st.sampled_from([1, 10, 150]),
+    )
+    sources = tuple(draw(st.lists(source, min_size=1, max_size=max_sources)))
+    stages: list[Stage] = []
+    for _ in range(draw(st.integers(1, max_stages))):
+        widths = [*(s.parallelism for s in sources), *(s.parallelism for s in stages)]
+        stages.append(draw(_stages(widths, max_parallelism, max_fan_out)))
+    return RandomJob(sources, tuple(stages), draw(network_settings() if settings is None else settings))
+
+
+@st.composite
+def _stages(draw: st.DrawFn, widths: list[int], max_parallelism: int, max_fan_out: int) -> Stage:
+    newest = len(widths) - 1
+    # Mostly what was added last, so that jobs become deep; sometimes several, which are united.
+    inputs = tuple(draw(st.just([newest]) | st.lists(st.integers(0, newest), min_size=1, max_size=3, unique=True)))
+    parallelism = draw(st.integers(1, max_parallelism))
+    may_forward = all(widths[position] == parallelism for position in inputs)
+    partitioning = draw(st.sampled_from([p for p in PARTITIONINGS if p != "forward" or may_forward]))
+    kind = draw(st.sampled_from([k for k in KINDS if k != "count" or partitioning == "hash"]))
+    fan_out = draw(st.integers(0, max_fan_out)) if kind == "flat_map" else 1
+    return Stage(inputs, partitioning, kind, parallelism, fan_out, not draw(st.booleans()))

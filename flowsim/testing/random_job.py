@@ -1,0 +1,222 @@
+"""Jobs as data: what a strategy can draw, a test can print, and a batch model can compute without running anything.
+
+A ``RandomJob`` is a small acyclic graph of sources and stages over numbers. ``build`` makes the job of the DataStream API,
+``expected`` says which values must come out at every end, from the meaning of the operators and partitioners alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal, get_args
+
+from flowsim.connectors.script import ScriptedSource, record
+from flowsim.datastream.common import Types
+from flowsim.datastream.data_stream import DataStream
+from flowsim.datastream.environment import StreamExecutionEnvironment
+from flowsim.datastream.functions import KeyedProcessFunction
+from flowsim.datastream.state import ValueStateDescriptor
+from flowsim.errors import BadInput
+from flowsim.operators.runtime_context import RuntimeContext
+
+Number = int
+
+Partitioning = Literal["default", "forward", "rebalance", "rescale", "shuffle", "broadcast", "global", "custom", "hash"]
+"""How a stage reads; ``default`` says nothing, so Flink decides (rule 1.1). Only ``hash`` gives a keyed stream."""
+
+Kind = Literal["map", "flat_map", "filter", "count"]
+"""What a stage does; ``count`` needs a keyed stream."""
+
+PARTITIONINGS: Final[tuple[Partitioning, ...]] = get_args(Partitioning)
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+
+_KEYS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStage:
+    """A source: its numbers per subtask, and how long each subtask pauses between two of them."""
+
+    numbers: tuple[tuple[Number, ...], ...]
+    gap_ms: int = 1
+
+    @property
+    def parallelism(self) -> int:
+        return len(self.numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """An operator behind a partitioner. ``inputs``: earlier stages or sources, by position; several are united.
+
+    ``fan_out``: how many numbers ``flat_map`` makes of one.
+    """
+
+    inputs: tuple[int, ...]
+    partitioning: Partitioning
+    kind: Kind
+    parallelism: int
+    fan_out: int = 1
+    chained: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RandomJob:
+    """Sources, then stages; the positions of ``Stage.inputs`` count through both. Raises BadInput for what cannot be."""
+
+    sources: tuple[SourceStage, ...]
+    stages: tuple[Stage, ...]
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for position, stage in enumerate(self.stages, len(self.sources)):
+            name = name_of(position)
+            if not stage.inputs or any(not 0 <= source < position for source in stage.inputs):
+                raise BadInput(f"{name}: expected inputs among what stands before it, got {stage.inputs}")
+            if stage.kind == "count" and stage.partitioning != "hash":
+                raise BadInput(f"{name}: count needs the partitioning hash, got {stage.partitioning}")
+            if stage.partitioning == "forward":
+                for source in stage.inputs:
+                    if self._parallelism(source) != stage.parallelism:
+                        raise BadInput(f"{name}: forward needs equal parallelism on both sides")
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """Names of the stages that nobody reads: where values are collected. A source that nobody reads does not run."""
+        read = {source for stage in self.stages for source in stage.inputs}
+        count = len(self.sources) + len(self.stages)
+        return tuple(name_of(position) for position in range(len(self.sources), count) if position not in read)
+
+    def build(self) -> StreamExecutionEnvironment:
+        """The job; every source and stage has the name that ``name_of`` gives its position."""
+        env = StreamExecutionEnvironment.get_execution_environment().configure(None, **self.settings)
+        streams: list[DataStream] = [self._source(env, position) for position in range(len(self.sources))]
+        for position, stage in enumerate(self.stages, len(self.sources)):
+            first, *others = (streams[source] for source in stage.inputs)
+            made = _operator(_partitioned(first.union(*others) if others else first, stage), stage)
+            made = made.set_parallelism(stage.parallelism).name(name_of(position))
+            streams.append(made if stage.chained else made.disable_chaining())
+        return env
+
+    def expected(self) -> dict[str, Counter[Number]]:
+        """How often each number must come out at each end."""
+        values: list[Counter[Number]] = [
+            Counter(number for subtask in source.numbers for number in subtask) for source in self.sources
+        ]
+        for stage in self.stages:
+            arriving: Counter[Number] = Counter()
+            for source in stage.inputs:
+                arriving.update(values[source])
+            if stage.partitioning == "broadcast":
+                arriving = Counter({number: count * stage.parallelism for number, count in arriving.items()})
+            values.append(_batch(arriving, stage))
+        return {
+            name: values[position]
+            for position, name in enumerate(map(name_of, range(len(values))))
+            if name in self.ends
+        }
+
+    def _parallelism(self, position: int) -> int:
+        sources = len(self.sources)
+        return (self.sources[position] if position < sources else self.stages[position - sources]).parallelism
+
+    def _source(self, env: StreamExecutionEnvironment, position: int) -> DataStream:
+        source = self.sources[position]
+        scripts = [[record(number, None) for number in numbers] for numbers in source.numbers]
+        return env.add_source(ScriptedSource(*scripts, gap_ms=source.gap_ms)).name(name_of(position))
+
+
+def name_of(position: int) -> str:
+    """The name of the source or stage at a position: ``s0``, ``s1``, ..."""
+    return f"s{position}"
+
+
+class _Count(KeyedProcessFunction):
+    """Emits how often the key of a number came so far, times ten, plus the key."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value: object, ctx: KeyedProcessFunction.Context) -> Iterator[Number]:
+        count = _number(self.count.value() or 0) + 1
+        self.count.update(count)
+        yield count * 10 + _key(value)
+
+
+def _key(value: object) -> int:
+    return _number(value) % _KEYS
+
+
+def _number(value: object) -> Number:
+    if not isinstance(value, int):
+        raise BadInput(f"random jobs are about numbers, got {value!r:.40}")
+    return value
+
+
+def _partitioned(stream: DataStream, stage: Stage) -> DataStream:
+    match stage.partitioning:
+        case "default":
+            return stream
+        case "forward":
+            return stream.forward()
+        case "rebalance":
+            return stream.rebalance()
+        case "rescale":
+            return stream.rescale()
+        case "shuffle":
+            return stream.shuffle()
+        case "broadcast":
+            return stream.broadcast()
+        case "global":
+            return stream.global_()
+        case "custom":
+            return stream.partition_custom(lambda key, count: _number(key) % count, _key)
+        case "hash":
+            return stream.key_by(_key)
+
+
+def _operator(stream: DataStream, stage: Stage) -> DataStream:
+    match stage.kind:
+        case "map":
+            return stream.map(_mapped)
+        case "flat_map":
+            return stream.flat_map(lambda value: _fanned(value, stage.fan_out))
+        case "filter":
+            return stream.filter(_kept)
+        case "count":
+            return stream.process(_Count())  # type: ignore[arg-type]  # a counting stage stands behind key_by
+
+
+def _mapped(value: object) -> Number:
+    return (_number(value) * 7 + 1) % 1009
+
+
+def _fanned(value: object, fan_out: int) -> Iterable[Number]:
+    return [_number(value) + step for step in range(fan_out)]
+
+
+def _kept(value: object) -> bool:
+    return _number(value) % 3 != 0
+
+
+def _batch(arriving: Counter[Number], stage: Stage) -> Counter[Number]:
+    """What a stage makes of a bag of numbers."""
+    made: Counter[Number] = Counter()
+    match stage.kind:
+        case "map":
+            for number, count in arriving.items():
+                made[_mapped(number)] += count
+        case "flat_map":
+            for number, count in arriving.items():
+                for fanned in _fanned(number, stage.fan_out):
+                    made[fanned] += count
+        case "filter":
+            made.update({number: count for number, count in arriving.items() if _kept(number)})
+        case "count":
+            per_key: Counter[Number] = Counter()
+            for number, count in arriving.items():
+                per_key[_key(number)] += count
+            for key, count in per_key.items():
+                made.update(step * 10 + key for step in range(1, count + 1))
+    return made

@@ -1,0 +1,55 @@
+"""Random graphs, partitioners, networks and schedules: what comes out is what the graph means, and every law holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+
+from flowsim.cluster.run_options import JobStatus
+from flowsim.errors import BadInput
+from flowsim.laws.catalogue import Verdict
+from flowsim.testing import RandomJob, Schedule, SourceStage, Stage, random_jobs, run_job, schedules
+
+pytestmark = pytest.mark.property
+
+
+@settings(max_examples=150, deadline=None)
+@given(random_jobs(), schedules())
+def test_what_comes_out_is_what_the_graph_means_and_every_law_holds(job: RandomJob, schedule: Schedule) -> None:
+    run = run_job(job.build(), schedule=schedule)
+    assert run.result.status is JobStatus.FINISHED, run.result.report
+    assert {end: Counter(run.values(end)) for end in job.ends} == job.expected()
+    assert [outcome for outcome in run.outcomes if outcome.verdict is Verdict.VIOLATED] == []
+
+
+def test_the_model_counts_copies_unions_and_keys() -> None:
+    sources = (SourceStage(((1, 2), (6,))), SourceStage(((11,),)))
+    stages = (
+        Stage((0, 1), "hash", "count", 2),
+        Stage((0,), "broadcast", "filter", 3),
+        Stage((1,), "global", "flat_map", 2, fan_out=2),
+    )
+    job = RandomJob(sources, stages)
+    assert job.ends == ("s2", "s3", "s4")
+    assert job.expected() == {
+        "s2": Counter({11: 1, 21: 1, 31: 1, 12: 1}),
+        "s3": Counter({1: 3, 2: 3}),
+        "s4": Counter({11: 1, 12: 1}),
+    }
+    run = run_job(job.build())
+    assert {end: Counter(run.values(end)) for end in job.ends} == job.expected()
+
+
+@pytest.mark.parametrize(
+    ("stage", "message"),
+    [
+        (Stage((1,), "default", "map", 1), "s1: expected inputs among what stands before it"),
+        (Stage((0,), "shuffle", "count", 1), "s1: count needs the partitioning hash"),
+        (Stage((0,), "forward", "map", 2), "s1: forward needs equal parallelism"),
+    ],
+)
+def test_a_job_that_cannot_be_is_refused(stage: Stage, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        RandomJob((SourceStage(((1,),)),), (stage,))

@@ -1,4 +1,5 @@
-"""What all tests share: Hypothesis profiles, one Spark session, and skips that count as failures on demand."""
+"""What all tests share: Hypothesis profiles, one Spark session, one virtual machine with the real Flink, and skips that
+count as failures on demand."""
 
 from __future__ import annotations
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 SHARES_SPARK = ("tests/spark/", "tests/unit/cli/test_validate_and_replay.py")
 """Where tests that use the session are, as the beginnings of their ids."""
+SHARES_FLINK = "tests/differential/"
+"""Where tests that share the virtual machine with the real Flink are."""
+TALLIES: pytest.StashKey[dict[str, list[int]]] = pytest.StashKey()
+"""Subject of a differential test -> sequences, commands, divergences, of this process or of all its workers."""
 SKIPS_ARE_FAILURES = os.environ.get("FLOWSIM_SKIPS_ARE_FAILURES", "") not in ("", "0")
 
 # Jobs that a shell starts in the background are deaf to Ctrl-C, and so would be what the tests start.
@@ -32,6 +37,19 @@ settings.register_profile(
 settings.load_profile(os.environ.get("FLOWSIM_HYPOTHESIS_PROFILE", "ci"))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--flink-examples",
+        type=int,
+        metavar="N",
+        help="random command sequences per differential test, new ones on every run (default: a few, always the same)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[TALLIES] = {}
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The one Spark session of a test run; code under test that asks for a session without a master gets this one."""
@@ -39,6 +57,12 @@ def spark() -> Iterator[SparkSession]:
         # Spark's own handler of Ctrl-C would stay for the tests that need no Spark and come later.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         yield session
+
+
+@pytest.fixture(scope="session")
+def flink_tallies(request: pytest.FixtureRequest) -> dict[str, list[int]]:
+    """Subject -> sequences, commands and divergences from the real Flink, printed at the end of the session."""
+    return request.config.stash[TALLIES]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -51,7 +75,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 raise pytest.UsageError(
                     f"{item.nodeid} uses Spark: move it to tests/spark, or name its file in conftest.py"
                 )
-    items.sort(key=lambda item: not item.nodeid.startswith(SHARES_SPARK))
+    items.sort(key=lambda item: (not item.nodeid.startswith(SHARES_SPARK), not item.nodeid.startswith(SHARES_FLINK)))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -59,12 +83,36 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """One worker for all that share the session, which costs more than most tests to start; else a worker per file."""
     from xdist.scheduler import LoadScopeScheduling
 
-    class OneWorkerForSpark(LoadScopeScheduling):
+    class OneWorkerForSparkAndOneForFlink(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return "spark" if nodeid.startswith(SHARES_SPARK) else nodeid.partition("::")[0]
+            if nodeid.startswith(SHARES_SPARK):
+                return "spark"
+            return "flink" if nodeid.startswith(SHARES_FLINK) else nodeid.partition("::")[0]
 
     config.option.loadscopereorder = False
-    return OneWorkerForSpark(config, log)
+    return OneWorkerForSparkAndOneForFlink(config, log)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):  # a worker of xdist tells its controller
+        session.config.workeroutput["flink_tallies"] = session.config.stash[TALLIES]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    tallies = node.config.stash[TALLIES]
+    for subject, counts in getattr(node, "workeroutput", {}).get("flink_tallies", {}).items():
+        tallies[subject] = [sum(pair) for pair in zip(counts, tallies.get(subject, [0, 0, 0]), strict=True)]
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """How much was compared with the real Flink."""
+    tallies = config.stash[TALLIES]
+    if tallies:
+        terminalreporter.section("compared with Flink 2.3.0")
+    for subject, (sequences, commands, divergences) in sorted(tallies.items()):
+        verdict = "DIVERGED" if divergences else "no divergence"
+        terminalreporter.write_line(f"{subject}: {sequences:,} sequences, {commands:,} commands, {verdict}")
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:

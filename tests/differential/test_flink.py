@@ -1,0 +1,53 @@
+"""The door to the real Flink itself: threads, errors, private members, many calls at once."""
+
+from __future__ import annotations
+
+import pytest
+from flink import Flink, Thrown, Throws, thrown
+from py4j.protocol import Py4JJavaError
+
+MAILBOX = "org.apache.flink.streaming.runtime.tasks.mailbox.TaskMailboxImpl"
+
+
+def mailbox(flink: Flink) -> object:
+    return flink.java.org.apache.flink.streaming.runtime.tasks.mailbox.TaskMailboxImpl()
+
+
+def test_a_callback_that_calls_java_again_stays_on_the_thread_that_called_it(flink: Flink) -> None:
+    real = mailbox(flink)
+    supplier = flink.implement("java.util.function.Supplier", get=lambda: real.isMailboxThread())
+    assert flink.java.java.util.Objects.requireNonNullElseGet(None, supplier) is True
+
+
+def test_a_callback_can_throw_an_exception_of_java(flink: Flink) -> None:
+    def refuse() -> None:
+        raise Throws("java.lang.IllegalArgumentException", "not this one")
+
+    with pytest.raises(Py4JJavaError) as caught:
+        flink.java.java.util.Objects.requireNonNullElseGet(
+            None, flink.implement("java.util.function.Supplier", get=refuse)
+        )
+    assert repr(thrown(caught.value)) == "IllegalArgumentException('not this one')"
+
+
+def test_many_calls_are_one_round_trip_and_each_has_its_answer(flink: Flink) -> None:
+    real = mailbox(flink)
+    *answers, refused = flink.calls(
+        real, "size", ("tryTake", -1), "drain", "getState", "close", "getState", "tryTakeFromBatch"
+    )
+    assert answers == [0, None, [], "OPEN", [], "CLOSED"]
+    assert isinstance(refused, Thrown)
+    assert refused.name == "MailboxClosedException"
+
+
+def test_private_members_can_be_reached(flink: Flink) -> None:
+    real = flink.new(MAILBOX, ["java.lang.Thread"], flink.java.java.lang.Thread.currentThread())
+    assert flink.field(MAILBOX, "hasNewMail", real) is False
+    flink.set_field(MAILBOX, "hasNewMail", real, True)
+    assert flink.field(MAILBOX, "hasNewMail", real) is True
+    assert flink.method(MAILBOX, "checkPutStateConditions")(real) is None
+
+
+def test_a_long_can_stay_a_long(flink: Flink) -> None:
+    arrays = flink.java.java.util.Arrays
+    assert arrays.deepHashCode(flink.boxed("Long", -1)) != arrays.deepHashCode(flink.boxed("Integer", -1))

@@ -45,44 +45,20 @@ class NetworkEnvironment:
         self._connections: dict[tuple[int, int], PartitionRequestQueue] = {}
 
     def _network_pool(self, subtask: Subtask) -> NetworkBufferPool:
-        placement = self.execution.placement
-        owner = placement.task_manager_of[subtask.id]
+        owner = self.execution.placement.task_manager_of[subtask.id]
         pool = self._pools.get(owner)
         if pool is None:
-            members = [s for s in self.execution.subtasks if placement.task_manager_of[s.id] == owner]
-            total = self.settings.network_buffers
-            if total is None:
-                total = sum(self._most_segments(member) for member in members)
+            total = self.execution.memory.segments[owner]
             pool = self._pools[owner] = NetworkBufferPool(total, self.settings.segment_size_bytes)
         return pool
-
-    def _most_segments(self, subtask: Subtask) -> int:
-        """What the pools of a subtask may ask for at most."""
-        settings, job = self.settings, self.execution.job
-        segments = 0
-        for edge in job.out_edges(subtask.vertex):
-            subpartitions = self.execution.expansion(edge).subpartitions(subtask.index)
-            segments += self._output_maximum(subpartitions) + settings.overdraft_buffers
-        for edge in job.in_edges(subtask.vertex):
-            channels = self.execution.expansion(edge).input_count(subtask.index)
-            segments += channels * settings.exclusive_buffers_per_channel + max(settings.floating_buffers_per_gate, 1)
-        return segments
-
-    def _output_maximum(self, subpartitions: int) -> int:
-        """Rule 5.41."""
-        settings = self.settings
-        return max(
-            subpartitions * settings.exclusive_buffers_per_channel + settings.floating_buffers_per_gate,
-            subpartitions + 1,
-        )
 
     def create_writer(self, subtask: Subtask, edge: JobEdge) -> RecordWriter:
         """The output of a subtask to one edge: its pool, its partition, its writer."""
         task = self._tasks[subtask.id]
         expansion, settings = self.execution.expansion(edge), self.settings
-        count = expansion.subpartitions(subtask.index)
+        count, planned = expansion.subpartitions(subtask.index), self.execution.memory.outputs[edge.id, subtask.id]
         pool = self._network_pool(subtask).create_buffer_pool(
-            count + 1, self._output_maximum(count), count, settings.max_buffers_per_channel, settings.overdraft_buffers
+            planned.required, planned.maximum, count, planned.per_channel, planned.overdraft
         )
         partition = ResultPartition(
             count, pool, task.wait_for_buffer, zero_exclusive_buffers=settings.exclusive_buffers_per_channel == 0
@@ -108,23 +84,17 @@ class NetworkEnvironment:
 
     def create_gate(self, subtask: Subtask, edge: JobEdge) -> SingleInputGate:
         """The input of a subtask from one edge."""
-        expansion, settings = self.execution.expansion(edge), self.settings
-        count = expansion.input_count(subtask.index)
+        expansion, planned = self.execution.expansion(edge), self.execution.memory.inputs[edge.id, subtask.id]
         network_pool = self._network_pool(subtask)
-        remote = sum(not self._is_local(subtask, expansion, index) for index in range(count))
-        if remote:
-            network_pool.reserve(remote * settings.exclusive_buffers_per_channel)
-        pool = network_pool.create_buffer_pool(1, max(settings.floating_buffers_per_gate, 1))
+        if planned.exclusive:
+            network_pool.reserve(planned.exclusive)
+        pool = network_pool.create_buffer_pool(planned.required, planned.maximum)
         first_index = sum(g.count for (e, t), g in self._gates.items() if t == subtask.id and self._same_input(e, edge))
-        gate = SingleInputGate(count, pool, self._channel_factory(subtask, expansion, first_index))
+        gate = SingleInputGate(
+            expansion.input_count(subtask.index), pool, self._channel_factory(subtask, expansion, first_index)
+        )
         self._gates[edge.id, subtask.id] = gate
         return gate
-
-    def _is_local(self, subtask: Subtask, expansion: EdgeExpansion, index: int) -> bool:
-        """Whether channel ``index`` of a gate of ``subtask`` comes from a task of the same task manager (rule 6.18)."""
-        source, _ = expansion.input_at(subtask.index, index)
-        first_source = self.execution.subtasks_of(expansion.edge.source)[0].id
-        return self.execution.placement.share(first_source + source, subtask.id)
 
     def _same_input(self, edge_id: int, edge: JobEdge) -> bool:
         other = self.execution.job.edges[edge_id]
@@ -136,6 +106,7 @@ class NetworkEnvironment:
         task, edge = self._tasks[subtask.id], expansion.edge
         full = task.trace.full if task.trace is not None else None
         first_source = self.execution.subtasks_of(edge.source)[0].id
+        credit = self.execution.memory.inputs[edge.id, subtask.id].credit
 
         def create(gate: SingleInputGate, index: int) -> InputChannel:
             source, subpartition = expansion.input_at(subtask.index, index)
@@ -144,8 +115,7 @@ class NetworkEnvironment:
                 producer = self._tasks[first_source + source].outbox
                 read = self._partitions[edge.id, source].subpartition(subpartition)
                 return LocalInputChannel(gate, first_index + index, channel_id, read, producer.is_sealed_for, full)
-            exclusive = self.settings.exclusive_buffers_per_channel
-            remote = RemoteInputChannel(gate, first_index + index, channel_id, exclusive, full)
+            remote = RemoteInputChannel(gate, first_index + index, channel_id, credit, full)
             remote.on_credit = task.outbox.credit_available
             return remote
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from flowsim.facts import schema
 from flowsim.facts.tracer import Recorder
 from flowsim.graph.job_graph import JobEdge, JobGraph, JobVertex
-from flowsim.graph.placement import Placement, place
+from flowsim.graph.network_memory import NetworkMemory, plan_network_memory, pool_rows, task_manager_rows
+from flowsim.graph.placement import Chain, Placement, place
 from flowsim.network.partitioner import POINTWISE
 from flowsim.state.key_group_range import KeyGroupRange, compute_key_group_range_for_operator_index
 
@@ -119,6 +120,7 @@ class ExecutionGraph:
     subtasks: list[Subtask] = field(default_factory=list)
     expansions: list[EdgeExpansion] = field(default_factory=list)
     placement: Placement = field(default_factory=Placement)
+    memory: NetworkMemory = field(default_factory=NetworkMemory)
 
     def subtasks_of(self, vertex: JobVertex) -> list[Subtask]:
         return [s for s in self.subtasks if s.vertex is vertex]
@@ -132,6 +134,7 @@ class ExecutionGraph:
 
 
 def create_execution_graph(job: JobGraph) -> ExecutionGraph:
+    """Expands and places a job; raises BadInput for places that cannot be had and for too little network memory."""
     execution = ExecutionGraph(job)
     for vertex in job.vertices:
         for index in range(vertex.parallelism):
@@ -141,10 +144,10 @@ def create_execution_graph(job: JobGraph) -> ExecutionGraph:
         expansion = EdgeExpansion(edge, channels)
         execution.expansions.append(expansion)
         channels += expansion.channel_count
-    names = [[operator.node.name for operator in subtask.vertex.operators] for subtask in execution.subtasks]
-    execution.placement = place(
-        job.graph.settings.task_managers, [(n, s.index) for n, s in zip(names, execution.subtasks, strict=True)]
-    )
+    settings = job.graph.settings
+    chains = [Chain([operator.node.name for operator in v.operators], v.parallelism) for v in job.vertices]
+    execution.placement = place(settings.task_managers, chains)
+    execution.memory = plan_network_memory(settings, execution.placement, execution.expansions, execution.subtasks)
     return execution
 
 
@@ -190,6 +193,9 @@ def describe(execution: ExecutionGraph, recorder: Recorder) -> None:
         ],
     )  # fmt: skip
     recorder.static(schema.CHANNELS, list(channel_rows(execution)))
+    segment_bytes = job.graph.settings.segment_size_bytes
+    recorder.static(schema.TASK_MANAGERS, task_manager_rows(execution.memory, execution.placement, segment_bytes))
+    recorder.static(schema.POOLS, pool_rows(execution.memory))
 
 
 def channel_rows(execution: ExecutionGraph) -> Iterator[tuple[int | str, ...]]:

@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from flowsim.errors import BadInput
+
 TaskManagers = Literal["each", "one"] | Mapping[str, Sequence[str]]
-"""``each``: one task manager per subtask; ``one``: all on one; else what runs on each of those named."""
+"""``each``: one task manager per subtask; ``one``: all on one; else the places of each task manager by its name.
+
+A place is the name of an operator (all its subtasks), ``name/INDEX`` or ``name/FIRST-LAST``; indexes count from 0. An
+operator takes its whole chain along. What stands nowhere gets a task manager of its own.
+"""
+
+_RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?")
+
+
+class PlacementError(BadInput):
+    """A place cannot be had. ``place``: index in the list of ``task_manager``."""
+
+    def __init__(self, task_manager: str, place: int, message: str) -> None:
+        super().__init__(f"task manager {task_manager!r}: {message}")
+        self.task_manager = task_manager
+        self.place = place
+        self.reason = message
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """What is placed: the names of the operators of one vertex, and how many subtasks it has."""
+
+    names: Sequence[str]
+    parallelism: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +49,100 @@ class Placement:
         return self.task_manager_of[subtask] == self.task_manager_of[other]
 
 
-def place(wanted: TaskManagers, subtasks: Sequence[tuple[Sequence[str], int]]) -> Placement:
-    """``subtasks``: names of the operators of the chain, and the index of the subtask in it."""
+def place(wanted: TaskManagers, chains: Sequence[Chain]) -> Placement:
+    """Places the subtasks, whose ids count over ``chains`` in their order; raises BadInput.
+
+    >>> place({"left": ["source/0-1"]}, [Chain(["source", "map"], 3)]).task_manager_of
+    [0, 0, 1]
+    """
+    subtasks = [(chain, index) for chain in chains for index in range(chain.parallelism)]
     if wanted == "one":
         return Placement([0] * len(subtasks), ["task manager"])
-    return Placement(list(range(len(subtasks))), [f"{' -> '.join(names)} ({index + 1})" for names, index in subtasks])
+    if wanted == "each":
+        return Placement(list(range(len(subtasks))), [_own_name(chain, index) for chain, index in subtasks])
+    if not isinstance(wanted, Mapping):
+        raise BadInput(f"task_managers: expected 'each', 'one' or a mapping of names to places, got {wanted!r}")
+    placed = _Places(chains)
+    for number, (name, places) in enumerate(wanted.items()):
+        if isinstance(places, str) or not isinstance(places, Sequence):
+            raise BadInput(f"task_managers: {name}: expected a list of places, got {places!r}")
+        for index, text in enumerate(places):
+            placed.take(number, name, index, text)
+    names, task_manager_of = list(wanted), []
+    for subtask, (chain, index) in enumerate(subtasks):
+        found = placed.task_manager_of.get(subtask)
+        if found is None:
+            found = len(names)
+            names.append(_own_name(chain, index))
+        task_manager_of.append(found)
+    return Placement(task_manager_of, names)
+
+
+def _own_name(chain: Chain, index: int) -> str:
+    return f"{' -> '.join(chain.names)} ({index + 1})"
+
+
+class _Places:
+    """Collects who runs where, one place after another."""
+
+    def __init__(self, chains: Sequence[Chain]) -> None:
+        self.task_manager_of: dict[int, int] = {}
+        self._by: dict[int, tuple[str, str]] = {}
+        """Subtask to (task manager, operator) that placed it."""
+        self._taken: dict[tuple[str, int], str] = {}
+        """(operator, index) to the task manager that has it."""
+        self._owners: dict[str, list[tuple[int, Chain]]] = {}
+        """Operator to (first subtask, chain) of all that bear its name."""
+        first = 0
+        for chain in chains:
+            for name in chain.names:
+                self._owners.setdefault(name, []).append((first, chain))
+            first += chain.parallelism
+
+    def take(self, number: int, task_manager: str, position: int, text: str) -> None:
+        """Gives the subtasks of one place to a task manager."""
+        if not isinstance(text, str):
+            raise PlacementError(
+                task_manager, position, f"expected an operator, NAME/INDEX or NAME/FIRST-LAST, got {text!r}"
+            )
+        operator, (first, chain), indexes = self._resolve(task_manager, position, text)
+        for index in indexes:
+            subtask = first + index
+            owner = self._taken.get((operator, index))
+            if owner is not None:
+                raise PlacementError(task_manager, position, f"{operator}/{index} runs on {owner!r} already")
+            self._taken[operator, index] = task_manager
+            if self.task_manager_of.setdefault(subtask, number) != number:
+                other, by = self._by[subtask]
+                raise PlacementError(
+                    task_manager, position,
+                    f"{operator}/{index} is chained with {by}/{index}, which runs on {other!r}: "
+                    f"the operators of a chain ({' -> '.join(chain.names)}) run in one task",
+                )  # fmt: skip
+            self._by.setdefault(subtask, (task_manager, operator))
+
+    def _resolve(self, task_manager: str, position: int, text: str) -> tuple[str, tuple[int, Chain], range]:
+        """The operator that a place names, the vertex it runs in, and the indexes meant."""
+        operator, indexes = text, None
+        if text not in self._owners:
+            operator, slash, tail = text.rpartition("/")
+            found = _RANGE.fullmatch(tail) if slash else None
+            if found is None:
+                operator = text
+            else:
+                indexes = range(int(found[1]), int(found[2] or found[1]) + 1)
+        owners = self._owners.get(operator, [])
+        if not owners:
+            raise PlacementError(
+                task_manager, position, f"there is no operator {operator!r}; there are: {', '.join(self._owners)}"
+            )
+        if len(owners) > 1:
+            raise PlacementError(
+                task_manager, position, f"{len(owners)} operators are called {operator!r}: give them different names"
+            )
+        parallelism = owners[0][1].parallelism
+        if indexes is None:
+            indexes = range(parallelism)
+        if not indexes or indexes[-1] >= parallelism:
+            raise PlacementError(task_manager, position, f"{text}: {operator} has the subtasks 0 to {parallelism - 1}")
+        return operator, owners[0], indexes

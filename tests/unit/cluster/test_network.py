@@ -12,7 +12,7 @@ from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.run_options import JobExecutionResult, JobStatus
 from flowsim.connectors.script import record, sleep, watermark
 from flowsim.datastream import ProcessFunction
-from flowsim.errors import JobFailed
+from flowsim.errors import BadInput, JobFailed
 from flowsim.facts.kinds import Level
 from flowsim.operators.process import ProcessContext, ProcessOperator
 from flowsim.recording.memory import MemoryRecorder
@@ -205,8 +205,12 @@ def test_memory_that_cannot_be_guaranteed_is_refused_by_name() -> None:
     """Rule 5.39."""
     job = SmallJob(network_buffers=1)
     job.sink(job.values(lambda _: range(3)), by="FORWARD", chain=False)
-    with pytest.raises(Exception, match="Insufficient number of network buffers: required 2, but only 1 of 1"):
+    with pytest.raises(BadInput) as refused:
         job.run()
+    assert str(refused.value) == (
+        "Insufficient number of network buffers: task manager 'source (1)' has 1, and its pools require 2 "
+        "(output of source (1/1) to sink 2); set network_buffers to 2 or more"
+    )
 
 
 class TwoAndSide(ProcessFunction):

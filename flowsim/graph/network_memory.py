@@ -1,0 +1,178 @@
+"""The local buffer pools of a job, and the network memory of its task managers (rules 5.39, 5.41, 6.1).
+
+Flink: NettyShuffleUtils.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from flowsim.errors import BadInput
+from flowsim.facts.kinds import PoolKind
+from flowsim.graph.job_graph import JobEdge
+from flowsim.graph.placement import Placement
+from flowsim.graph.stream_graph import JobSettings
+from flowsim.network.buffer_pool import UNLIMITED
+from flowsim.network.input_gate_spec import create_gate_buffers_spec
+
+if TYPE_CHECKING:
+    from flowsim.graph.execution_graph import EdgeExpansion, Subtask
+
+UNBOUNDED_SHARE: Final = 2048
+"""Segments that a pool without an upper bound is counted with where ``network_buffers`` is not set: 64 MiB of 32 KiB."""
+
+_SHOWN_POOLS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPool:
+    """One local buffer pool, as table ``pools`` describes it. ``credit``: exclusive buffers of one remote channel."""
+
+    id: int
+    task_manager: int
+    subtask: Subtask
+    edge: JobEdge
+    kind: PoolKind
+    required: int
+    maximum: int
+    overdraft: int
+    per_channel: int
+    exclusive: int
+    credit: int
+
+    def __str__(self) -> str:
+        guaranteed = self.required + self.exclusive
+        if self.kind is PoolKind.OUTPUT:
+            return f"output of {self.subtask.name} to {self.edge.target.name} {guaranteed}"
+        return f"input of {self.subtask.name} from {self.edge.source.name} {guaranteed}"
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkMemory:
+    """All pools in the order of their ids, and the segments of each task manager."""
+
+    pools: Sequence[PlannedPool] = ()
+    segments: Sequence[int] = ()
+    outputs: dict[tuple[int, int], PlannedPool] = field(default_factory=dict)
+    """By edge id and subtask id."""
+    inputs: dict[tuple[int, int], PlannedPool] = field(default_factory=dict)
+
+
+def plan_network_memory(
+    settings: JobSettings,
+    placement: Placement,
+    expansions: Sequence[EdgeExpansion],
+    subtasks: Sequence[Subtask],
+) -> NetworkMemory:
+    """The pools that a job will have; raises BadInput when a task manager cannot guarantee what they require (rule 5.39)."""
+    pools: list[PlannedPool] = []
+    memory = NetworkMemory(pools)
+    locals_of = _LocalChannels(placement, subtasks)
+    for subtask in subtasks:
+        owner = placement.task_manager_of[subtask.id]
+        for expansion in expansions:
+            if expansion.edge.source is subtask.vertex:
+                pool = _output(settings, len(pools), owner, subtask, expansion)
+                memory.outputs[expansion.edge.id, subtask.id] = pool
+                pools.append(pool)
+        for expansion in expansions:
+            if expansion.edge.target is subtask.vertex:
+                pool = _input(settings, len(pools), owner, subtask, expansion, locals_of)
+                memory.inputs[expansion.edge.id, subtask.id] = pool
+                pools.append(pool)
+    return NetworkMemory(pools, _segments(settings, placement, pools), memory.outputs, memory.inputs)
+
+
+def _output(settings: JobSettings, number: int, owner: int, subtask: Subtask, expansion: EdgeExpansion) -> PlannedPool:
+    """Rule 5.41."""
+    count, exchange = expansion.subpartitions(subtask.index), expansion.edge.exchange
+    bound = count * settings.exclusive_buffers_per_channel + settings.floating_buffers_per_gate
+    return PlannedPool(
+        number, owner, subtask, expansion.edge, PoolKind.OUTPUT, count + 1,
+        max(bound, count + 1) if exchange.is_bounded else UNLIMITED,
+        settings.overdraft_buffers if exchange.has_overdraft else 0, settings.max_buffers_per_channel, 0, 0,
+    )  # fmt: skip
+
+
+def _input(
+    settings: JobSettings,
+    number: int,
+    owner: int,
+    subtask: Subtask,
+    expansion: EdgeExpansion,
+    local_channels: _LocalChannels,
+) -> PlannedPool:
+    """Rule 6.1: exclusive buffers are for remote channels only."""
+    count = expansion.input_count(subtask.index)
+    spec = create_gate_buffers_spec(
+        count, settings.exclusive_buffers_per_channel, settings.floating_buffers_per_gate, expansion.edge.exchange
+    )
+    remote = count - local_channels.count(expansion, subtask)
+    return PlannedPool(
+        number, owner, subtask, expansion.edge, PoolKind.INPUT, spec.floating_required, spec.floating_maximum, 0,
+        UNLIMITED, remote * spec.exclusive, spec.exclusive,
+    )  # fmt: skip
+
+
+class _LocalChannels:
+    """Counts the local channels of a gate, without looking at each channel where all sources feed it."""
+
+    def __init__(self, placement: Placement, subtasks: Sequence[Subtask]) -> None:
+        self._task_manager_of = placement.task_manager_of
+        self._first: dict[int, int] = {}
+        self._members: dict[tuple[int, int], int] = {}
+        for subtask in subtasks:
+            self._first.setdefault(subtask.vertex.id, subtask.id)
+            place = subtask.vertex.id, placement.task_manager_of[subtask.id]
+            self._members[place] = self._members.get(place, 0) + 1
+
+    def count(self, expansion: EdgeExpansion, target: Subtask) -> int:
+        owner, source = self._task_manager_of[target.id], expansion.edge.source.id
+        if not expansion.is_pointwise:
+            return self._members.get((source, owner), 0)
+        inputs = (expansion.input_at(target.index, index)[0] for index in range(expansion.input_count(target.index)))
+        return sum(self._task_manager_of[self._first[source] + index] == owner for index in inputs)
+
+
+def _segments(settings: JobSettings, placement: Placement, pools: Sequence[PlannedPool]) -> list[int]:
+    required, wanted = [0] * len(placement.names), [0] * len(placement.names)
+    for pool in pools:
+        required[pool.task_manager] += pool.required + pool.exclusive
+        maximum = min(pool.maximum, max(pool.required, UNBOUNDED_SHARE)) if pool.maximum == UNLIMITED else pool.maximum
+        wanted[pool.task_manager] += maximum + pool.overdraft + pool.exclusive
+    total = settings.network_buffers
+    if total is None:
+        return wanted
+    for number, least in enumerate(required):
+        if least > total:
+            raise BadInput(
+                _too_few(placement.names[number], total, least, [p for p in pools if p.task_manager == number])
+            )
+    return [total] * len(placement.names)
+
+
+def _too_few(name: str, total: int, least: int, pools: Sequence[PlannedPool]) -> str:
+    shown = ", ".join(str(pool) for pool in pools[:_SHOWN_POOLS])
+    more = f" and {len(pools) - _SHOWN_POOLS} more pools" if len(pools) > _SHOWN_POOLS else ""
+    return (
+        f"Insufficient number of network buffers: task manager {name!r} has {total}, and its pools require {least} "
+        f"({shown}{more}); set network_buffers to {least} or more"
+    )
+
+
+def pool_rows(memory: NetworkMemory) -> list[tuple[int, ...]]:
+    """Rows of table ``pools``."""
+    return [
+        (p.id, p.task_manager, p.subtask.id, p.edge.id, p.kind, p.required, p.maximum, p.overdraft, p.per_channel, p.exclusive)
+        for p in memory.pools
+    ]  # fmt: skip
+
+
+def task_manager_rows(memory: NetworkMemory, placement: Placement, segment_bytes: int) -> list[tuple[int | str, ...]]:
+    """Rows of table ``task_managers``."""
+    return [
+        (number, name, segments, segment_bytes)
+        for number, (name, segments) in enumerate(zip(placement.names, memory.segments, strict=True))
+    ]

@@ -1,0 +1,78 @@
+"""Which subtask runs where, as the settings say it, and what is wrong with settings that cannot be met."""
+
+from __future__ import annotations
+
+import pytest
+
+from flowsim.errors import BadInput
+from flowsim.graph.placement import Chain, Placement, PlacementError, TaskManagers, place
+
+CHAINS = [Chain(["source", "map"], 3), Chain(["window", "sink"], 2)]
+
+
+def test_each_subtask_has_a_task_manager_of_its_own_by_default() -> None:
+    placement = place("each", CHAINS)
+    assert placement.task_manager_of == [0, 1, 2, 3, 4]
+    assert placement.names[:2] == ["source -> map (1)", "source -> map (2)"]
+
+
+def test_one_task_manager_holds_all() -> None:
+    assert place("one", CHAINS) == Placement([0, 0, 0, 0, 0], ["task manager"])
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ({"a": ["source"]}, [0, 0, 0, 1, 2]),
+        ({"a": ["map/1", "window"], "b": ["source/0"]}, [1, 0, 2, 0, 0]),
+        ({"a": ["source/0-1", "sink/0"], "b": ["source/2", "sink/1"]}, [0, 0, 1, 0, 1]),
+        ({"a": ["source/0", "map/0"]}, [0, 1, 2, 3, 4]),
+        ({"a": []}, [1, 2, 3, 4, 5]),
+    ],
+)
+def test_places_name_operators_and_the_rest_stands_alone(wanted: TaskManagers, expected: list[int]) -> None:
+    placement = place(wanted, CHAINS)
+    assert placement.task_manager_of == expected
+    assert len(placement.names) == max(expected) + 1
+    assert placement.names[: len(wanted)] == list(wanted)
+
+
+def test_a_name_with_a_slash_is_a_name_before_it_is_a_place() -> None:
+    chains = [Chain(["Source: in/0"], 2), Chain(["to/1"], 2)]
+    assert place({"a": ["Source: in/0/1", "to/1"]}, chains).task_manager_of == [1, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "manager", "position", "message"),
+    [
+        ({"a": ["sauce"]}, "a", 0, "there is no operator 'sauce'; there are: source, map, window, sink"),
+        ({"a": ["source/x"]}, "a", 0, "there is no operator 'source/x'; there are: source, map, window, sink"),
+        ({"a": ["source/3"]}, "a", 0, "source/3: source has the subtasks 0 to 2"),
+        ({"a": ["source/2-1"]}, "a", 0, "source/2-1: source has the subtasks 0 to 2"),
+        ({"a": ["source", "source/1"]}, "a", 1, "source/1 runs on 'a' already"),
+        ({"a": ["source/1"], "b": ["window", "source/0-1"]}, "b", 1, "source/1 runs on 'a' already"),
+        (
+            {"a": ["source/0"], "b": ["map/0"]}, "b", 0,
+            "map/0 is chained with source/0, which runs on 'a': the operators of a chain (source -> map) run in one task",
+        ),
+    ],
+)  # fmt: skip
+def test_a_place_that_cannot_be_had_is_told_with_its_position(
+    wanted: TaskManagers, manager: str, position: int, message: str
+) -> None:
+    with pytest.raises(PlacementError) as refused:
+        place(wanted, CHAINS)
+    assert (refused.value.task_manager, refused.value.place, refused.value.reason) == (manager, position, message)
+
+
+def test_an_operator_whose_name_is_not_its_own_cannot_be_placed() -> None:
+    with pytest.raises(PlacementError, match="2 operators are called 'Map': give them different names"):
+        place({"a": ["Map"]}, [Chain(["Map"], 1), Chain(["Map"], 2)])
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"), [("two", "expected 'each', 'one' or a mapping"), ({"a": "map"}, "expected a list of places")]
+)
+def test_settings_of_another_form_are_refused(wanted: TaskManagers, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        place(wanted, CHAINS)

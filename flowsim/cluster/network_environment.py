@@ -96,6 +96,10 @@ class NetworkEnvironment:
         self._gates[edge.id, subtask.id] = gate
         return gate
 
+    def gates_of(self, task: int) -> list[tuple[int, SingleInputGate]]:
+        """The input gates of a task, each with its edge."""
+        return [(edge, gate) for (edge, target), gate in self._gates.items() if target == task]
+
     def _same_input(self, edge_id: int, edge: JobEdge) -> bool:
         other = self.execution.job.edges[edge_id]
         return other.target is edge.target and other.input_index == edge.input_index

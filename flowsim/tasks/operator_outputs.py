@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from flowsim.network.record_writer import RecordWriter
 from flowsim.operators.stream_operator import StreamOperator, Value
 from flowsim.streamrecord.elements import LatencyMarker, OutputTag, WatermarkStatus
+from flowsim.units import NO_TIMESTAMP
 from flowsim.values import copy_value
 from flowsim.values.closed_set import SCALARS
 
@@ -93,7 +94,9 @@ class OperatorOutput:
     latency markers go to every edge, markers to one chosen at random (rule 8.20).
     """
 
-    __slots__ = ("edges", "collect", "_side", "_elements", "_choose", "side_records", "_main_records")
+    __slots__ = (
+        "edges", "collect", "_side", "_elements", "_choose", "side_records", "_main_records", "current_watermark", "_idle",
+    )  # fmt: skip
 
     def __init__(self, edges: Sequence[OutputEdge], choose: Callable[[int], int]) -> None:
         self.edges = tuple(edges)
@@ -105,6 +108,9 @@ class OperatorOutput:
                 self._side.setdefault(edge.tag, []).append(edge.target.collect)
         self._elements = tuple(edge.target for edge in edges)
         self.side_records = 0
+        self.current_watermark = NO_TIMESTAMP
+        """The last one emitted; a single consumer, as in Flink, does not count those dropped while IDLE (rule 13.8)."""
+        self._idle = False
         self._main_records: Callable[[], int]
         if len(main) == 1:
             only = next(edge.target for edge in edges if edge.tag is None)
@@ -136,10 +142,13 @@ class OperatorOutput:
                 collect(value, timestamp)
 
     def emit_watermark(self, timestamp: int) -> None:
+        if not self._idle or len(self._elements) != 1:
+            self.current_watermark = timestamp
         for target in self._elements:
             target.emit_watermark(timestamp)
 
     def emit_watermark_status(self, status: WatermarkStatus) -> None:
+        self._idle = status is WatermarkStatus.IDLE
         for target in self._elements:
             target.emit_watermark_status(status)
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from flowsim.tasks.task_clock import TaskClock
+from flowsim.tasks.timer_gauge import NanosecondClock, TimerGauge
 from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
 
 
 class PeriodTimer:
-    """Adds up the nanoseconds between its starts and ends on the task's clock. Flink: PeriodTimer, TimerGauge."""
+    """Adds up the nanoseconds between its starts and ends on the task's clock. Flink: PeriodTimer, GaugeWrappingTimer."""
 
-    __slots__ = ("_clock", "_total_ns", "_since_ns", "pausing")
+    __slots__ = ("_clock", "_total_ns", "_since_ns", "pausing", "gauge")
 
     def __init__(self, clock: TaskClock) -> None:
         self._clock = clock
@@ -17,14 +20,22 @@ class PeriodTimer:
         """Clocks that stand still during the periods (rule 8.4)."""
         self._total_ns = 0
         self._since_ns: int | None = None
+        self.gauge: TimerGauge | None = None
+        """Measures the same periods for people who watch; None while nobody does."""
 
     @property
     def total_ns(self) -> int:
         """All periods that ended."""
         return self._total_ns
 
+    @property
+    def is_running(self) -> bool:
+        return self._since_ns is not None
+
     def mark_start(self) -> None:
         self._since_ns = self._clock.now_ns
+        if self.gauge is not None:
+            self.gauge.mark_start()
         for paused in self.pausing:
             paused.pause()
 
@@ -33,8 +44,39 @@ class PeriodTimer:
         if self._since_ns is not None:
             self._total_ns += self._clock.now_ns - self._since_ns
             self._since_ns = None
+            if self.gauge is not None:
+                self.gauge.mark_end()
             for paused in self.pausing:
                 paused.un_pause()
+
+
+class _LatestClock:
+    """A task that waits has a clock that stands still; one inside a batch is ahead of the loop."""
+
+    __slots__ = ("_task", "_loop")
+
+    def __init__(self, task: NanosecondClock, loop: NanosecondClock) -> None:
+        self._task = task
+        self._loop = loop
+
+    @property
+    def now_ns(self) -> int:
+        return max(self._task.now_ns, self._loop.now_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeGauges:
+    """Idle, soft and hard back-pressured milliseconds per second of one task. Flink: TaskIOMetricGroup."""
+
+    idle: TimerGauge
+    soft: TimerGauge
+    hard: TimerGauge
+
+    def update(self) -> None:
+        """The interval is over."""
+        self.idle.update()
+        self.soft.update()
+        self.hard.update()
 
 
 class TimeBuckets:
@@ -53,6 +95,14 @@ class TimeBuckets:
         self._started_ns = 0
         self._stopped_ns = 0
 
+    def measure(self, loop_clock: NanosecondClock, interval_ms: int) -> TimeGauges:
+        """Adds gauges to the three timers, which somebody updates every ``interval_ms`` (rule 13.2)."""
+        clock = _LatestClock(self._clock, loop_clock)
+        self.idle.gauge = TimerGauge(clock, interval_ms)
+        self.soft.gauge = TimerGauge(clock, interval_ms)
+        self.hard.gauge = TimerGauge(clock, interval_ms)
+        return TimeGauges(self.idle.gauge, self.soft.gauge, self.hard.gauge)
+
     def start(self) -> None:
         self._started_ns = self._stopped_ns = self._clock.now_ns
 
@@ -61,6 +111,16 @@ class TimeBuckets:
         for timer in (self.idle, self.soft, self.hard):
             timer.mark_end()
         self._stopped_ns = self._clock.now_ns
+
+    @property
+    def started_ns(self) -> int:
+        """When the task began; 0 when it never did."""
+        return self._started_ns
+
+    @property
+    def stopped_ns(self) -> int:
+        """When the task ended; while it runs, when it began."""
+        return self._stopped_ns
 
     @property
     def total_ns(self) -> int:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from flowsim.cluster.faults import DeployedFaults, Fault
 from flowsim.cluster.network_environment import NetworkEnvironment
+from flowsim.errors import BadInput
 from flowsim.facts.tracer import Recorder, TaskTrace
-from flowsim.graph.execution_graph import ExecutionGraph, Subtask
+from flowsim.graph.execution_graph import ExecutionGraph, Subtask, input_count
 from flowsim.graph.stream_graph import JobSettings
 from flowsim.network.input_gate import InputGate, UnionInputGate
 from flowsim.network.record_writer import RecordWriter
@@ -14,13 +15,16 @@ from flowsim.operators.stream_operator import OperatorContext, StreamOperator
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.scheduler import Scheduler
 from flowsim.tasks.batches import BatchBudget
+from flowsim.tasks.multiple_input_processor import StreamMultipleInputProcessor
 from flowsim.tasks.network_input import StreamTaskNetworkInput
+from flowsim.tasks.one_element_input import OneElementInput
 from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
 from flowsim.tasks.operator_outputs import ChainingOutput, OperatorOutput, OutputEdge
 from flowsim.tasks.processing_time import OperatorProcessingTimeService
 from flowsim.tasks.source_input import StreamTaskSourceInput
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_clock import TaskClock
+from flowsim.tasks.task_input import TaskInput
 
 
 class Deployment:
@@ -64,12 +68,27 @@ class Deployment:
         if isinstance(head, SourceOperator):
             task.wire(chain, StreamTaskSourceInput(head, task.timers), list(writers.values()))
             return
-        gates = [self.network.create_gate(subtask, edge) for edge in self.execution.job.in_edges(subtask.vertex)]
-        gate: InputGate = gates[0] if len(gates) == 1 else UnionInputGate(gates)
-        channels = sum(each.count for each in gates)
-        network = StreamTaskNetworkInput(gate, channels, head, task.clock, task.trace, self.faults.of_input(subtask))
-        network.channel_fault = self.faults.channel_fault(subtask, task)
-        task.wire(chain, network, list(writers.values()))
+        task.wire(chain, self._create_input(subtask, task, chain), list(writers.values()))
+
+    def _create_input(self, subtask: Subtask, task: StreamTask, chain: OperatorChain) -> TaskInput:
+        """One gate per edge; those of one input are united (rule 7.11)."""
+        edges = self.execution.job.in_edges(subtask.vertex)
+        inputs = chain.head.inputs
+        connected = input_count(self.execution.job, subtask.vertex)
+        if len(inputs) != connected:
+            raise BadInput(f"operator '{subtask.vertex.head.name}' has {len(inputs)} inputs, the job feeds {connected}")
+        fault = self.faults.channel_fault(subtask, task)
+        made: list[StreamTaskNetworkInput] = []
+        for index, head_input in enumerate(inputs):
+            gates = [self.network.create_gate(subtask, edge) for edge in edges if edge.input_index == index]
+            gate: InputGate = gates[0] if len(gates) == 1 else UnionInputGate(gates)
+            kind = StreamTaskNetworkInput if len(inputs) == 1 else OneElementInput
+            channels, faults = sum(each.count for each in gates), self.faults.of_input(subtask)
+            made.append(kind(gate, channels, head_input, task.clock, task.trace, faults, index))
+            made[-1].channel_fault = fault
+        if len(made) == 1:
+            return made[0]
+        return StreamMultipleInputProcessor(made, chain.head.input_selectable, chain)
 
     def _create_chain(self, subtask: Subtask, task: StreamTask, writers: dict[int, RecordWriter]) -> OperatorChain:
         """Tail first, so that every operator's consumers exist when it is wired (rule 4.2)."""
@@ -102,6 +121,7 @@ class Deployment:
                     max_parallelism=vertex.max_parallelism,
                     key_group_range=subtask.key_group_range,
                     key_selector=node.key_selector,
+                    key_selectors=node.key_selectors,
                     key_type=node.key_type,
                     clock=task.clock,
                     processing_time=processing_time,

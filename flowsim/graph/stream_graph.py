@@ -56,12 +56,14 @@ class StreamNode:
     is_source: bool = False
     chaining: ChainingStrategy = ChainingStrategy.ALWAYS
     key_selector: KeySelector | None = None
-    """Of the keyed input; the task sets the key context from it (rule 7.20)."""
+    """Of the keyed input, the first where there are several; the task sets the key context from it (rule 7.20)."""
     key_type: str | None = None
     cost_ns: int | None = None
     """Virtual cost per record; None: the job's default (1 us)."""
     buffer_timeout_ms: int | None = None
     """Of the node's output edges; 0 flushes always, -1 never; None: the job's default."""
+    key_selectors: tuple[KeySelector | None, ...] = ()
+    """Of every input, for an operator with several."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from random import Random
 from typing import Protocol
 
 from flowsim.facts.tracer import TaskTrace
+from flowsim.operators.input_selection import InputSelectable
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.streamrecord.elements import LatencyMarker, OutputTag, WatermarkStatus
 from flowsim.timers.processing_time_service import ProcessingTimeService
@@ -45,6 +46,18 @@ class Output(Protocol):
     def emit_latency_marker(self, marker: LatencyMarker) -> None: ...
 
 
+class OperatorInput(Protocol):
+    """One input of an operator, as its task feeds it. Flink: Input."""
+
+    def process_element(self, value: Value, timestamp: int | None, /) -> None: ...
+
+    def process_watermark(self, timestamp: int, /) -> None: ...
+
+    def process_watermark_status(self, status: WatermarkStatus, /) -> None: ...
+
+    def process_latency_marker(self, marker: LatencyMarker, /) -> None: ...
+
+
 class MailboxExecutor(Protocol):
     """Flink: MailboxExecutor (rules 3.20-3.23)."""
 
@@ -67,6 +80,7 @@ class OperatorContext:
     max_parallelism: int
     key_group_range: KeyGroupRange
     key_selector: KeySelector | None
+    """Of the first input."""
     key_type: str | None
     """Declared type name of the key (``values.Types``), None: by value."""
     clock: TaskClock
@@ -79,6 +93,8 @@ class OperatorContext:
     trace: TaskTrace | None
     faults: frozenset[str] = field(default_factory=frozenset)
     """Names of the faults switched on in this operator, e.g. ``window_loses_row``."""
+    key_selectors: tuple[KeySelector | None, ...] = ()
+    """Of every input, for an operator with several."""
 
 
 class StreamOperator:
@@ -86,6 +102,9 @@ class StreamOperator:
 
     Life cycle (section 4): ``setup`` -> ``open`` (tail to head) -> elements -> ``end_input`` (drain only) -> ``finish``
     (head to tail) -> ``close`` (tail to head). ``records_in`` counts user records (rule 7.20); outputs count what is emitted.
+
+    An operator with several inputs answers them in ``inputs`` and hears of their ends in ``end_input_of``; its own
+    ``process_watermark`` takes what they reached together (``operator_inputs``).
     """
 
     __slots__ = ("ctx", "output", "collect", "clock", "cost_ns", "records_in", "records_dropped")
@@ -104,6 +123,16 @@ class StreamOperator:
         self.cost_ns = ctx.cost_ns
         self.records_in = 0
         self.records_dropped = 0
+
+    @property
+    def inputs(self) -> tuple[OperatorInput, ...]:
+        """What its task feeds, by input index; known after ``setup``."""
+        return (self,)
+
+    @property
+    def input_selectable(self) -> InputSelectable | None:
+        """Who chooses among several inputs; None: all are read in turn (rule 7.24)."""
+        return self if isinstance(self, InputSelectable) else None
 
     @property
     def input_activity_clock(self) -> PausableRelativeClock | None:
@@ -135,6 +164,12 @@ class StreamOperator:
 
     def end_input(self) -> None:
         """No more elements will come; drain only (rule 4.11)."""
+
+    def end_input_of(self, input_id: int) -> None:
+        """No more elements will come on one of several inputs, counted from 1; drain only (rule 7.27).
+
+        Flink: BoundedMultiInput.
+        """
 
     def finish(self) -> None:
         """Last chance to emit (rule 4.12)."""

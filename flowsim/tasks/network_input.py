@@ -9,7 +9,7 @@ from flowsim.facts.tracer import TaskTrace
 from flowsim.network.input_channel import InputChannel, Received
 from flowsim.network.input_gate import EndOfDataStatus, InputGate
 from flowsim.operators.data_input_status import DataInputStatus
-from flowsim.operators.stream_operator import StreamOperator, Value
+from flowsim.operators.stream_operator import OperatorInput, Value
 from flowsim.streamrecord.codec import LATENCY_MARKER_LENGTH, WATERMARK_LENGTH, Element, ElementDecoder, latency_marker
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.streamrecord.events import EndOfData, Event
@@ -29,14 +29,14 @@ ChannelFault = Callable[[InputChannel, Iterable[Element]], Iterable[Element]]
 
 
 class HeadOutput:
-    """What the valve of a task input feeds: the head operator. Counts the watermarks it passed on.
+    """What the valve of a task input feeds: that input of the head operator. Counts the watermarks it passed on.
 
     Flink: StreamTaskNetworkOutput.
     """
 
     __slots__ = ("_operator", "_trace", "_input_index", "watermarks", "current_watermark")
 
-    def __init__(self, operator: StreamOperator, input_index: int, trace: TaskTrace | None) -> None:
+    def __init__(self, operator: OperatorInput, input_index: int, trace: TaskTrace | None) -> None:
         self._operator = operator
         self._input_index = input_index
         self._trace = trace
@@ -57,7 +57,7 @@ class HeadOutput:
 
 
 class StreamTaskNetworkInput:
-    """Decodes one task input and feeds its head operator (rules 7.15-7.18). Flink: StreamTaskNetworkInput.
+    """Decodes one task input and feeds that input of the head operator (rules 7.15-7.18). Flink: StreamTaskNetworkInput.
 
     Invariants: all complete elements of a buffer are emitted before another channel is polled; per-channel order is kept.
     """
@@ -71,16 +71,17 @@ class StreamTaskNetworkInput:
         self,
         gate: InputGate,
         channels: int,
-        operator: StreamOperator,
+        operator: OperatorInput,
         clock: TaskClock,
         trace: TaskTrace | None,
         valve_faults: frozenset[str] = frozenset(),
+        input_index: int = 0,
     ) -> None:
         self.gate = gate
         self._operator = operator
         self._clock = clock
         self._trace = trace
-        self._output = HeadOutput(operator, 0, trace)
+        self._output = HeadOutput(operator, input_index, trace)
         self._valve = StatusWatermarkValve(channels, self._output, valve_faults)
         self._decoder = ElementDecoder()
         self._channel: InputChannel | None = None
@@ -149,7 +150,7 @@ class StreamTaskNetworkInput:
                 records += 1
                 process(element[1], element[0])  # type: ignore[arg-type]  # a record: (timestamp or None, value)
             else:
-                self._process_special(element)
+                self._process_special(element, self._channel)
             if clock.now_ns >= clock.batch_end_ns:
                 self.records_in += records
                 return True
@@ -175,14 +176,13 @@ class StreamTaskNetworkInput:
                 process(value, timestamp)
             else:
                 self._trace_special(trace, channel, position, element)
-                self._process_special(element)
+                self._process_special(element, channel)
             if clock.now_ns >= clock.batch_end_ns:
                 return True
         return False
 
-    def _process_special(self, element: Element) -> None:
+    def _process_special(self, element: Element, channel: InputChannel | None) -> None:
         """Rule 7.17."""
-        channel = self._channel
         if channel is None:
             return
         size = len(element)

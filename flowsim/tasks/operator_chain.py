@@ -86,6 +86,12 @@ class OperatorChain:
         """Rule 4.11: the input of a network task reached its end with drain."""
         self._end_input(self.wrappers[0])
 
+    def end_input_of_head_of(self, input_id: int) -> None:
+        """Rule 7.27: one of several inputs, counted from 1, reached its end with drain."""
+        head = self.wrappers[0]
+        head.operator.end_input_of(input_id)
+        self._life(head, LifeEvent.END_INPUT)
+
     def finish(self, mode: StopMode) -> None:
         """Rules 4.12, 4.13: each operator ends its input, loses its timers and finishes, as mails of its own priority."""
         for wrapper in self.wrappers:

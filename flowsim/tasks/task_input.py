@@ -12,7 +12,8 @@ from flowsim.tasks.operator_chain import OperatorChain
 class TaskInput(Protocol):
     """What the default action reads from: the network or a source. Flink: StreamInputProcessor."""
 
-    records_in: int
+    @property
+    def records_in(self) -> int: ...
 
     @property
     def is_available(self) -> bool: ...

@@ -1,0 +1,53 @@
+"""The inputs of an operator that has several. Flink: AbstractInput, AbstractStreamOperatorV2 (rule 8.16)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from flowsim.operators.stream_operator import StreamOperator, Value
+from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
+from flowsim.watermark.combined_watermark_status import IndexedCombinedWatermarkStatus
+
+ProcessElement = Callable[[Value, int | None], None]
+
+
+class CombinedInput:
+    """One of several inputs: records pass straight through, event time is merged with the others'. Flink: AbstractInput."""
+
+    __slots__ = ("process_element", "_operator", "_index", "_combined")
+
+    def __init__(
+        self,
+        operator: StreamOperator,
+        index: int,
+        process_element: ProcessElement,
+        combined: IndexedCombinedWatermarkStatus,
+    ) -> None:
+        self.process_element = process_element
+        self._operator = operator
+        self._index = index
+        self._combined = combined
+
+    def process_watermark(self, timestamp: int) -> None:
+        """The operator hears of it when what all inputs reached together grew."""
+        combined = self._combined
+        if combined.update_watermark(self._index, timestamp):
+            self._operator.process_watermark(combined.combined_watermark)
+
+    def process_watermark_status(self, status: WatermarkStatus) -> None:
+        """A watermark that this input held back first, then the status if it changed for all inputs together."""
+        combined = self._combined
+        was_idle = combined.idle
+        if combined.update_status(self._index, status is WatermarkStatus.IDLE):
+            self._operator.process_watermark(combined.combined_watermark)
+        if combined.idle is not was_idle:
+            self._operator.process_watermark_status(status)
+
+    def process_latency_marker(self, marker: LatencyMarker) -> None:
+        self._operator.process_latency_marker(marker)
+
+
+def combined_inputs(operator: StreamOperator, doors: Sequence[ProcessElement]) -> tuple[CombinedInput, ...]:
+    """One input per door, all active and without a watermark at first."""
+    combined = IndexedCombinedWatermarkStatus(len(doors))
+    return tuple([CombinedInput(operator, index, door, combined) for index, door in enumerate(doors)])

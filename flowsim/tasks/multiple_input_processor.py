@@ -1,0 +1,139 @@
+"""Reads several inputs of one task, one element of one input at a time. Flink: StreamMultipleInputProcessor (7.E)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from flowsim.operators.data_input_status import DataInputStatus
+from flowsim.operators.input_selection import NONE_AVAILABLE, InputSelectable
+from flowsim.operators.multiple_input_selection_handler import MultipleInputSelectionHandler
+from flowsim.tasks.operator_chain import OperatorChain
+
+
+class ReadInput(Protocol):
+    """One of the inputs: what a task with a single input reads directly."""
+
+    @property
+    def records_in(self) -> int: ...
+
+    @property
+    def is_available(self) -> bool: ...
+
+    @property
+    def queued_buffers(self) -> int: ...
+
+    @property
+    def current_watermark(self) -> int: ...
+
+    def emit_next(self) -> DataInputStatus: ...
+
+    def when_available(self, callback: Callable[[], None]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class StreamMultipleInputProcessor:
+    """The input of a task whose head operator has several (rules 7.22-7.27). Flink: StreamMultipleInputProcessor.
+
+    ``selectable`` chooses among the inputs, None reads all in turn. Raises BadInput for more than 63 inputs.
+    Invariants: while two inputs have elements and both are selected, they take turns (I7.f); the end of each input is
+    told to the head operator once, after its last record (I7.c).
+    """
+
+    __slots__ = ("inputs", "_handler", "_chain", "_last_read", "_is_prepared")
+
+    def __init__(self, inputs: Sequence[ReadInput], selectable: InputSelectable | None, chain: OperatorChain) -> None:
+        self.inputs = tuple(inputs)
+        self._handler = MultipleInputSelectionHandler(selectable, len(self.inputs))
+        self._chain = chain
+        # Of two inputs the first is read first; of more, as in Flink, the third.
+        self._last_read = 1
+        self._is_prepared = False
+
+    @property
+    def records_in(self) -> int:
+        return sum(each.records_in for each in self.inputs)
+
+    @property
+    def queued_buffers(self) -> int:
+        return sum(each.queued_buffers for each in self.inputs)
+
+    @property
+    def current_watermark(self) -> int:
+        """The least of all inputs (rule 13.8)."""
+        return min(each.current_watermark for each in self.inputs)
+
+    @property
+    def is_available(self) -> bool:
+        """Rule 7.26."""
+        handler = self._handler
+        if handler.is_any_input_available or handler.are_all_inputs_finished:
+            return True
+        return any(each.is_available for each in self._awaited())
+
+    def _awaited(self) -> list[ReadInput]:
+        """The selected inputs that are not finished."""
+        handler = self._handler
+        return [
+            each
+            for index, each in enumerate(self.inputs)
+            if handler.is_input_selected(index) and not handler.is_input_finished(index)
+        ]
+
+    def when_available(self, callback: Callable[[], None]) -> None:
+        """Any of the awaited inputs will do; those that are not selected wake nobody (rule 7.26)."""
+        awaited = self._awaited()
+        called = False
+
+        def call_once() -> None:
+            nonlocal called
+            if not called:
+                called = True
+                callback()
+
+        for each in self.inputs:
+            each.when_available(call_once if each in awaited else _nobody)
+
+    def emit_next(self) -> DataInputStatus:
+        """One element or event of one input (rules 4.8, 7.22)."""
+        handler = self._handler
+        if not self._is_prepared:
+            # Only now, since the operator may decide in ``open`` what it selects.
+            handler.next_selection()
+            self._is_prepared = True
+        index = self._select_next()
+        if index == NONE_AVAILABLE:
+            return DataInputStatus.NOTHING_AVAILABLE
+        self._last_read = index
+        status = self.inputs[index].emit_next()
+        if status is DataInputStatus.END_OF_DATA:
+            self._chain.end_input_of_head_of(index + 1)
+        return handler.update_status_and_selection(status, index)
+
+    def _select_next(self) -> int:
+        """Rules 7.22, 7.23."""
+        handler = self._handler
+        if not handler.is_any_input_available:
+            self._check_all()
+        index = handler.select_next_input_index(self._last_read)
+        if index != NONE_AVAILABLE and handler.should_set_available_for_another_input:
+            # So that an input which has something again is not starved by the one that is read.
+            self._check_all()
+        return index
+
+    def _check_all(self) -> None:
+        for index, each in enumerate(self.inputs):
+            if each.is_available:
+                self._handler.set_available_input(index)
+
+    def end_of_input_with_drain(self, chain: OperatorChain) -> None:
+        """Nothing: the end of each input was told when it came (rule 7.27)."""
+
+    def close(self) -> None:
+        for each in self.inputs:
+            each.close()
+
+
+def _nobody() -> None:
+    """The input is not selected."""

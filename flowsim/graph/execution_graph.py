@@ -8,9 +8,12 @@ from dataclasses import dataclass, field
 
 from flowsim.facts import schema
 from flowsim.facts.tracer import Recorder
+from flowsim.graph.edge_links import links_of_edges
 from flowsim.graph.job_graph import JobEdge, JobGraph, JobVertex
 from flowsim.graph.network_memory import NetworkMemory, plan_network_memory, pool_rows, task_manager_rows
+from flowsim.graph.pipelined_regions import PipelinedRegion, pipelined_regions
 from flowsim.graph.placement import Chain, Placement, place
+from flowsim.graph.stream_graph import Link
 from flowsim.network.partitioner import POINTWISE
 from flowsim.state.key_group_range import KeyGroupRange, compute_key_group_range_for_operator_index
 
@@ -121,6 +124,9 @@ class ExecutionGraph:
     expansions: list[EdgeExpansion] = field(default_factory=list)
     placement: Placement = field(default_factory=Placement)
     memory: NetworkMemory = field(default_factory=NetworkMemory)
+    links: dict[int, Link] = field(default_factory=dict)
+    """By edge id, where an edge has one."""
+    regions: list[PipelinedRegion] = field(default_factory=list)
 
     def subtasks_of(self, vertex: JobVertex) -> list[Subtask]:
         return [s for s in self.subtasks if s.vertex is vertex]
@@ -134,7 +140,8 @@ class ExecutionGraph:
 
 
 def create_execution_graph(job: JobGraph) -> ExecutionGraph:
-    """Expands and places a job; raises BadInput for places that cannot be had and for too little network memory."""
+    """Expands and places a job; raises BadInput for places, links and exchanges that it cannot have, and for too little
+    network memory."""
     execution = ExecutionGraph(job)
     for vertex in job.vertices:
         for index in range(vertex.parallelism):
@@ -148,6 +155,8 @@ def create_execution_graph(job: JobGraph) -> ExecutionGraph:
     chains = [Chain([operator.node.name for operator in v.operators], v.parallelism) for v in job.vertices]
     execution.placement = place(settings.task_managers, chains)
     execution.memory = plan_network_memory(settings, execution.placement, execution.expansions, execution.subtasks)
+    execution.links = links_of_edges(settings.links, job.vertices, job.edges)
+    execution.regions = pipelined_regions(execution.expansions, execution.subtasks)
     return execution
 
 

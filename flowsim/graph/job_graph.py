@@ -101,6 +101,8 @@ def is_chainable(graph: StreamGraph, edge: StreamEdge) -> bool:
         graph.settings.operator_chaining
         and sum(e.target_id == edge.target_id for e in graph.edges) == 1
         and resolved_partitioner(graph, edge).name == "FORWARD"
+        # Only the mode of the edge itself counts, not the job's (rule 1.7).
+        and (edge.exchange is None or edge.exchange.is_pipelined)
         and source.chaining is not ChainingStrategy.NEVER
         and target.chaining is ChainingStrategy.ALWAYS
         and source.parallelism == target.parallelism
@@ -133,16 +135,28 @@ def create_job_graph(graph: StreamGraph) -> JobGraph:
             for edge in loose:
                 if edge.source_id == operator.node.id:
                     target = vertex_of[edge.target_id][0]
-                    timeout = operator.node.buffer_timeout_ms
+                    exchange = graph.settings.exchange if edge.exchange is None else edge.exchange
                     job.edges.append(
                         JobEdge(
                             len(job.edges), vertex, operator.index, target, edge.input_index,
                             resolved_partitioner(graph, edge), edge.side_output,
-                            graph.settings.buffer_timeout_ms if timeout is None else timeout,
-                            graph.settings.exchange if edge.exchange is None else edge.exchange,
+                            _buffer_timeout(graph, operator.node, exchange), exchange,
                         )
                     )  # fmt: skip
     return job
+
+
+def _buffer_timeout(graph: StreamGraph, node: StreamNode, exchange: ResultPartitionType) -> int:
+    """Of one edge of ``node``, in ms; raises BadInput where one was set that its exchange cannot have (rule 5.44)."""
+    own = node.buffer_timeout_ms
+    if exchange.is_pipelined:
+        return graph.settings.buffer_timeout_ms if own is None else own
+    if own is not None and own != -1:
+        raise BadInput(
+            f"operator '{node.name}': a blocking exchange is read when it is finished, so it has no buffer timeout: "
+            f"got {own} ms, set -1 (never) or none"
+        )
+    return -1
 
 
 def _max_parallelism(node: StreamNode) -> int:

@@ -96,12 +96,16 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class BufferDebloatSettings:
-    """Flink: TaskManagerOptions.BUFFER_DEBLOAT_* (rules 6.22-6.24), with its defaults."""
+    """How buffers are debloated, with Flink's defaults (rules 6.22-6.24). Flink: BufferDebloatConfiguration."""
 
     period_ms: int = 200
     target_ms: int = 1000
     threshold_percent: int = 25
     samples: int = 20
+    starting_bytes: int = 1024
+    """Size of buffers before the first announcement."""
+    minimum_bytes: int = 256
+    """The least size that is announced; never above the segment size, which is the most."""
 
 
 @dataclass(slots=True)
@@ -131,6 +135,7 @@ class JobSettings:
     links: tuple[Link, ...] = ()
     """The first that fits an edge counts; an edge that none fits has no latency and no limit."""
     buffer_debloat: BufferDebloatSettings | None = None
+    """None: buffers are as large as segments."""
     latency_interval_ms: int = 0
     """Sources emit a latency marker every so often; 0: never (rule 8.20)."""
     metrics_interval_ms: int = 5000

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Final
 
+from flowsim.mailbox.mail_future import MailFuture
+
 MIN_PRIORITY: Final = -1
 """Priority of the main mailbox executor (rule 3.8)."""
 
@@ -40,6 +42,11 @@ class Mail:
 
     def run(self) -> None:
         self.command()
+
+    def try_cancel(self) -> None:
+        """Cancels a command that is a future; others are merely forgotten (rule 3.9)."""
+        if isinstance(self.command, MailFuture):
+            self.command.cancel()
 
     def __repr__(self) -> str:
         return self.description

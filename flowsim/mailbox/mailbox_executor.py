@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from flowsim.mailbox.mail import Mail, MailOptions
+from flowsim.mailbox.mail_future import MailFuture
 from flowsim.mailbox.task_mailbox import MailboxState, TaskMailbox
+
+T = TypeVar("T")
 
 
 class MailboxExecutor:
@@ -35,8 +39,17 @@ class MailboxExecutor:
         """Puts a mail; raises MailboxClosedException once the mailbox is quiesced."""
         self.mailbox.put(Mail(command, self.priority, description, options))
 
+    def submit(self, command: Callable[[], T], description: str) -> MailFuture[T]:
+        """As ``execute``, for a command whose result or error is asked for; cancelled when the mail is dropped."""
+        future = MailFuture(command)
+        self.execute(future, description)
+        return future
+
     def yield_(self) -> None:
-        """Waits for one mail of at least this priority and runs it on top of the current action (rule 3.21)."""
+        """Waits for one mail of at least this priority and runs it on top of the current action (rule 3.21).
+
+        What the mail raises comes out of here (rule 3.22).
+        """
         self._yield_to(self.priority, True)
 
     def try_yield(self) -> bool:

@@ -27,19 +27,26 @@ class MailboxClosedException(FlowsimError):
 class TaskMailbox:
     """A queue that others fill and a batch that the task works through. Flink: TaskMailboxImpl.
 
-    Invariants: urgent mails stand before all others in the queue; no put succeeds after ``quiesce`` (I3.c).
-    ``on_put`` is called after every put: the shell wakes the task with it.
+    Invariants: urgent mails stand before all others in the queue, the last one first; no put succeeds after ``quiesce``
+    (I3.c). ``on_put`` is called after every put: the shell wakes the task with it. ``is_mailbox_thread`` tells whether
+    the task itself is running, and not somebody who does something for it.
     """
 
-    __slots__ = ("_queue", "_batch", "_count", "state", "on_put", "trace")
+    __slots__ = ("_queue", "_batch", "_count", "state", "on_put", "trace", "is_mailbox_thread")
 
-    def __init__(self, on_put: Callable[[], None] | None = None, trace: TaskTrace | None = None) -> None:
+    def __init__(
+        self,
+        on_put: Callable[[], None] | None = None,
+        trace: TaskTrace | None = None,
+        is_mailbox_thread: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._queue: deque[Mail] = deque()
         self._batch: deque[Mail] = deque()
         self._count = 0
         self.state = MailboxState.OPEN
         self.on_put = on_put
         self.trace = trace
+        self.is_mailbox_thread = is_mailbox_thread
 
     def put(self, mail: Mail) -> None:
         """Rule 3.1; raises MailboxClosedException unless OPEN."""
@@ -48,16 +55,22 @@ class TaskMailbox:
         mail.number = self._count
         self._count += 1
         if mail.urgent:
-            # Urgent mails that must wait stand reversed in the queue, and turn round again on their way into the batch:
-            # they run first in, first out (rule 3.5).
-            waits = self._urgent_waits or not self._batch or self._batch[0].urgent
-            (self._queue if waits else self._batch).appendleft(mail)
+            self._put_first(mail)
         else:
             self._queue.append(mail)
         if self.trace is not None:
             self.trace.mail(MailAction.PUT, mail.number, mail.priority, mail.urgent)
         if self.on_put is not None:
             self.on_put()
+
+    def _put_first(self, mail: Mail) -> None:
+        """Rule 3.5: the batch's own front for the task itself, where that keeps urgent mails first in, first out."""
+        batch = self._batch
+        if batch and not batch[0].urgent and not self._urgent_waits and self.is_mailbox_thread():
+            batch.appendleft(mail)
+        else:
+            # Those that wait stand reversed, and turn round again on their way into the batch.
+            self._queue.appendleft(mail)
 
     @property
     def _urgent_waits(self) -> bool:
@@ -71,7 +84,8 @@ class TaskMailbox:
         return len(self._batch) + len(self._queue)
 
     def create_batch(self) -> bool:
-        """Moves what waits into the batch; True when the batch is not empty (rule 3.2)."""
+        """Moves all that waits into the batch if it is empty or urgent mails come to its front; whether it has any mail
+        (rule 3.2)."""
         if self._take_urgent() or not self._batch:
             self._batch.extend(self._queue)
             self._queue.clear()

@@ -45,6 +45,10 @@ class Actor:
         """Whether the body ran and is over."""
         return self._greenlet is not None and bool(self._greenlet.dead)
 
+    def is_inside(self) -> bool:
+        """Whether the body itself is running, and not somebody else while it is blocked."""
+        return getcurrent() is self._greenlet
+
     async def run(self) -> None:
         """Drives the body to its end; raises what it raises. Its first turn, too, is the scheduler's choice."""
         if self._greenlet is not None:

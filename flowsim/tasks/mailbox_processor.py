@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from flowsim.errors import InvariantViolation
 from flowsim.facts.kinds import ActionKind, ActionPhase, WaitKind
 from flowsim.facts.tracer import TaskTrace
 from flowsim.mailbox.mail import MAX_PRIORITY, MIN_PRIORITY, Mail, MailOptions
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
-from flowsim.mailbox.task_mailbox import MailboxState, TaskMailbox
+from flowsim.mailbox.mailbox_metrics import MailboxMetrics
+from flowsim.mailbox.task_mailbox import MailboxClosedException, MailboxState, TaskMailbox
 from flowsim.tasks.time_buckets import PeriodTimer
 
 
@@ -19,27 +21,30 @@ class Suspension:
     ``timer`` measures how long it lasts, the time of mails left out (rule 3.19).
     """
 
-    __slots__ = ("_processor", "timer", "_announced")
+    __slots__ = ("_processor", "timer")
 
     def __init__(self, processor: MailboxProcessor, timer: PeriodTimer | None) -> None:
         self._processor = processor
         self.timer = timer
-        self._announced = False
         if timer is not None:
             timer.mark_start()
 
     def resume(self) -> None:
-        """From inside the task: the default action may run again; a stale resume is ignored (rule 3.13)."""
+        """The default action may run again; one that comes too late does nothing (rule 3.13).
+
+        From inside the task it happens at once, from outside by a control mail, which a closed mailbox drops.
+        """
+        if self._processor.mailbox.is_mailbox_thread():
+            self._resume_here()
+        else:
+            with suppress(MailboxClosedException):
+                self._processor.send_control_mail(self._resume_here, "resume default action")
+
+    def _resume_here(self) -> None:
         if self._processor.suspension is self:
             self._processor.suspension = None
             if self.timer is not None:
                 self.timer.mark_end()
-
-    def resume_by_mail(self) -> None:
-        """From outside the task: an urgent control mail resumes (rule 3.13)."""
-        if not self._announced and self._processor.suspension is self:
-            self._announced = True
-            self._processor.send_control_mail(self.resume, "resume default action")
 
 
 class MailboxProcessor:
@@ -51,7 +56,7 @@ class MailboxProcessor:
     """
 
     __slots__ = (
-        "mailbox", "suspension", "suspended", "loop_running", "mails_processed", "_default_action", "_wait_for_mail",
+        "mailbox", "metrics", "suspension", "suspended", "loop_running", "_default_action", "_wait_for_mail",
         "_after_default_action", "_trace", "_actions", "_waits",
     )  # fmt: skip
 
@@ -64,10 +69,11 @@ class MailboxProcessor:
         trace: TaskTrace | None = None,
     ) -> None:
         self.mailbox = mailbox
+        self.metrics = MailboxMetrics()
         self.suspension: Suspension | None = None
         self.suspended = False
         self.loop_running = True
-        self.mails_processed = 0
+        """Until all actions are completed; a loop that is merely suspended runs on later. Flink: isMailboxLoopRunning."""
         self._default_action = default_action
         self._wait_for_mail = wait_for_mail
         self._after_default_action = after_default_action
@@ -84,8 +90,10 @@ class MailboxProcessor:
         return self.suspension is None
 
     def run_mailbox_loop(self) -> None:
-        """Rule 3.11: until suspended."""
+        """Rule 3.11: until suspended; raises InvariantViolation when the mailbox is not open."""
         self.suspended = not self.loop_running
+        if self.mailbox.state is not MailboxState.OPEN:
+            raise InvariantViolation("Mailbox must be opened!")
         while not self.suspended:
             self._process_mail()
             if not self.suspended:
@@ -94,46 +102,49 @@ class MailboxProcessor:
 
     def run_mailbox_step(self) -> bool:
         """One mail if there is one, else one default action; whether anything ran (rule 3.17)."""
-        mail = self.mailbox.try_take(MIN_PRIORITY)
-        if mail is not None:
-            self.run_mail(mail)
-            return True
-        if self.suspension is None:
-            self._run_default_action()
-            return True
-        return False
+        self.suspended = not self.loop_running
+        return self._process_one_mail() or self._run_default_action_if_possible()
+
+    def run_single_mailbox_loop(self) -> bool:
+        """At most one mail, and then one default action; whether anything ran (rule 3.17)."""
+        self.suspended = not self.loop_running
+        processed = self._process_one_mail()
+        return self._run_default_action_if_possible() or processed
 
     def run_mail(self, mail: Mail) -> None:
-        """Runs one mail as an action, possibly inside another action's yield."""
-        self.mails_processed += 1
-        number = self._begin(ActionKind.MAIL)
-        mail.run()
-        self._end(ActionKind.MAIL, number)
+        """Runs one mail as an action; it counts (rule 3.18)."""
+        self.metrics.mails_processed += 1
+        self._run_as_action(mail)
+        if not self.suspended:
+            self.metrics.start_once()
 
     def yield_to(self, priority: int, block: bool) -> bool:
-        """Runs one mail of at least ``priority`` on top of the current action (rule 3.21); whether one was there."""
+        """Runs one mail of at least ``priority`` on top of the current action (rule 3.21); whether one was there.
+
+        Such a mail is not counted (rule 3.18).
+        """
         mail = self.mailbox.try_take(priority)
         if mail is None and not block:
             return False
-        number = self.begin_wait(WaitKind.YIELD)
+        number = self.begin_wait(WaitKind.YIELD, priority)
         if mail is None:
             self._wait_for_mail(priority)
             mail = self.mailbox.take_nowait(priority)
-        self.run_mail(mail)
-        self.end_wait(WaitKind.YIELD, number)
+        self._run_as_action(mail)
+        self.end_wait(WaitKind.YIELD, number, priority)
         return True
 
-    def begin_wait(self, kind: WaitKind) -> int:
-        """The task waits from now on; answers the number to end it with."""
+    def begin_wait(self, kind: WaitKind, priority: int = -1) -> int:
+        """The task waits from now on; answers the number to end it with. ``priority``: of a yield."""
         number = self._waits
         self._waits = number + 1
         if self._trace is not None:
-            self._trace.action(ActionPhase.WAIT, kind, number)
+            self._trace.action(ActionPhase.WAIT, kind, number, priority)
         return number
 
-    def end_wait(self, kind: WaitKind, number: int) -> None:
+    def end_wait(self, kind: WaitKind, number: int, priority: int = -1) -> None:
         if self._trace is not None:
-            self._trace.action(ActionPhase.RESUME, kind, number)
+            self._trace.action(ActionPhase.RESUME, kind, number, priority)
 
     def suspend_default_action(self, timer: PeriodTimer | None = None) -> Suspension:
         """Rule 3.13; raises InvariantViolation when it is suspended already."""
@@ -144,28 +155,37 @@ class MailboxProcessor:
 
     def suspend(self) -> None:
         """Ends the loop after the mails before it; a later loop goes on (rule 3.14)."""
-        self._send_poison(self._suspend_loop, "poison mail")
+        self._send_poison(self._suspend_loop)
 
     def all_actions_completed(self) -> None:
         """Ends the loop for good (rule 3.14)."""
-        self._send_poison(self._end_loop, "all actions completed")
+        self._send_poison(self._end_loop)
+
+    def report_error(self, error: BaseException) -> None:
+        """An urgent mail raises ``error`` in the task; raises MailboxClosedException when it cannot (rule 3.15)."""
+
+        def report() -> None:
+            raise error
+
+        self.send_control_mail(report, f"Report throwable {error}")
 
     def prepare_close(self) -> None:
         """Rule 3.16: no more mails are accepted."""
         self.mailbox.quiesce()
 
     def drain(self) -> None:
-        """Runs all remaining mails in order (rule 3.16)."""
+        """Runs all remaining mails in order (rule 3.16); one that raises takes those behind it with it."""
         for mail in self.mailbox.drain():
             self.run_mail(mail)
 
     def close(self) -> None:
-        self.mailbox.close()
+        """No mail goes in or out any more; those that are dropped and are futures are cancelled (rule 3.9)."""
+        for mail in self.mailbox.close():
+            mail.try_cancel()
 
     def send_control_mail(self, command: Callable[[], None], description: str) -> None:
-        """Control mails are urgent, of the highest priority, and dropped once the mailbox is not open (rule 3.14)."""
-        if self.mailbox.state is MailboxState.OPEN:
-            self.mailbox.put(Mail(command, MAX_PRIORITY, description, MailOptions.URGENT))
+        """Control mails are urgent and of the highest priority (rule 3.14)."""
+        self.mailbox.put(Mail(command, MAX_PRIORITY, description, MailOptions.URGENT))
 
     def action(self, kind: ActionKind, body: Callable[[], None]) -> None:
         """Runs ``body`` as one recorded action."""
@@ -176,29 +196,56 @@ class MailboxProcessor:
     def _process_mail(self) -> None:
         """Rule 3.12: the batch, then, while the default action is suspended, mail by mail."""
         mailbox = self.mailbox
-        if mailbox.has_mail:
-            mailbox.create_batch()
-            while not self.suspended:
-                mail = mailbox.try_take_from_batch()
-                if mail is None:
-                    break
-                self._run_mail_while_suspended(mail)
+        if mailbox.has_mail and mailbox.create_batch():
+            self._process_batch(one_mail=False)
         while self.suspension is not None and not self.suspended:
-            waiting = mailbox.try_take(MIN_PRIORITY)
-            if waiting is None:
+            mail = mailbox.try_take(MIN_PRIORITY)
+            if mail is None:
                 self._wait_for_mail(MIN_PRIORITY)
-                waiting = mailbox.take_nowait(MIN_PRIORITY)
-            self._run_mail_while_suspended(waiting)
+                mail = mailbox.take_nowait(MIN_PRIORITY)
+            self._pause_timer()
+            self.run_mail(mail)
+            self._restart_timer()
 
-    def _run_mail_while_suspended(self, mail: Mail) -> None:
+    def _process_one_mail(self) -> bool:
+        return self.mailbox.create_batch() and self._process_batch(one_mail=True)
+
+    def _process_batch(self, one_mail: bool) -> bool:
+        """Until the batch is empty or the loop suspended; whether any mail ran."""
+        processed = False
+        while not self.suspended:
+            mail = self.mailbox.try_take_from_batch()
+            if mail is None:
+                break
+            if not processed:
+                self._pause_timer()
+            self.run_mail(mail)
+            processed = True
+            if one_mail:
+                break
+        if processed:
+            self._restart_timer()
+        return processed
+
+    def _pause_timer(self) -> None:
         """Rule 3.19: a mail is work, so the timer of the suspension pauses."""
-        suspension = self.suspension
-        if suspension is not None and suspension.timer is not None:
-            suspension.timer.mark_end()
-        self.run_mail(mail)
-        suspension = self.suspension
-        if suspension is not None and suspension.timer is not None:
-            suspension.timer.mark_start()
+        if self.suspension is not None and self.suspension.timer is not None:
+            self.suspension.timer.mark_end()
+
+    def _restart_timer(self) -> None:
+        if self.suspension is not None and self.suspension.timer is not None:
+            self.suspension.timer.mark_start()
+
+    def _run_as_action(self, mail: Mail) -> None:
+        number = self._begin(ActionKind.MAIL)
+        mail.run()
+        self._end(ActionKind.MAIL, number)
+
+    def _run_default_action_if_possible(self) -> bool:
+        if self.suspension is not None or self.suspended:
+            return False
+        self._run_default_action()
+        return True
 
     def _run_default_action(self) -> None:
         number = self._begin(ActionKind.DEFAULT_ACTION)
@@ -216,8 +263,10 @@ class MailboxProcessor:
         if self._trace is not None:
             self._trace.action(ActionPhase.END, kind, number)
 
-    def _send_poison(self, command: Callable[[], None], description: str) -> None:
-        self.send_control_mail(command, description)
+    def _send_poison(self, command: Callable[[], None]) -> None:
+        """Vanishes once the mailbox is not open (rule 3.14)."""
+        if self.mailbox.state is MailboxState.OPEN:
+            self.send_control_mail(command, "poison mail")
 
     def _suspend_loop(self) -> None:
         self.suspended = True

@@ -53,7 +53,7 @@ class StreamTask:
         self.timers = TaskTimers(scheduler, clock)
         self.actor = Actor(task_id, name, scheduler, self._run)
         self.outbox = Outbox(_deliver_credit)
-        self.mailbox = TaskMailbox(self._on_mail, self._full)
+        self.mailbox = TaskMailbox(self._on_mail, self._full, self._is_inside)
         self.times = TimeBuckets(clock)
         self.batches = Batches(
             self.actor, scheduler, self.timers, self.outbox, self.times, budget, on_begin=self._note_queues
@@ -206,7 +206,7 @@ class StreamTask:
         full = [writer for writer in self.writers if not writer.available]
         if full:
             suspension = self.mailbox_processor.suspend_default_action(self.times.soft)
-            resume = _after_calls(len(full), suspension.resume_by_mail)
+            resume = _after_calls(len(full), suspension.resume)
             for writer in full:
                 writer.partition.pool.on_available.append(resume)
             self.batches.waiting_for = "a free output buffer of " + ", ".join(
@@ -215,7 +215,7 @@ class StreamTask:
         elif self.stalled or not self.input.is_available:
             suspension = self.mailbox_processor.suspend_default_action(self.times.idle)
             if not self.stalled:
-                self.input.when_available(suspension.resume_by_mail)
+                self.input.when_available(suspension.resume)
             self.batches.waiting_for = "nothing: a fault stopped it" if self.stalled else "input"
 
     def _end_data(self, mode: StopMode) -> None:
@@ -234,6 +234,10 @@ class StreamTask:
     def wait_for_buffer(self, pool: LocalBufferPool) -> None:
         """Rule 5.42: what a partition calls when a record needs a buffer beyond the overdraft."""
         self.batches.wait_for_buffer(pool)
+
+    def _is_inside(self) -> bool:
+        """Whether the task itself is running; what publishing sets off is the doing of others."""
+        return self.outbox.sealed and self.actor.is_inside()
 
     def _on_mail(self) -> None:
         self.clock.interrupt()

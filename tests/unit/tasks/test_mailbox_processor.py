@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from flowsim.errors import InvariantViolation
+from flowsim.errors import InvariantViolation, WouldBlock
 from flowsim.facts.kinds import ActionKind, ActionPhase, Level
 from flowsim.facts.tracer import TaskTrace
-from flowsim.mailbox.task_mailbox import TaskMailbox
+from flowsim.mailbox.task_mailbox import MailboxClosedException, TaskMailbox
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.tasks.mailbox_processor import MailboxProcessor
 from flowsim.tasks.task_clock import TaskClock
@@ -27,18 +27,18 @@ def test_the_default_action_is_suspended_once_at_a_time_and_a_stale_resume_is_ig
     stale.resume()
     fresh = processor.suspend_default_action()
     stale.resume()
-    stale.resume_by_mail()
     assert processor.suspension is fresh
-    assert not processor.mailbox.has_mail
 
 
-def test_a_resume_from_outside_is_one_urgent_mail_however_often_it_is_called() -> None:
-    processor = MailboxProcessor(lambda: None, TaskMailbox(), nobody)
+def test_a_resume_from_outside_is_an_urgent_mail_and_nothing_once_the_mailbox_is_closed() -> None:
+    processor = MailboxProcessor(lambda: None, TaskMailbox(is_mailbox_thread=lambda: False), nobody)
     suspension = processor.suspend_default_action()
     processor.executor().execute(lambda: None, "before")
-    suspension.resume_by_mail()
-    suspension.resume_by_mail()
+    suspension.resume()
     assert [mail.description for mail in processor.mailbox.drain()] == ["resume default action", "before"]
+    processor.close()
+    suspension.resume()
+    assert processor.suspension is suspension
 
 
 def test_a_suspended_loop_leaves_later_mails_and_goes_on_when_it_is_run_again() -> None:
@@ -82,11 +82,81 @@ def test_the_time_of_mails_is_not_part_of_a_suspension() -> None:
         if after_ns == 7:
             processor.executor().execute(work, "work")
         elif processor.suspension is not None:
-            processor.suspension.resume_by_mail()
+            processor.suspension.resume()
 
-    processor = MailboxProcessor(default_action, TaskMailbox(), wait)
+    processor = MailboxProcessor(default_action, TaskMailbox(is_mailbox_thread=lambda: False), wait)
     processor.run_mailbox_loop()
     assert idle.total_ns == 12
+
+
+def test_an_error_reported_from_outside_comes_out_of_the_loop_and_leaves_the_other_mails() -> None:
+    """Rule 3.15."""
+    processor = MailboxProcessor(lambda: None, TaskMailbox(), nobody)
+    processor.executor().execute(lambda: None, "left")
+    processor.report_error(ValueError("from a neighbour"))
+    with pytest.raises(ValueError, match="from a neighbour"):
+        processor.run_mailbox_loop()
+    assert [mail.description for mail in processor.mailbox.drain()] == ["left"]
+    processor.close()
+    with pytest.raises(MailboxClosedException):
+        processor.report_error(ValueError("too late"))
+    with pytest.raises(InvariantViolation, match="Mailbox must be opened"):
+        processor.run_mailbox_loop()
+
+
+def test_a_dropped_mail_that_somebody_waits_for_is_cancelled_and_the_others_keep_what_they_answered() -> None:
+    """Rule 3.9."""
+    processor = MailboxProcessor(lambda: None, TaskMailbox(), nobody)
+    executor = processor.executor(1)
+    answered, failed, dropped = (
+        executor.submit(command, "asked") for command in (lambda: 5, lambda: 1 // 0, lambda: 6)
+    )
+    assert processor.run_mailbox_step()
+    assert processor.run_mailbox_step()
+    processor.close()
+    assert answered.result_nowait() == 5
+    with pytest.raises(ZeroDivisionError):
+        failed.result_nowait()
+    assert (dropped.done, dropped.cancelled, answered.cancel()) == (True, True, False)
+    with pytest.raises(WouldBlock, match="cancelled"):
+        dropped.result_nowait()
+
+
+def test_mails_of_the_loop_are_counted_and_those_of_a_yield_are_not() -> None:
+    """Rule 3.18."""
+    processor = MailboxProcessor(lambda: None, TaskMailbox(), nobody)
+    for name in ("a", "b", "c"):
+        processor.executor().execute(lambda: None, name)
+    assert processor.executor(-1).try_yield()
+    assert processor.run_mailbox_step()
+    processor.drain()
+    assert processor.metrics.mails_processed == 2
+
+
+def test_a_step_is_a_mail_or_a_default_action_and_a_single_loop_is_both() -> None:
+    """Rule 3.17."""
+    log: list[str] = []
+    processor = MailboxProcessor(lambda: log.append("default"), TaskMailbox(), nobody)
+    for name in ("a", "b"):
+        processor.executor().execute(lambda name=name: log.append(name), name)  # type: ignore[misc]
+    assert processor.run_mailbox_step()
+    assert log == ["a"]
+    assert processor.run_single_mailbox_loop()
+    assert log == ["a", "b", "default"]
+    suspension = processor.suspend_default_action()
+    assert not processor.run_mailbox_step()
+    suspension.resume()
+    assert processor.run_mailbox_step()
+    assert log == ["a", "b", "default", "default"]
+
+
+def test_a_yield_records_the_least_priority_of_the_mails_it_may_run() -> None:
+    recorder = MemoryRecorder(Level.FULL)
+    processor = MailboxProcessor(lambda: None, TaskMailbox(), nobody, trace=TaskTrace(0, TaskClock(5), recorder))
+    processor.executor(7).execute(lambda: None, "mail")
+    processor.executor(3).yield_()
+    rows = [(ActionPhase(p).name, priority) for _, _, _, p, _, _, priority in recorder.rows("actions")]
+    assert rows == [("WAIT", 3), ("BEGIN", -1), ("END", -1), ("RESUME", 3)]
 
 
 def test_buckets_end_with_the_task_and_add_up() -> None:

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import assert_never
 
 from flowsim.errors import InvariantViolation
 from flowsim.network.data_type import DataType, data_type_of
-from flowsim.streamrecord.events import EndOfData, Event
+from flowsim.streamrecord.events import (
+    CancelCheckpointMarker,
+    CheckpointBarrier,
+    EndOfData,
+    EndOfPartitionEvent,
+    Event,
+    EventAnnouncement,
+)
 
 
 class MemorySegment:
@@ -83,5 +91,21 @@ class EventBuffer:
         """Nothing to give back."""
 
     def __len__(self) -> int:
-        """What the event occupies on Flink's wire: 4 bytes of type, and for EndOfData one of its mode."""
-        return 5 if isinstance(self.event, EndOfData) else 4
+        """What the event occupies on Flink's wire (rule 5.13)."""
+        return wire_size(self.event)
+
+
+def wire_size(event: Event) -> int:
+    """Bytes of ``event`` as Flink serializes it: 4 of type and its fields; no barrier here has a storage location."""
+    match event:
+        case EndOfData():
+            return 5
+        case EndOfPartitionEvent():
+            return 4
+        case CheckpointBarrier():
+            return 38
+        case CancelCheckpointMarker():
+            return 12
+        case EventAnnouncement():
+            return 8 + wire_size(event.announced)
+    assert_never(event)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from flowsim.errors import InvariantViolation
+from typing import Final
+
 from flowsim.network.buffer import BufferSlice, EventBuffer, MemorySegment, NetworkBuffer, Recycler
+from flowsim.network.data_type import DataType, data_type_of
+from flowsim.network.misuse import IllegalArgument, IllegalState, OutOfBounds
 from flowsim.streamrecord.events import Event
+
+_FINISHED_EMPTY: Final = -(2**31)
+"""The writer's position once it finished without a byte: 0 has no negative (rule 5.15)."""
 
 
 class BufferBuilder:
@@ -14,7 +20,7 @@ class BufferBuilder:
     stores ``committed``; bytes beyond ``capacity`` must be taken off again before anybody reads (``cut_overflow``).
     """
 
-    __slots__ = ("data", "capacity", "committed", "finished", "_buffer", "_consumer_exists")
+    __slots__ = ("data", "capacity", "committed", "finished", "desired_size", "_buffer", "_consumer_exists")
 
     def __init__(self, segment: MemorySegment, recycler: Recycler) -> None:
         self._buffer = NetworkBuffer(segment, recycler)
@@ -22,27 +28,34 @@ class BufferBuilder:
         self.capacity = segment.size_bytes
         self.committed = 0
         self.finished = False
+        self.desired_size = 0
+        """The size to trim to once the first record is in, 0 when it is settled (rule 5.17)."""
         self._consumer_exists = False
 
     def create_consumer(self) -> BufferConsumer:
-        """The one consumer of this builder; sees what is written from now on."""
-        return self._create_consumer(self.committed)
+        """The one consumer of this builder; sees what is written from now on.
+
+        Raises IllegalArgument while bytes are uncommitted. Of a builder that is finished the consumer is good for nothing:
+        its ``build`` raises.
+        """
+        position = len(self.data)
+        return self._create_consumer((-position or _FINISHED_EMPTY) if self.finished else position)
 
     def create_consumer_from_beginning(self) -> BufferConsumer:
-        """The one consumer of this builder; sees everything."""
+        """The one consumer of this builder; sees everything. Raises IllegalState for a second one."""
         return self._create_consumer(0)
 
     def _create_consumer(self, position: int) -> BufferConsumer:
         if self._consumer_exists:
-            raise InvariantViolation("Two BufferConsumer shouldn't exist for one BufferBuilder")
+            raise IllegalState("a buffer builder has one consumer; copy that one")
         self._consumer_exists = True
         self._buffer.retain()
         return BufferConsumer(self, self._buffer, position)
 
     def append(self, source: bytes | memoryview) -> int:
-        """Writes as much as fits, not yet visible; returns how many bytes."""
+        """Writes as much as fits, not yet visible; returns how many bytes. Raises IllegalState when finished."""
         if self.finished:
-            raise InvariantViolation("cannot append to a finished buffer")
+            raise IllegalState("cannot append to a finished buffer")
         taken = min(len(source), self.writable_bytes)
         self.data += source[:taken]
         return taken
@@ -61,7 +74,7 @@ class BufferBuilder:
         """Takes off and returns what was encoded beyond the capacity, and commits the rest."""
         overflow = bytes(self.data[self.capacity :])
         del self.data[self.capacity :]
-        self.committed = self.capacity
+        self.committed = len(self.data)
         return overflow
 
     def finish(self) -> int:
@@ -72,13 +85,25 @@ class BufferBuilder:
 
     def close(self) -> None:
         """The writer lets go of the segment."""
-        if not self.finished:
-            self.finish()
         self._buffer.recycle()
 
     def trim(self, new_size: int) -> None:
         """Limits the capacity, never below what is written or above the segment (rule 5.17)."""
         self.capacity = min(max(new_size, len(self.data)), self._buffer.segment.size_bytes)
+
+    def trim_after_first_record(self, desired_size: int) -> None:
+        """Trims to the greater of ``desired_size`` and the first record, which is about to be encoded (rule 5.17).
+
+        Its size is not known before, so any byte fills the buffer, and ``settle`` decides.
+        """
+        if desired_size < self._buffer.segment.size_bytes:
+            self.desired_size = desired_size
+            self.capacity = 0
+
+    def settle(self) -> None:
+        """The first record is in."""
+        self.trim(self.desired_size)
+        self.desired_size = 0
 
     @property
     def is_full(self) -> bool:
@@ -99,6 +124,7 @@ class BufferConsumer:
     __slots__ = ("_builder", "_buffer", "_position", "_seen", "_seen_finished")
 
     event: None = None
+    data_type = DataType.DATA_BUFFER
 
     def __init__(self, builder: BufferBuilder, buffer: NetworkBuffer, position: int) -> None:
         self._builder = builder
@@ -106,6 +132,8 @@ class BufferConsumer:
         self._position = position
         self._seen = builder.committed
         self._seen_finished = builder.finished
+        if position > self._seen:
+            raise IllegalArgument(f"a consumer cannot begin at byte {position}: only {self._seen} are committed")
 
     def copy(self) -> BufferConsumer:
         """A consumer of the same bytes, at the same position (rule 5.12)."""
@@ -126,11 +154,15 @@ class BufferConsumer:
         return self._seen
 
     def build(self) -> BufferSlice:
-        """What was committed since the last ``build``; retains the segment."""
+        """What was committed since the last ``build``; retains the segment. Raises for a consumer made after the end."""
         builder = self._builder
         self._seen = builder.committed
         self._seen_finished = builder.finished
-        payload = bytes(memoryview(builder.data)[self._position : self._seen])
+        position = self._position
+        if position < 0:
+            misuse = IllegalArgument if position == _FINISHED_EMPTY else OutOfBounds
+            raise misuse("this consumer was made when its builder was finished: there is nothing to read")
+        payload = bytes(memoryview(builder.data)[position : self._seen])
         self._position = self._seen
         self._buffer.retain()
         return BufferSlice(payload, self._buffer)
@@ -143,16 +175,21 @@ class BufferConsumer:
 class EventConsumer:
     """An event waiting in a subpartition. Flink: the BufferConsumer that EventSerializer makes."""
 
-    __slots__ = ("event",)
+    __slots__ = ("event", "data_type", "_has_priority")
 
     is_finished = True
     is_data_available = True
 
-    def __init__(self, event: Event) -> None:
+    def __init__(self, event: Event, has_priority: bool = False) -> None:
         self.event = event
+        self.data_type = data_type_of(event, has_priority)
+        self._has_priority = has_priority
+
+    def copy(self) -> EventConsumer:
+        return self
 
     def build(self) -> EventBuffer:
-        return EventBuffer(self.event)
+        return EventBuffer(self.event, self._has_priority)
 
     def close(self) -> None:
         """Nothing to give back."""

@@ -46,7 +46,7 @@ class Play:
                 self.partition.flush_all()
             case ["poll", channel]:
                 polled = self.subpartitions[channel].poll()
-                answer = described(polled, self.subpartitions[channel])
+                answer = described(polled)
                 if answer is not None and polled is not None and polled.buffer.event is None:
                     answer["h"] = len(self.held)
                     self.held.append(polled.buffer)

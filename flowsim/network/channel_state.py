@@ -1,0 +1,49 @@
+"""Where a subpartition puts what an unaligned checkpoint must keep. Flink: ChannelStateWriter (rules 5.28, 5.32)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+
+class ChannelStateFuture:
+    """The bytes before a timeoutable barrier, known once it was read or timed out (rule 5.32). Flink: CompletableFuture."""
+
+    __slots__ = ("payloads", "failure")
+
+    def __init__(self) -> None:
+        self.payloads: Sequence[bytes] | None = None
+        """What the checkpoint must keep; None while that is open, empty when the barrier was read in line."""
+        self.failure: str | None = None
+
+    @property
+    def is_done(self) -> bool:
+        return self.payloads is not None or self.failure is not None
+
+    def complete(self, payloads: Sequence[bytes]) -> None:
+        self.payloads = payloads
+
+    def fail(self, reason: str) -> None:
+        self.failure = reason
+
+
+class ChannelStateWriter(Protocol):
+    """Keeps the data that a barrier overtook. Flink: ChannelStateWriter."""
+
+    def add_output_data(self, checkpoint_id: int, subpartition: int, payloads: Sequence[bytes]) -> None:
+        """``payloads`` were queued in ``subpartition`` when the barrier overtook them."""
+
+    def add_output_data_future(self, checkpoint_id: int, subpartition: int, future: ChannelStateFuture) -> None:
+        """As ``add_output_data``, what it is being known later."""
+
+
+class _NoOp:
+    def add_output_data(self, checkpoint_id: int, subpartition: int, payloads: Sequence[bytes]) -> None:
+        """Nobody takes a checkpoint."""
+
+    def add_output_data_future(self, checkpoint_id: int, subpartition: int, future: ChannelStateFuture) -> None:
+        """Nobody takes a checkpoint."""
+
+
+NO_OP: ChannelStateWriter = _NoOp()
+"""Flink: ChannelStateWriter.NO_OP."""

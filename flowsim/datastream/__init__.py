@@ -10,13 +10,17 @@
 from __future__ import annotations
 
 from flowsim.datastream.closeable_iterator import CloseableIterator
-from flowsim.datastream.data_stream import DataStream, DataStreamSink, KeyedStream, WindowedStream
+from flowsim.datastream.data_stream import ConnectedStreams, DataStream, DataStreamSink, KeyedStream, WindowedStream
 from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.datastream.functions import (
     AggregateFunction,
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
     FilterFunction,
     FlatMapFunction,
     Function,
+    KeyedCoProcessFunction,
     KeyedProcessFunction,
     KeyedStateStore,
     KeySelector,
@@ -34,12 +38,17 @@ from flowsim.datastream.timerservice import TimeDomain, TimerService
 __all__ = [
     "AggregateFunction",
     "CloseableIterator",
+    "CoFlatMapFunction",
+    "CoMapFunction",
+    "CoProcessFunction",
+    "ConnectedStreams",
     "DataStream",
     "DataStreamSink",
     "FilterFunction",
     "FlatMapFunction",
     "Function",
     "KeySelector",
+    "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "KeyedStateStore",
     "KeyedStream",

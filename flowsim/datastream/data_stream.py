@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
@@ -12,7 +13,9 @@ from flowsim.connectors.source import Sink
 from flowsim.datastream import operator_factories as factories
 from flowsim.datastream.closeable_iterator import CloseableIterator
 from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
+from flowsim.datastream.connected_streams import ConnectedStreams
 from flowsim.datastream.functions import KeyedProcessFunction, ProcessFunction
+from flowsim.datastream.network_settings import checked_exchange
 from flowsim.datastream.operator_factories import (
     AnyFilter,
     AnyFlatMap,
@@ -35,7 +38,7 @@ from flowsim.values import TypeInformation
 if TYPE_CHECKING:
     from flowsim.datastream.environment import StreamExecutionEnvironment
 
-__all__ = ["DataStream", "DataStreamSink", "KeyedStream", "WindowedStream"]
+__all__ = ["ConnectedStreams", "DataStream", "DataStreamSink", "KeyedStream", "WindowedStream"]
 
 
 class DataStream(OperatorHandle):
@@ -57,7 +60,8 @@ class DataStream(OperatorHandle):
 
     def _operator(self, setting: str) -> Transformation:
         first = self._upstreams[0]
-        if len(self._upstreams) > 1 or first.partitioner is not None or first.side_output is not None:
+        plain = first.partitioner is None and first.side_output is None and first.exchange is None
+        if len(self._upstreams) > 1 or not plain:
             raise BadInput(
                 f"{setting} is about one operator, but this stream comes from {self._described()}: "
                 "call it right after the operator it is meant for"
@@ -72,8 +76,19 @@ class DataStream(OperatorHandle):
                 text += f" (side output {upstream.side_output!r})"
             if upstream.partitioner is not None:
                 text += f" by {upstream.partitioner.name}"
+            if upstream.exchange is not None:
+                text += f" by a {upstream.exchange} exchange"
             texts.append(text)
         return " and ".join(texts)
+
+    def as_input(self, index: int) -> tuple[Upstream, ...]:
+        """The ways of this stream into input ``index`` of an operator that has several."""
+        return tuple(replace(upstream, input_index=index) for upstream in self._upstreams)
+
+    @property
+    def key(self) -> tuple[KeySelector | None, str | None]:
+        """How its records are keyed, and the declared type name of the key; None where they are not."""
+        return None, None
 
     def get_type(self) -> TypeInformation | None:
         """The declared type of the records, None where none was declared."""
@@ -158,6 +173,12 @@ class DataStream(OperatorHandle):
             upstreams.extend(stream._upstreams)
         return DataStream(self._env, tuple(upstreams), self._output_type)
 
+    def connect(self, ds: DataStream) -> ConnectedStreams:
+        """This stream and another as the two inputs of one operator; their records may be of different kinds."""
+        if not isinstance(ds, DataStream):
+            raise TypeError(f"connect: expected a stream, got {ds!r}")
+        return ConnectedStreams(self, ds)
+
     def forward(self) -> DataStream:
         """Subtask i to subtask i; the parallelisms must be equal (rule 1.2)."""
         return self._by(PartitionerSpec("FORWARD"))
@@ -187,6 +208,17 @@ class DataStream(OperatorHandle):
         partition = factories.partition_of(partitioner)
         selector = factories.key_selector_of(key_selector)
         return self._by(PartitionerSpec("CUSTOM", selector, partition=partition))
+
+    def exchange(self, mode: str) -> Self:
+        """flowsim's own: how the records are handed to the next operator, whatever the partitioner (rules 1.3, 5.43).
+
+        ``pipelined_bounded`` (the default), ``pipelined`` or ``blocking``: then the next operator starts when all records
+        are written, and is not chained (rule 1.7). Call it before ``key_by`` or behind it.
+        """
+        checked = checked_exchange(mode, "exchange")
+        changed = copy(self)
+        changed._upstreams = tuple(replace(upstream, exchange=checked) for upstream in self._upstreams)
+        return changed
 
     def _by(self, partitioner: PartitionerSpec) -> DataStream:
         return DataStream(self._env, self._partitioned(partitioner), self._output_type)
@@ -257,6 +289,10 @@ class KeyedStream(DataStream):
         super().__init__(env, upstreams, output_type)
         self._key_selector = key_selector
         self._key_type = key_type
+
+    @property
+    def key(self) -> tuple[KeySelector | None, str | None]:
+        return self._key_selector, self._key_type
 
     def process(  # type: ignore[override]
         self, func: KeyedProcessFunction, output_type: TypeInformation | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Literal
@@ -18,12 +18,15 @@ from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
 from flowsim.datastream.data_stream import DataStream
 from flowsim.datastream.execution_config import ExecutionConfig
 from flowsim.datastream.execution_plan import execution_plan
+from flowsim.datastream.network_settings import NETWORK_SETTINGS
 from flowsim.datastream.operator_factories import MakeOperator
 from flowsim.datastream.operator_handle import checked_buffer_timeout, checked_max_parallelism
 from flowsim.datastream.transformation import Transformation, Upstream, generate, positive
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import JobSettings, OperatorDescription, StreamGraph
+from flowsim.operators.input_selection import MAX_SUPPORTED_INPUT_COUNT
+from flowsim.operators.stream_operator import StreamOperator
 from flowsim.values import Row, TypeInformation, TypeKind
 
 DEFAULT_JOB_NAME = "Flink Streaming Job"
@@ -66,6 +69,8 @@ class StreamExecutionEnvironment:
                 self.set_max_parallelism(_integer(name, value))
             elif name == "buffer_timeout_ms":
                 self.set_buffer_timeout(_integer(name, value))
+            elif name in NETWORK_SETTINGS:
+                setattr(self.settings, name, NETWORK_SETTINGS[name](value))
             elif name not in known:
                 raise BadInput(f"configure: unknown setting {name!r}{nearest(name, [*known, 'max_parallelism'])}")
             elif isinstance(known[name], bool):
@@ -191,6 +196,48 @@ class StreamExecutionEnvironment:
         added = self._transformation(name, description, make, inputs)
         self._operators.append(added)
         return added
+
+    def add_inputs(
+        self,
+        name: str,
+        description: OperatorDescription,
+        make: MakeOperator,
+        streams: Sequence[DataStream],
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """Puts an operator behind these streams, one input each; raises BadInput where they cannot meet.
+
+        Flink: TwoInputTransformation, KeyedMultipleInputTransformation.
+        """
+        if any(stream.get_execution_environment() is not self for stream in streams):
+            raise BadInput(f"{name}: the streams belong to different environments")
+        keys = [stream.key for stream in streams]
+        if all(selector is not None for selector, _ in keys) and len({key_type for _, key_type in keys}) > 1:
+            raise BadInput(f"{name}: the inputs are keyed by different types, expected the same key_type for all")
+        upstreams = [upstream for index, stream in enumerate(streams) for upstream in stream.as_input(index)]
+        added = self.add_operator(name, description, make, tuple(upstreams))
+        added.key_selectors = tuple(selector for selector, _ in keys)
+        if None not in added.key_selectors:
+            added.key_selector, added.key_type = keys[0]
+        return DataStream(self, (Upstream(added),), output_type)
+
+    def multiple_input(
+        self,
+        operator_name: str,
+        operator_factory: Callable[[], StreamOperator],
+        *streams: DataStream,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """flowsim's own: an operator of the caller's with one input per stream, made once per subtask.
+
+        Such as a ``MultipleInputOperator``, which may be ``InputSelectable``. Flink: MultipleInputTransformation.
+        """
+        if not 2 <= len(streams) <= MAX_SUPPORTED_INPUT_COUNT:
+            raise BadInput(
+                f"multiple_input: expected 2 to {MAX_SUPPORTED_INPUT_COUNT} streams, got {len(streams)} (rule 7.24)"
+            )
+        description = OperatorDescription("multiple_input", {"inputs": len(streams)})
+        return self.add_inputs(operator_name, description, lambda name: operator_factory(), streams, output_type)
 
     def _transformation(
         self, name: str, description: OperatorDescription, make: MakeOperator, inputs: tuple[Upstream, ...]

@@ -16,10 +16,14 @@ from flowsim.state.keyed_state import KeyedStateStore
 
 __all__ = [
     "AggregateFunction",
+    "CoFlatMapFunction",
+    "CoMapFunction",
+    "CoProcessFunction",
     "FilterFunction",
     "FlatMapFunction",
     "Function",
     "KeySelector",
+    "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "KeyedStateStore",
     "MapFunction",
@@ -132,6 +136,55 @@ class KeyedProcessFunction(Function):
 
     @abstractmethod
     def process_element(self, value: Any, ctx: ProcessContext) -> Iterable[object] | None: ...
+
+    def on_timer(self, timestamp: int, ctx: ProcessContext) -> Iterable[object] | None:
+        """Called when a registered timer fires."""
+        return None
+
+
+class CoMapFunction(Function):
+    """One record in on either of two inputs, one out; None out is none. PyFlink: CoMapFunction."""
+
+    @abstractmethod
+    def map1(self, value: Any) -> object: ...
+
+    @abstractmethod
+    def map2(self, value: Any) -> object: ...
+
+
+class CoFlatMapFunction(Function):
+    """One record in on either of two inputs, any number out. PyFlink: CoFlatMapFunction."""
+
+    @abstractmethod
+    def flat_map1(self, value: Any) -> Iterable[object] | None: ...
+
+    @abstractmethod
+    def flat_map2(self, value: Any) -> Iterable[object] | None: ...
+
+
+class CoProcessFunction(Function):
+    """Records of two inputs one by one, with side outputs (``yield tag, value``). PyFlink: CoProcessFunction."""
+
+    Context: TypeAlias = ProcessContext
+
+    @abstractmethod
+    def process_element1(self, value: Any, ctx: ProcessContext) -> Iterable[object] | None: ...
+
+    @abstractmethod
+    def process_element2(self, value: Any, ctx: ProcessContext) -> Iterable[object] | None: ...
+
+
+class KeyedCoProcessFunction(Function):
+    """Keyed records of two inputs, which share the state and timers of a key. PyFlink: KeyedCoProcessFunction."""
+
+    Context: TypeAlias = ProcessContext
+    OnTimerContext: TypeAlias = ProcessContext
+
+    @abstractmethod
+    def process_element1(self, value: Any, ctx: ProcessContext) -> Iterable[object] | None: ...
+
+    @abstractmethod
+    def process_element2(self, value: Any, ctx: ProcessContext) -> Iterable[object] | None: ...
 
     def on_timer(self, timestamp: int, ctx: ProcessContext) -> Iterable[object] | None:
         """Called when a registered timer fires."""

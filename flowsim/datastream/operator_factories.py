@@ -8,9 +8,13 @@ from typing import TypeGuard
 from flowsim.connectors.source import Sink, Source
 from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
 from flowsim.datastream.functions import (
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
     FilterFunction,
     FlatMapFunction,
     Function,
+    KeyedCoProcessFunction,
     KeyedProcessFunction,
     KeySelector,
     MapFunction,
@@ -22,7 +26,14 @@ from flowsim.datastream.isolation import isolated
 from flowsim.graph.stream_graph import JobSettings
 from flowsim.operators import stream_operator
 from flowsim.operators.basic import FilterOperator, FlatMapOperator, MapOperator
+from flowsim.operators.co_process import (
+    CoFlatMapOperator,
+    CoMapOperator,
+    CoProcessOperator,
+    KeyedCoProcessOperator,
+)
 from flowsim.operators.process import KeyedProcessOperator, ProcessOperator
+from flowsim.operators.reading_order import Reading, reading_order
 from flowsim.operators.sink import SinkOperator
 from flowsim.operators.source import SourceOperator
 from flowsim.operators.stream_operator import StreamOperator
@@ -87,6 +98,47 @@ def keyed_process_operator(func: KeyedProcessFunction) -> MakeOperator:
         raise TypeError(f"process: expected a KeyedProcessFunction after key_by, got {func!r}")
     isolated(func, "process")
     return lambda name: KeyedProcessOperator(isolated(func, name))
+
+
+def co_map_operator(func: CoMapFunction, reading: Reading) -> MakeOperator:
+    """Raises TypeError unless ``func`` is a CoMapFunction."""
+    _check_co(func, CoMapFunction, "map")
+
+    def make(name: str) -> StreamOperator:
+        mine = isolated(func, name)
+        return CoMapOperator(mine.map1, mine.map2, mine, reading_order(reading))
+
+    return make
+
+
+def co_flat_map_operator(func: CoFlatMapFunction, reading: Reading) -> MakeOperator:
+    """Raises TypeError unless ``func`` is a CoFlatMapFunction."""
+    _check_co(func, CoFlatMapFunction, "flat_map")
+
+    def make(name: str) -> StreamOperator:
+        mine = isolated(func, name)
+        return CoFlatMapOperator(mine.flat_map1, mine.flat_map2, mine, reading_order(reading))
+
+    return make
+
+
+def co_process_operator(func: CoProcessFunction, reading: Reading) -> MakeOperator:
+    """Raises TypeError unless ``func`` is a CoProcessFunction."""
+    _check_co(func, CoProcessFunction, "process without keys for both inputs")
+    return lambda name: CoProcessOperator(isolated(func, name), reading_order(reading))
+
+
+def keyed_co_process_operator(func: KeyedCoProcessFunction, reading: Reading) -> MakeOperator:
+    """Raises TypeError unless ``func`` is a KeyedCoProcessFunction."""
+    _check_co(func, KeyedCoProcessFunction, "process on keyed inputs")
+    return lambda name: KeyedCoProcessOperator(isolated(func, name), reading_order(reading))
+
+
+def _check_co(func: object, kind: type[Function], operator: str) -> None:
+    """PyFlink takes no plain callables for two inputs."""
+    if not isinstance(func, kind):
+        raise TypeError(f"connect(...).{operator}: expected a {kind.__name__}, got {func!r}")
+    isolated(func, operator)
 
 
 def watermarks_operator(strategy: WatermarkStrategy, settings: JobSettings) -> MakeOperator:

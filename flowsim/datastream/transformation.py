@@ -19,17 +19,20 @@ from flowsim.graph.stream_graph import (
     StreamGraph,
     StreamNode,
 )
+from flowsim.network.result_partition_type import ResultPartitionType
 from flowsim.operators.stream_operator import KeySelector, StreamOperator
 from flowsim.state.key_group_range import UPPER_BOUND_MAX_PARALLELISM
 
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """One way into an operator: whose output, by which partitioner, which side output."""
+    """One way into an operator: whose output, by which partitioner, which side output, into which input, handed over how."""
 
     transformation: Transformation
     partitioner: PartitionerSpec | None = None
     side_output: str | None = None
+    exchange: ResultPartitionType | None = None
+    input_index: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -53,6 +56,8 @@ class Transformation:
     chaining: ChainingStrategy = ChainingStrategy.ALWAYS
     key_selector: KeySelector | None = None
     key_type: str | None = None
+    key_selectors: tuple[KeySelector | None, ...] = ()
+    """Of every input, where there are several."""
     cost_ns: int | None = None
     buffer_timeout_ms: int | None = None
     uid: str | None = None
@@ -95,7 +100,14 @@ def generate(
         graph.add_node(node)
     for one in used:
         for upstream in one.inputs:
-            edge = StreamEdge(upstream.transformation.id, one.id, upstream.partitioner, upstream.side_output)
+            edge = StreamEdge(
+                upstream.transformation.id,
+                one.id,
+                upstream.partitioner,
+                upstream.side_output,
+                upstream.input_index,
+                exchange=upstream.exchange,
+            )
             try:
                 graph.add_edge(edge)
             except ValueError as error:
@@ -126,6 +138,7 @@ def _node(one: Transformation, max_parallelism: int | None) -> StreamNode:
         chaining=one.chaining,
         key_selector=one.key_selector,
         key_type=one.key_type,
+        key_selectors=one.key_selectors,
         cost_ns=one.cost_ns,
         buffer_timeout_ms=one.buffer_timeout_ms,
     )

@@ -10,6 +10,18 @@ from flowsim.network.result_partition_type import ResultPartitionType
 from flowsim.state.key_group_range import compute_default_max_parallelism
 
 
+class BufferTimeoutError(BadInput):
+    """A blocking output was given a buffer timeout (rule 5.44)."""
+
+    def __init__(self, operator: str, timeout_ms: int) -> None:
+        self.operator = operator
+        self.reason = (
+            "a blocking exchange is read when it is finished, so it has no buffer timeout: "
+            f"expected never (-1) or none, got {timeout_ms} ms"
+        )
+        super().__init__(f"operator '{operator}': {self.reason}")
+
+
 @dataclass(slots=True)
 class ChainedOperator:
     """One operator of a chain. ``input_operator``: index in the chain of the operator that feeds it, -1 for the head."""
@@ -152,10 +164,7 @@ def _buffer_timeout(graph: StreamGraph, node: StreamNode, exchange: ResultPartit
     if exchange.is_pipelined:
         return graph.settings.buffer_timeout_ms if own is None else own
     if own is not None and own != -1:
-        raise BadInput(
-            f"operator '{node.name}': a blocking exchange is read when it is finished, so it has no buffer timeout: "
-            f"got {own} ms, set -1 (never) or none"
-        )
+        raise BufferTimeoutError(node.name, own)
     return -1
 
 

@@ -68,7 +68,8 @@ def input_stream(context: CompileContext, path: Path, model: EdgeModel) -> Compi
             )
         found.append(stream)
     joined = found[0].stream.union(*[other.stream for other in found[1:]]) if len(found) > 1 else found[0].stream
-    return CompiledStream(_partitioned(joined, model.partition), found[0].schema)
+    handed_over = joined if model.exchange is None else joined.exchange(model.exchange)
+    return CompiledStream(_partitioned(handed_over, model.partition), found[0].schema)
 
 
 def _partitioned(stream: DataStream, partition: str | None) -> DataStream:

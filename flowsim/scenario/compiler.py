@@ -11,6 +11,7 @@ from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.laws.catalogue import LAW_IDS
 from flowsim.scenario.compile_context import CompileContext, Failed
+from flowsim.scenario.compile_network import check_network, configure_network, graph_names
 from flowsim.scenario.compile_operators import compile_operator
 from flowsim.scenario.compile_sinks import compile_sink
 from flowsim.scenario.compile_sources import compile_source
@@ -36,6 +37,7 @@ def compile_scenario(
     problems = Problems(scenario.document)
     model = scenario.model
     env = environment_of(model.settings)
+    configure_network(env, model, problems)
     context = CompileContext(scenario, env, problems, Path(out_dir), allow_python, allow_path)
     _check_names(model, problems)
     _compile_nodes(context, model)
@@ -73,7 +75,6 @@ def environment_of(settings: SettingsModel) -> StreamExecutionEnvironment:
         object_reuse=settings.object_reuse,
         cost_ns=settings.cost,
         budget_records=settings.budget_records,
-        task_managers=settings.task_managers,
     )
     if settings.network_buffers is not None:
         env.configure(network_buffers=settings.network_buffers)
@@ -126,18 +127,17 @@ def _check_names(model: ScenarioModel, problems: Problems) -> None:
 
 
 def _faults(model: ScenarioModel, problems: Problems) -> tuple[Fault, ...]:
-    graph_names = {name: f"Source: {name}" for name in model.sources}
-    graph_names |= {name: name for name in model.operators} | {name: f"Sink: {name}" for name in model.sinks}
+    names = graph_names(model)
     faults: list[Fault] = []
     for index, fault in enumerate(model.faults):
         if fault.fault not in FAULT_KINDS:
             hint = nearest(fault.fault, FAULT_KINDS)
             problems.at(("faults", index, "fault"), f"there is no fault {fault.fault!r}{hint}")
-        if fault.operator is not None and fault.operator not in graph_names:
-            hint = nearest(fault.operator, graph_names)
+        if fault.operator is not None and fault.operator not in names:
+            hint = nearest(fault.operator, names)
             problems.at(("faults", index, "operator"), f"there is no node {fault.operator!r}{hint}")
             continue
-        operator = None if fault.operator is None else graph_names[fault.operator]
+        operator = None if fault.operator is None else names[fault.operator]
         faults.append(Fault(fault.fault, operator, fault.subtask, fault.channel, fault.at))
     return tuple(faults)
 
@@ -192,6 +192,8 @@ def _check_graph(compiled: CompiledScenario, problems: Problems) -> None:
     channels = _channels(graph)
     if channels > MAX_CHANNELS:
         problems.at(("settings",), f"the job has {channels} channels, expected at most {MAX_CHANNELS}")
+    if not problems.errors:
+        check_network(graph, compiled.scenario.model, problems)
 
 
 def _channels(graph: StreamGraph) -> int:

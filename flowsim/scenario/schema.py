@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from flowsim.scenario.schema_network import BufferDebloatModel, Exchange, LinkModel, TaskManagersSetting
 from flowsim.scenario.schema_operators import OperatorModel, SinkModel
 from flowsim.scenario.schema_sources import SourceModel
 from flowsim.scenario.schema_types import (
@@ -50,9 +51,16 @@ class SettingsModel(Strict):
     object_reuse: bool = False
     cost: DurationNs = Field(default=1000, description="Virtual time that one record costs in one operator.")
     budget_records: Annotated[int, Field(ge=1, le=1_000_000)] = 4096
-    task_managers: Literal["each", "one"] = Field(
-        default="each", description="each: one for every subtask; one: all on one, channels without credits."
+    task_managers: TaskManagersSetting = Field(
+        default="each",
+        description="each: one for every subtask; one: all on one; or what runs on each of those named. Channels between "
+        "subtasks of one task manager have no credits.",
     )
+    exchange: Exchange = Field(default="pipelined_bounded", description="Of inputs that do not say their own.")
+    links: Annotated[list[LinkModel], Field(max_length=1000)] = Field(
+        default_factory=list, description="The first that fits an edge counts."
+    )
+    buffer_debloat: BufferDebloatModel | None = None
 
 
 class FaultModel(Strict):

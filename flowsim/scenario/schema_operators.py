@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from flowsim.scenario.schema_network import Exchange
 from flowsim.scenario.schema_sources import WatermarksModel
 from flowsim.scenario.schema_types import (
     DurationMs,
@@ -96,6 +97,7 @@ class EdgeModel(Strict):
         description="Name of a source or operator above, OPERATOR.OUTPUT for a side output, a list for a union."
     )
     partition: Literal["forward", "rebalance", "rescale", "shuffle", "broadcast", "global"] | None = None
+    exchange: Exchange | None = Field(default=None, description="How its inputs are handed over; else the settings'.")
     parallelism: Parallelism | None = None
     cost: DurationNs | None = Field(default=None, description="Virtual time that one record costs.")
     buffer_timeout: TimeoutMs | None = None

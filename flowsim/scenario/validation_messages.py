@@ -10,11 +10,13 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from flowsim.scenario.problems import Problems
+from flowsim.scenario.schema_network import PLACE_PATTERN
 from flowsim.scenario.schema_types import FIELD_PATTERN, NAME_PATTERN, PYTHON_PATTERN, shown
 from flowsim.scenario.suggestions import nearest
 from flowsim.scenario.yaml_positions import Path, YamlValue
 
 _PATTERNS: Final = {
+    PLACE_PATTERN: "a place: NAME, NAME/INDEX or NAME/FIRST-LAST",
     NAME_PATTERN: "a name of letters, digits, '_' and '-' that begins with a letter",
     FIELD_PATTERN: "a field name of letters, digits and '_' that begins with a letter",
     PYTHON_PATTERN: "package.module:function",
@@ -133,7 +135,8 @@ def _known_keys(model: type[BaseModel], path: Path) -> list[str]:
     here: list[object] = [model]
     for part in path:
         here = [inner for annotation in here for inner in _step(annotation, part)]
-    return [name for kind in here if _is_model(kind) for name in kind.model_fields]  # type: ignore[attr-defined]
+    fields = [pair for kind in here if _is_model(kind) for pair in kind.model_fields.items()]  # type: ignore[attr-defined]
+    return [field.alias or name for name, field in fields]
 
 
 def _is_model(kind: object) -> bool:

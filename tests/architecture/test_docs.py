@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 from ruamel.yaml import YAML
 
 from flowsim.laws.catalogue import LAWS
-from flowsim.scenario import schema, schema_operators, schema_sources
+from flowsim.scenario import schema, schema_network, schema_operators, schema_sources
 from flowsim.scenario.expression_functions import FUNCTIONS
 from flowsim.scenario.schema_types import Strict
 
@@ -219,6 +219,8 @@ SECTIONS: dict[str, list[type[Strict]]] = {
     "window": [schema_operators.WindowModel],
     "Sinks": [schema_operators.SinkModel],
     "file sink": [schema_operators.FileSinkModel],
+    "link": [schema_network.LinkModel],
+    "buffer_debloat": [schema_network.BufferDebloatModel],
     "Faults": [schema.FaultModel],
     "Expect": [schema.ExpectModel],
     "Recompute": [schema.RecomputeModel],
@@ -244,8 +246,9 @@ def parsed(field: FieldInfo, default: str) -> object:
 def test_every_key_of_a_scenario_is_documented_with_its_default(heading: str) -> None:
     documented = keys_of(heading)
     (model,) = SECTIONS[heading]
-    assert sorted(documented) == sorted(model.model_fields)
-    for key, field in model.model_fields.items():
+    fields = {field.alias or name: field for name, field in model.model_fields.items()}
+    assert sorted(documented) == sorted(fields)
+    for key, field in fields.items():
         default, meaning = documented[key]
         assert meaning.strip(), key
         if field.is_required():
@@ -259,7 +262,7 @@ def test_every_key_of_a_scenario_is_documented_with_its_default(heading: str) ->
 
 
 def test_every_model_of_the_format_has_its_section() -> None:
-    modules = (schema, schema_operators, schema_sources)
+    modules = (schema, schema_network, schema_operators, schema_sources)
     models = {
         kind
         for module in modules

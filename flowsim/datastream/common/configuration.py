@@ -8,6 +8,7 @@ from typing import Final
 
 from flowsim.connectors.columns import nearest
 from flowsim.errors import BadInput
+from flowsim.graph.stream_graph import BufferDebloatSettings
 from flowsim.units import duration_ms
 
 
@@ -32,6 +33,15 @@ OPTIONS: Final[dict[str, Option]] = {
     "taskmanager.network.memory.floating-buffers-per-gate": Option("floating_buffers_per_gate", "int"),
     "taskmanager.network.memory.max-buffers-per-channel": Option("max_buffers_per_channel", "int"),
     "taskmanager.network.memory.max-overdraft-buffers-per-gate": Option("overdraft_buffers", "int"),
+    "taskmanager.network.memory.buffer-debloat.enabled": Option("buffer_debloat", "bool"),
+    "taskmanager.network.memory.buffer-debloat.period": Option("buffer_debloat.period_ms", "ms"),
+    "taskmanager.network.memory.buffer-debloat.target": Option("buffer_debloat.target_ms", "ms"),
+    "taskmanager.network.memory.buffer-debloat.threshold-percentages": Option(
+        "buffer_debloat.threshold_percent", "int"
+    ),
+    "taskmanager.network.memory.buffer-debloat.samples": Option("buffer_debloat.samples", "int"),
+    "taskmanager.memory.starting-segment-size": Option("buffer_debloat.starting_bytes", "bytes"),
+    "taskmanager.memory.min-segment-size": Option("buffer_debloat.minimum_bytes", "bytes"),
 }
 
 _BYTES: Final = {"b": 1, "": 1, "kb": 1 << 10, "k": 1 << 10, "mb": 1 << 20, "m": 1 << 20}
@@ -67,8 +77,13 @@ class Configuration:
         return {key: _text(value) for key, value in self._values.items()}
 
     def settings(self) -> dict[str, object]:
-        """The settings behind the keys, by flowsim's names."""
-        return {OPTIONS[key].setting: _read(key, value) for key, value in self._values.items()}
+        """The settings behind the keys, by flowsim's names; those of debloating together, None while it is not enabled."""
+        read = {OPTIONS[key].setting: _read(key, value) for key, value in self._values.items()}
+        debloat = {name.partition(".")[2]: read.pop(name) for name in list(read) if "." in name}
+        if "buffer_debloat" not in read:
+            return dict(read)
+        enabled = read.pop("buffer_debloat")
+        return {**read, "buffer_debloat": BufferDebloatSettings(**debloat) if enabled else None}
 
     def _set(self, key: str, value: object) -> Configuration:
         if key not in OPTIONS:

@@ -1,0 +1,144 @@
+"""Two streams as the two inputs of one operator, with PyFlink's names and arguments. Flink: ConnectedStreams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from flowsim.datastream import operator_factories as factories
+from flowsim.datastream.functions import (
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
+    KeyedCoProcessFunction,
+    RuntimeContext,
+)
+from flowsim.datastream.operator_factories import AnyKeySelector, MakeOperator
+from flowsim.errors import BadInput
+from flowsim.graph.stream_graph import OperatorDescription
+from flowsim.operators.process import ProcessContext
+from flowsim.operators.reading_order import READINGS, Reading
+from flowsim.operators.stream_operator import StreamOperator
+from flowsim.values import TypeInformation
+
+if TYPE_CHECKING:
+    from flowsim.datastream.data_stream import DataStream
+
+
+class ConnectedStreams:
+    """Two streams, not united: their operator knows which of them a record came on. PyFlink: ConnectedStreams.
+
+    Keyed when both streams are: then both inputs share the state and timers of a key.
+    """
+
+    def __init__(self, stream1: DataStream, stream2: DataStream, reading: Reading = "any") -> None:
+        self.stream1 = stream1
+        self.stream2 = stream2
+        self._reading: Reading = reading
+
+    def key_by(
+        self, key_selector1: AnyKeySelector, key_selector2: AnyKeySelector, key_type: TypeInformation | None = None
+    ) -> ConnectedStreams:
+        """Partitions both streams by keys of one type, so that equal keys meet in one subtask."""
+        return ConnectedStreams(
+            self.stream1.key_by(key_selector1, key_type), self.stream2.key_by(key_selector2, key_type), self._reading
+        )
+
+    def reading(self, reading: Reading) -> ConnectedStreams:
+        """flowsim's own: in which order the operator reads its inputs, one of any, first, second, alternate (rule 7.24)."""
+        if reading not in READINGS:
+            raise BadInput(f"reading: expected one of {', '.join(READINGS)}, got {reading!r}")
+        return ConnectedStreams(self.stream1, self.stream2, reading)
+
+    def map(self, func: CoMapFunction, output_type: TypeInformation | None = None) -> DataStream:
+        """One record out for each one in, on either input."""
+        if self._is_keyed:
+            return self._keyed(_KeyedCoMap(func), "Co-Map", CoMapFunction, func, output_type)
+        return self._transform("Co-Map", "co_map", factories.co_map_operator(func, self._reading), output_type)
+
+    def flat_map(self, func: CoFlatMapFunction, output_type: TypeInformation | None = None) -> DataStream:
+        """Any number of records out for each one in, on either input."""
+        if self._is_keyed:
+            return self._keyed(_KeyedCoFlatMap(func), "Co-Flat Map", CoFlatMapFunction, func, output_type)
+        make = factories.co_flat_map_operator(func, self._reading)
+        return self._transform("Co-Flat Map", "co_flat_map", make, output_type)
+
+    def process(
+        self, func: CoProcessFunction | KeyedCoProcessFunction, output_type: TypeInformation | None = None
+    ) -> DataStream:
+        """A CoProcessFunction, which can also emit to side outputs; with keys a KeyedCoProcessFunction."""
+        if self._is_keyed:
+            make = factories.keyed_co_process_operator(func, self._reading)  # type: ignore[arg-type]  # checked there
+            return self._transform("Keyed Co-Process", "keyed_co_process", make, output_type)
+        make = factories.co_process_operator(func, self._reading)  # type: ignore[arg-type]  # checked there
+        return self._transform("Co-Process", "co_process", make, output_type)
+
+    def transform(
+        self,
+        operator_name: str,
+        operator_factory: Callable[[], StreamOperator],
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """flowsim's own, as in Java: an operator of the caller's with two inputs, made once per subtask."""
+        if self._reading != "any":
+            raise BadInput(f"transform: reading {self._reading!r} is for flowsim's operators, select inputs in yours")
+        return self._transform(operator_name, "operator", lambda name: operator_factory(), output_type)
+
+    @property
+    def _is_keyed(self) -> bool:
+        return self.stream1.key[0] is not None and self.stream2.key[0] is not None
+
+    def _keyed(
+        self, adapter: KeyedCoProcessFunction, name: str, kind: type[object], func: object,
+        output_type: TypeInformation | None,
+    ) -> DataStream:  # fmt: skip
+        if not isinstance(func, kind):
+            raise TypeError(f"connect(...): expected a {kind.__name__}, got {func!r}")
+        return self.process(adapter, output_type).name(name)
+
+    def _transform(self, name: str, kind: str, make: MakeOperator, output_type: TypeInformation | None) -> DataStream:
+        env = self.stream1.get_execution_environment()
+        description = OperatorDescription(kind, {"reading": self._reading})
+        return env.add_inputs(name, description, make, (self.stream1, self.stream2), output_type)
+
+
+class _KeyedCoMap(KeyedCoProcessFunction):
+    """A CoMapFunction with the keyed state of its streams, as PyFlink runs it."""
+
+    def __init__(self, func: CoMapFunction) -> None:
+        self._func = func
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._func.open(runtime_context)
+
+    def close(self) -> None:
+        self._func.close()
+
+    def process_element1(self, value: object, ctx: ProcessContext) -> Iterable[object]:
+        return _present(self._func.map1(value))
+
+    def process_element2(self, value: object, ctx: ProcessContext) -> Iterable[object]:
+        return _present(self._func.map2(value))
+
+
+class _KeyedCoFlatMap(KeyedCoProcessFunction):
+    """A CoFlatMapFunction with the keyed state of its streams, as PyFlink runs it."""
+
+    def __init__(self, func: CoFlatMapFunction) -> None:
+        self._func = func
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._func.open(runtime_context)
+
+    def close(self) -> None:
+        self._func.close()
+
+    def process_element1(self, value: object, ctx: ProcessContext) -> Iterable[object] | None:
+        return self._func.flat_map1(value)
+
+    def process_element2(self, value: object, ctx: ProcessContext) -> Iterable[object] | None:
+        return self._func.flat_map2(value)
+
+
+def _present(result: object) -> Iterable[object]:
+    return () if result is None else (result,)

@@ -1,0 +1,68 @@
+"""Checks of the settings that describe the network between tasks, for ``StreamExecutionEnvironment.configure``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import Final
+
+from flowsim.errors import BadInput
+from flowsim.graph.placement import TaskManagers
+from flowsim.graph.stream_graph import BufferDebloatSettings, Link
+from flowsim.network.result_partition_type import ResultPartitionType
+
+
+def checked_exchange(mode: object, what: str) -> ResultPartitionType:
+    """The exchange of that name; raises BadInput naming ``what`` (rule 5.43)."""
+    names = [kind.value for kind in ResultPartitionType]
+    if mode not in names:
+        raise BadInput(f"{what}: expected one of {', '.join(names)}, got {mode!r}")
+    return ResultPartitionType(str(mode))
+
+
+def _task_managers(value: object) -> TaskManagers:
+    if value == "each" or value == "one":
+        return "one" if value == "one" else "each"
+    if isinstance(value, Mapping):
+        return {str(name): places for name, places in value.items()}
+    raise BadInput(f"configure: task_managers: expected 'each', 'one' or a mapping of names to places, got {value!r}")
+
+
+def _exchange(value: object) -> ResultPartitionType:
+    return checked_exchange(value, "configure: exchange")
+
+
+def _links(value: object) -> tuple[Link, ...]:
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise BadInput(f"configure: links: expected a list of Link, got {value!r}")
+    for number, link in enumerate(value):
+        if not isinstance(link, Link):
+            raise BadInput(f"configure: links[{number}]: expected a Link, got {link!r}")
+        if type(link.latency_ns) is not int or link.latency_ns < 0:
+            raise BadInput(f"configure: links[{number}]: latency_ns: expected 0 or more, got {link.latency_ns!r}")
+        limit = link.bytes_per_second
+        if limit is not None and (type(limit) is not int or limit < 1):
+            raise BadInput(f"configure: links[{number}]: bytes_per_second: expected 1 or more or None, got {limit!r}")
+    return tuple(value)
+
+
+def _buffer_debloat(value: object) -> BufferDebloatSettings | None:
+    if value is None or value is False:
+        return None
+    settings = BufferDebloatSettings() if value is True else value
+    if not isinstance(settings, BufferDebloatSettings):
+        raise BadInput(f"configure: buffer_debloat: expected BufferDebloatSettings, True or None, got {value!r}")
+    for field in fields(BufferDebloatSettings):
+        number, least = getattr(settings, field.name), 0 if field.name == "threshold_percent" else 1
+        if type(number) is not int or number < least:
+            raise BadInput(f"configure: buffer_debloat: {field.name}: expected {least} or more, got {number!r}")
+    return settings
+
+
+NETWORK_SETTINGS: Final[dict[str, Callable[[object], object]]] = {
+    "task_managers": _task_managers,
+    "exchange": _exchange,
+    "links": _links,
+    "buffer_debloat": _buffer_debloat,
+}
+"""Name of a setting of ``JobSettings`` to the check of its value; each raises BadInput."""

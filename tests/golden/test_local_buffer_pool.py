@@ -1,7 +1,8 @@
 """LocalBufferPool and NetworkBufferPool hand out, take back and share segments as the real ones (rules 5.33-5.39).
 
-The real pool shares what is left over the pools of a HashSet, in an order that differs from run to run. A case passes if
-some order of its pools, the same one throughout, explains every answer.
+The real pool shares what is left over the pools of a HashSet, in the order of their identity hash codes, which the recorded
+cases do not tell: a case passes if some order of its pools, the same one throughout, explains every answer. The differential
+test asks the running Java for the order and has no such freedom.
 """
 
 from __future__ import annotations
@@ -13,9 +14,20 @@ from golden import cases
 
 from flowsim.errors import FlowsimError
 from flowsim.network.buffer_builder import BufferBuilder
-from flowsim.network.buffer_pool import LocalBufferPool, NetworkBufferPool
+from flowsim.network.buffer_pool import (
+    BufferPoolDestroyed,
+    InsufficientNetworkBuffers,
+    LocalBufferPool,
+    NetworkBufferPool,
+)
+from flowsim.network.misuse import IllegalArgument
 
 SEGMENT_BYTES = 32
+ERRORS = {
+    BufferPoolDestroyed: "CancelTaskException",
+    InsufficientNetworkBuffers: "IOException",
+    IllegalArgument: "IllegalArgumentException",
+}
 
 
 class Ranked(list[LocalBufferPool]):
@@ -66,11 +78,11 @@ class Play:
 
     def observed(self, command: list[Any]) -> dict[str, Any]:
         try:
-            result, refused = self.play(command), False
-        except FlowsimError:
-            result, refused = None, True
+            result, error = self.play(command), None
+        except FlowsimError as refusal:
+            result, error = None, ERRORS[type(refusal)]
         return {
-            "res": result, "err": refused, "global_available": self.network.available_segments,
+            "res": result, "err": error, "global_available": self.network.available_segments,
             "global_is_available": self.network.available_segments > 0,
             "pools": [
                 {
@@ -85,7 +97,7 @@ def explained(case: dict[str, Any], order: tuple[int, ...]) -> tuple[int, Any, A
     """How many answers agree under this order of the pools, and the first that does not."""
     play = Play(case["total"], order)
     for number, (command, expected) in enumerate(zip(case["cmds"], case["out"], strict=True)):
-        answer, flink = play.observed(command), {**expected, "err": expected["err"] is not None}
+        answer, flink = play.observed(command), {**expected, "err": expected["err"] and expected["err"][0]}
         if answer != flink:
             return number, (command, answer), flink
     return len(case["cmds"]), None, None

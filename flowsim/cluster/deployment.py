@@ -88,7 +88,7 @@ class Deployment:
             made[-1].channel_fault = fault
         if len(made) == 1:
             return made[0]
-        return StreamMultipleInputProcessor(made, chain.head.input_selectable, chain)
+        return StreamMultipleInputProcessor(made, chain.head.input_selectable, chain.end_input_of_head_of)
 
     def _create_chain(self, subtask: Subtask, task: StreamTask, writers: dict[int, RecordWriter]) -> OperatorChain:
         """Tail first, so that every operator's consumers exist when it is wired (rule 4.2)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 from flowsim.operators.data_input_status import DataInputStatus
@@ -36,20 +37,26 @@ class ReadInput(Protocol):
 class StreamMultipleInputProcessor:
     """The input of a task whose head operator has several (rules 7.22-7.27). Flink: StreamMultipleInputProcessor.
 
-    ``selectable`` chooses among the inputs, None reads all in turn. Raises BadInput for more than 63 inputs.
+    ``selectable`` chooses among the inputs, None reads all in turn; ``end_input`` is told the id, from 1, of each input
+    that ended with drain. Raises BadInput for more than 63 inputs.
     Invariants: while two inputs have elements and both are selected, they take turns (I7.f); the end of each input is
     told to the head operator once, after its last record (I7.c).
     """
 
-    __slots__ = ("inputs", "_handler", "_chain", "_last_read", "_is_prepared")
+    __slots__ = ("inputs", "_handler", "_end_input", "_last_read", "_is_prepared", "_callback", "_listens")
 
-    def __init__(self, inputs: Sequence[ReadInput], selectable: InputSelectable | None, chain: OperatorChain) -> None:
+    def __init__(
+        self, inputs: Sequence[ReadInput], selectable: InputSelectable | None, end_input: Callable[[int], None]
+    ) -> None:
         self.inputs = tuple(inputs)
         self._handler = MultipleInputSelectionHandler(selectable, len(self.inputs))
-        self._chain = chain
+        self._end_input = end_input
         # Of two inputs the first is read first; of more, as in Flink, the third.
         self._last_read = 1
         self._is_prepared = False
+        self._callback: Callable[[], None] | None = None
+        self._listens = [False] * len(self.inputs)
+        """Which inputs were asked to call back and have not yet."""
 
     @property
     def records_in(self) -> int:
@@ -70,30 +77,31 @@ class StreamMultipleInputProcessor:
         handler = self._handler
         if handler.is_any_input_available or handler.are_all_inputs_finished:
             return True
-        return any(each.is_available for each in self._awaited())
+        return any(self.inputs[index].is_available for index in self._awaited())
 
-    def _awaited(self) -> list[ReadInput]:
+    def _awaited(self) -> list[int]:
         """The selected inputs that are not finished."""
         handler = self._handler
-        return [
-            each
-            for index, each in enumerate(self.inputs)
-            if handler.is_input_selected(index) and not handler.is_input_finished(index)
-        ]
+        indexes = range(len(self.inputs))
+        return [i for i in indexes if handler.is_input_selected(i) and not handler.is_input_finished(i)]
 
     def when_available(self, callback: Callable[[], None]) -> None:
-        """Any of the awaited inputs will do; those that are not selected wake nobody (rule 7.26)."""
-        awaited = self._awaited()
-        called = False
+        """Any of the awaited inputs will do (rule 7.26).
 
-        def call_once() -> None:
-            nonlocal called
-            if not called:
-                called = True
+        One that was awaited before and has been silent since still wakes the task, even if it is not selected any more.
+        """
+        self._callback = callback
+        for index in self._awaited():
+            if not self._listens[index]:
+                self._listens[index] = True
+                self.inputs[index].when_available(partial(self._on_available, index))
+
+    def _on_available(self, index: int) -> None:
+        if self._listens[index]:
+            self._listens[index] = False
+            callback, self._callback = self._callback, None
+            if callback is not None:
                 callback()
-
-        for each in self.inputs:
-            each.when_available(call_once if each in awaited else _nobody)
 
     def emit_next(self) -> DataInputStatus:
         """One element or event of one input (rules 4.8, 7.22)."""
@@ -108,7 +116,7 @@ class StreamMultipleInputProcessor:
         self._last_read = index
         status = self.inputs[index].emit_next()
         if status is DataInputStatus.END_OF_DATA:
-            self._chain.end_input_of_head_of(index + 1)
+            self._end_input(index + 1)
         return handler.update_status_and_selection(status, index)
 
     def _select_next(self) -> int:
@@ -133,7 +141,3 @@ class StreamMultipleInputProcessor:
     def close(self) -> None:
         for each in self.inputs:
             each.close()
-
-
-def _nobody() -> None:
-    """The input is not selected."""

@@ -220,7 +220,7 @@ class TaskTrace:
         self._mails(self._next(), self.task, self._now_ns(), action, mail, priority, int(urgent))
 
     def action(self, phase: ActionPhase, kind: int, action: int, priority: int = -1) -> None:
-        self._actions(self._next(), self.task, self.clock.now_ns, phase, kind, action, priority)
+        self._actions(self._next(), self.task, self._now_ns(), phase, kind, action, priority)
 
     def timer(
         self, operator: int, action: kinds.TimerAction, domain: kinds.TimeDomain, timestamp: int, key_hash: int, key: int,

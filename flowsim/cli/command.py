@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec, TextIO
 
 import typer
 
@@ -32,10 +33,19 @@ class Answer:
     code: ExitCode = ExitCode.FINE
 
 
-def command(body: Callable[P, Answer]) -> Callable[P, None]:
+@dataclass(frozen=True, slots=True)
+class StreamedAnswer:
+    """An answer that may be too long to hold: written line by line, as one JSON document or as text."""
+
+    write_json: Callable[[TextIO], ExitCode]
+    write_text: Callable[[TextIO], ExitCode]
+
+
+def command(body: Callable[P, Answer | StreamedAnswer]) -> Callable[P, None]:
     """A typer command of a function that gives an answer; its parameter ``json_output`` decides how that is printed.
 
-    With ``--json`` whatever else is printed meanwhile goes to standard error.
+    With ``--json`` whatever else is printed meanwhile goes to standard error. A reader that has seen enough and closed
+    the pipe ends the command in peace.
     """
 
     @wraps(body)
@@ -44,19 +54,31 @@ def command(body: Callable[P, Answer]) -> Callable[P, None]:
         try:
             with redirect_stdout(sys.stderr) if as_json else nullcontext():
                 answer = body(*args, **kwargs)
+            code = _give(answer, as_json)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Python flushes standard output once more at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = ExitCode.FINE
         except KeyboardInterrupt:
             raise _stopped(as_json, ExitCode.INTERRUPTED, "interrupted") from None
         except InvariantViolation as error:
             raise _stopped(as_json, ExitCode.OUR_BUG, our_bug(error), error) from None
         except FlowsimError as error:
             raise _stopped(as_json, ExitCode.BAD_INPUT, f"error: {error}", error) from None
-        if as_json:
-            print_json(answer.document)
-        else:
-            answer.show(console())
-        raise typer.Exit(int(answer.code))
+        raise typer.Exit(int(code))
 
     return run
+
+
+def _give(answer: Answer | StreamedAnswer, as_json: bool) -> ExitCode:
+    if isinstance(answer, StreamedAnswer):
+        return answer.write_json(sys.stdout) if as_json else answer.write_text(sys.stdout)
+    if as_json:
+        print_json(answer.document)
+    else:
+        answer.show(console())
+    return answer.code
 
 
 def console() -> Console:

@@ -15,9 +15,11 @@ from flowsim.cli.explore import explore
 from flowsim.cli.faults import faults
 from flowsim.cli.graph import graph
 from flowsim.cli.laws import laws
+from flowsim.cli.metrics import metrics
 from flowsim.cli.replay import replay
 from flowsim.cli.run import run
 from flowsim.cli.schema import schema
+from flowsim.cli.trace import trace
 from flowsim.cli.validate import validate
 
 app = typer.Typer(
@@ -46,7 +48,7 @@ def flowsim(
     """Options of flowsim itself."""
 
 
-for _command in (run, validate, replay, explore, check, graph, laws, faults, schema):
+for _command in (run, validate, replay, trace, metrics, explore, check, graph, laws, faults, schema):
     app.command()(_command)
 
 

@@ -65,6 +65,24 @@ class Recording:
         parts = [self._part(table, epoch, rows[table]) for epoch, rows in enumerate(self.epochs) if rows.get(table)]
         return pa.concat_tables(parts) if parts else arrow_schema(TABLES[table]).empty_table()
 
+    def part(self, table: str, epoch: int, columns: Sequence[str] | None = None) -> pa.Table:
+        """The rows of one table in one epoch; ``columns`` None: all of them."""
+        rows = self.epochs[epoch].get(table, 0)
+        names = TABLES[table].names if columns is None else columns
+        return self._part(table, epoch, rows, names) if rows else arrow_schema(TABLES[table]).empty_table().select(names)
+
+    def time_bounds(self, table: str, epoch: int) -> tuple[int, int] | None:
+        """The least and the greatest ``time_ns`` of one table in one epoch; None when it has no rows there."""
+        if not self.epochs[epoch].get(table):
+            return None
+        position = TABLES[table].names.index("time_ns")
+        file = self._open_part(table, epoch, self.epochs[epoch][table])
+        groups = [file.metadata.row_group(group).column(position) for group in range(file.num_row_groups)]
+        if all(group.is_stats_set and group.statistics.has_min_max for group in groups):
+            return min(group.statistics.min for group in groups), max(group.statistics.max for group in groups)
+        times = self.part(table, epoch, ("time_ns",))["time_ns"].to_pylist()
+        return min(times), max(times)
+
     def rows(self, table: str) -> Sequence[tuple[int, ...]]:
         """The rows of a fact table as tuples; kept once read."""
         return self._tuples(table)  # type: ignore[return-value]
@@ -96,19 +114,31 @@ class Recording:
             self._rows[table] = _as_tuples(self.table(table))
         return self._rows[table]
 
-    def _part(self, table: str, epoch: int, rows: int) -> pa.Table:
+    def _part(self, table: str, epoch: int, rows: int, columns: Sequence[str] | None = None) -> pa.Table:
+        file = self._open_part(table, epoch, rows)
+        try:
+            return file.read(columns=None if columns is None else list(columns))
+        except (OSError, pa.ArrowException) as error:
+            raise self._unreadable(table, epoch, error) from None
+
+    def _open_part(self, table: str, epoch: int, rows: int) -> pq.ParquetFile:
         path = self.directory / table / part_name(epoch)
         try:
-            part = pq.ParquetFile(path).read()
+            file = pq.ParquetFile(path)
         except FileNotFoundError:
             raise BadInput(f"{path}: missing, but epoch {epoch} says {rows} rows: the recording is damaged") from None
         except (OSError, pa.ArrowException) as error:
-            raise BadInput(f"{path}: cannot be read as Parquet: {str(error).splitlines()[0]}") from None
-        if not part.schema.equals(arrow_schema(TABLES[table])):
+            raise self._unreadable(table, epoch, error) from None
+        if not file.schema_arrow.equals(arrow_schema(TABLES[table])):
             raise BadInput(f"{path}: its columns are not those of table {table}: the recording is damaged")
-        if part.num_rows != rows:
-            raise BadInput(f"{path}: has {part.num_rows} rows, but epoch {epoch} says {rows}: the recording is damaged")
-        return part
+        found = file.metadata.num_rows
+        if found != rows:
+            raise BadInput(f"{path}: has {found} rows, but epoch {epoch} says {rows}: the recording is damaged")
+        return file
+
+    def _unreadable(self, table: str, epoch: int, error: Exception) -> BadInput:
+        path = self.directory / table / part_name(epoch)
+        return BadInput(f"{path}: cannot be read as Parquet: {str(error).splitlines()[0]}")
 
     def _compare_with_manifest(self) -> None:
         if self.status is RunStatus.RUNNING:

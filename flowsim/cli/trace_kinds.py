@@ -1,0 +1,67 @@
+"""Which facts a story tells: kinds by name, and how much detail."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Final
+
+from flowsim.errors import BadInput
+from flowsim.facts.kinds import ActionPhase, BufferSide, MailAction
+
+KINDS: Final[dict[str, tuple[str, ...]]] = {
+    "elements": ("sent", "received"),
+    "watermarks": ("task_watermark",),
+    "windows": ("window_intake", "window_fire", "late_drop"),
+    "timers": ("timers",),
+    "buffers": ("buffers",),
+    "credits": ("credits",),
+    "pools": ("segments", "buffer_sizes"),
+    "mails": ("mails",),
+    "actions": ("actions",),
+    "life": ("lifecycle", "operator_counts", "task_times"),
+    "metrics": ("metrics", "latencies"),
+}
+"""What ``--kinds`` takes, with the tables it stands for."""
+
+DETAILS: Final = ("outline", "story", "all")
+_OUTLINE: Final = (*KINDS["watermarks"], "window_fire", "late_drop", *KINDS["life"], *KINDS["metrics"])
+_NOT_IN_STORY: Final = ("segments",)
+
+Values = dict[str, tuple[str, frozenset[int]]]
+
+_STORY_VALUES: Final[Values] = {
+    "buffers": ("side", frozenset({BufferSide.SENT, BufferSide.RECEIVED})),
+    "mails": ("action", frozenset({MailAction.RUN})),
+    "actions": ("phase", frozenset({ActionPhase.WAIT, ActionPhase.RESUME})),
+}
+
+
+def wanted_tables(kinds: str | None, detail: str) -> tuple[tuple[str, ...], Values]:
+    """The tables to read, and which of their rows; ``kinds`` names what is wanted, so it comes before ``detail``.
+
+    Raises BadInput for a kind that there is not.
+    """
+    everything = tuple(table for tables in KINDS.values() for table in tables)
+    if kinds is not None:
+        return _named(kinds, everything), {}
+    if detail == "outline":
+        return _OUTLINE, {}
+    if detail == "story":
+        return tuple(table for table in everything if table not in _NOT_IN_STORY), dict(_STORY_VALUES)
+    return everything, {}
+
+
+def _named(kinds: str, everything: tuple[str, ...]) -> tuple[str, ...]:
+    tables: dict[str, None] = {}
+    for kind in filter(None, (part.strip() for part in kinds.split(","))):
+        found = KINDS.get(kind) or ((kind,) if kind in everything else None)
+        if found is None:
+            close = get_close_matches(kind, [*KINDS, *everything], 1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise BadInput(
+                f"--kinds: there is no kind {kind!r}{hint} Choose from: {', '.join(KINDS)}, or a table's name"
+            )
+        tables.update(dict.fromkeys(found))
+    if not tables:
+        raise BadInput(f"--kinds: expected names with commas between them; choose from: {', '.join(KINDS)}")
+    return tuple(tables)

@@ -1,0 +1,127 @@
+"""What the numbers in facts stand for: tasks, operators, channels, edges, pools and keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from flowsim.errors import BadInput
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+
+if TYPE_CHECKING:
+    from flowsim.recording.reader import Recording
+
+Row = tuple[int | str, ...]
+
+
+class Names:
+    """The description tables of a recording, looked up by id; an id that they do not name is shown as it is."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._tasks = {int(row[0]): row for row in recording.static_rows("tasks")}
+        self._operators = {(int(row[0]), int(row[1])): str(row[2]) for row in recording.static_rows("operators")}
+        self._edges = {int(row[0]): row for row in recording.static_rows("edges")}
+        self._pools = {int(row[0]): row for row in recording.static_rows("pools")}
+        self._channels = {int(row[0]): row for row in recording.static_rows("channels")}
+        self.on_real_clock = recording.manifest.run.clock == "real"
+
+    @property
+    def tasks(self) -> dict[int, str]:
+        """All tasks, by id."""
+        return {task: str(row[3]) for task, row in self._tasks.items()}
+
+    @property
+    def channels(self) -> Sequence[int]:
+        return list(self._channels)
+
+    def task(self, task: int) -> str:
+        row = self._tasks.get(task)
+        return f"task {task}" if row is None else str(row[3])
+
+    def operator(self, task: int, operator: int) -> str:
+        """An operator of a task's chain; -1 is the task itself."""
+        if operator < 0:
+            return "the task"
+        row = self._tasks.get(task)
+        return (
+            f"operator {operator}"
+            if row is None
+            else self._operators.get((int(row[1]), operator), f"operator {operator}")
+        )
+
+    def vertex(self, vertex: int) -> str:
+        """A job vertex, by the name of its head."""
+        return self._operators.get((vertex, 0), f"vertex {vertex}")
+
+    def channel(self, channel: int) -> str:
+        """Both ends and the number, e.g. ``map (1/2) -> window (2/2) #3``."""
+        row = self._channels.get(channel)
+        return f"#{channel}" if row is None else f"{self.task(int(row[2]))} -> {self.task(int(row[4]))} #{channel}"
+
+    def target(self, channel: int) -> str:
+        """The receiving end, for facts of the sender: ``window (2/2) #3``."""
+        row = self._channels.get(channel)
+        return f"#{channel}" if row is None else f"{self.task(int(row[4]))} #{channel}"
+
+    def source(self, channel: int) -> str:
+        """The sending end, for facts of the receiver."""
+        row = self._channels.get(channel)
+        return f"#{channel}" if row is None else f"{self.task(int(row[2]))} #{channel}"
+
+    def end_of(self, task: int, channel: int) -> str:
+        """The other end of a channel, seen from ``task``."""
+        row = self._channels.get(channel)
+        return self.source(channel) if row is not None and row[4] == task else self.target(channel)
+
+    def edge(self, edge: int) -> str:
+        row = self._edges.get(edge)
+        return f"edge {edge}" if row is None else f"{self.vertex(int(row[1]))} -> {self.vertex(int(row[3]))}"
+
+    def is_keyed(self, channel: int) -> bool:
+        row = self._channels.get(channel)
+        edge = None if row is None else self._edges.get(int(row[1]))
+        return edge is not None and edge[5] == "HASH"
+
+    def pool(self, pool: int) -> str:
+        """``the output pool to window`` or ``the input pool from map``, with the number of the pool."""
+        row = self._pools.get(pool)
+        edge = None if row is None else self._edges.get(int(row[3]))
+        if row is None or edge is None:
+            return f"pool {pool}"
+        if row[4] == 0:
+            return f"output pool {pool} (to {self.vertex(int(edge[3]))})"
+        return f"input pool {pool} (from {self.vertex(int(edge[1]))})"
+
+    def key(self, key: int) -> str:
+        """A key as JSON; '' where the stream has no keys."""
+        return self._keys.get(key, f"#{key}") if key else ""
+
+    @cached_property
+    def _keys(self) -> dict[int, str]:
+        return {int(row[1]): str(row[4]) for row in self._recording.static_rows("keys")}
+
+    def find_task(self, text: str) -> int:
+        """A task by its id, its name, or a part of its name that no other has; raises BadInput."""
+        tasks = self.tasks
+        if text.isdecimal() and int(text) in tasks:
+            return int(text)
+        found = [task for task, name in tasks.items() if name == text] or [
+            task for task, name in tasks.items() if text.lower() in name.lower()
+        ]
+        if len(found) == 1:
+            return found[0]
+        listed = "\n".join(f"  {task}  {tasks[task]}" for task in found or tasks)
+        if found:
+            raise BadInput(
+                f"--task {text!r} fits {len(found)} tasks; give the number or the whole name of one:\n{listed}"
+            )
+        raise BadInput(f"--task {text!r}: no task has that number or name; there are:\n{listed}")
+
+
+def event_time(timestamp: int) -> str:
+    """A timestamp or watermark in ms, its two special values in words (rule 0.4)."""
+    if timestamp == NO_TIMESTAMP:
+        return "none"
+    return "MAX (end of event time)" if timestamp == MAX_WATERMARK else f"{timestamp:,}"

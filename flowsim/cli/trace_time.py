@@ -1,0 +1,57 @@
+"""Moments of a run, for people: time since its start, exact to the nanosecond."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from flowsim.errors import BadInput
+from flowsim.units import NS_PER_MS, duration_ns
+
+if TYPE_CHECKING:
+    from flowsim.recording.reader import Recording
+
+_MOMENT: Final = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)\s*([a-z]+)")
+_NS_PER_S: Final = 1000 * NS_PER_MS
+
+
+def start_of(recording: Recording) -> int:
+    """When the run began, on the clock of its facts; on the real clock that is the time of its first fact."""
+    from flowsim.recording.merged_facts import TASK_TABLES
+    from flowsim.sim.virtual_time_loop import START_NS
+
+    if recording.manifest.run.clock != "real":
+        return START_NS
+    bounds = [recording.time_bounds(table.name, 0) for table in TASK_TABLES] if recording.epochs else []
+    return min((first for first, _ in filter(None, bounds)), default=0)
+
+
+def moment_ns(option: str, text: str | None) -> int | None:
+    """Nanoseconds since the start of an option such as ``--from 1.5s``; raises BadInput."""
+    if text is None:
+        return None
+    found = _MOMENT.fullmatch(text.strip())
+    try:
+        unit_ns = duration_ns(f"1 {found.group(2)}") if found is not None else 0
+    except ValueError as error:
+        raise BadInput(f"{option}: {error}") from None
+    if found is None:
+        raise BadInput(
+            f"{option}: expected a time since the start of the run such as '1.5 s' or '20ms', got {text[:40]!r}"
+        )
+    ns = Decimal(found.group(1)) * unit_ns
+    if ns != int(ns):
+        raise BadInput(f"{option}: expected whole nanoseconds, got {text[:40]!r}")
+    return int(ns)
+
+
+def moment_text(ns: int) -> str:
+    """A moment that ``--from`` and ``--to`` take back.
+
+    >>> moment_text(1_234_567), moment_text(61_000_000_000)
+    ('1.234567 ms', '61.000000000 s')
+    """
+    size, digits, unit = (NS_PER_MS, 6, "ms") if abs(ns) < _NS_PER_S else (_NS_PER_S, 9, "s")
+    whole, rest = divmod(abs(ns), size)
+    return f"{'-' if ns < 0 else ''}{whole}.{rest:0{digits}d} {unit}"

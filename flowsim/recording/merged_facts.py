@@ -1,0 +1,257 @@
+"""The facts of a recording in one order, read part by part: of a task as recorded, over tasks by time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from flowsim.facts.kinds import ActionPhase
+from flowsim.facts.schema import ACTIONS, FACT_TABLES, TABLES, Table
+from flowsim.recording.reader import Recording
+
+Ints = npt.NDArray[np.int64]
+
+TASK_TABLES: Final = tuple(table for table in FACT_TABLES if "task" in table.names and "time_ns" in table.names)
+"""The tables whose facts belong to a task and a time: all but the choices of the policy."""
+
+_CHUNK_ROWS: Final = 1 << 14
+_LAST: Final = np.iinfo(np.int64).max
+_OPENS: Final = (ActionPhase.BEGIN, ActionPhase.WAIT)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which facts are wanted; None: all. ``values``: per table the values that one of its columns may have.
+
+    ``from_ns`` and ``to_ns``: inclusive and exclusive, of column ``time_ns``. With ``channels`` only facts of channels.
+    """
+
+    tables: tuple[str, ...] = tuple(table.name for table in TASK_TABLES)
+    tasks: frozenset[int] | None = None
+    channels: frozenset[int] | None = None
+    from_ns: int | None = None
+    to_ns: int | None = None
+    values: Mapping[str, tuple[str, frozenset[int]]] = field(default_factory=dict)
+
+
+class Fact(NamedTuple):
+    """One row of a fact table.
+
+    ``time_ns``: never less than that of the fact before it. ``depth``: in how many actions and waits of its task it
+    happened; 0 below level full.
+    """
+
+    table: str
+    task: int
+    time_ns: int
+    depth: int
+    row: tuple[int, ...]
+
+
+def merged_facts(recording: Recording, selection: Selection) -> Iterator[Fact]:
+    """The facts that ``selection`` wants, by time, then task, then as recorded; raises BadInput for a damaged part.
+
+    Memory holds one epoch. Parts outside the wanted time are not read, except for the actions of earlier epochs, which
+    tell how deep the first facts are nested.
+    """
+    tables = [
+        TABLES[name]
+        for name in selection.tables
+        if TABLES[name].level <= recording.level and (selection.channels is None or "channel" in TABLES[name].names)
+    ]
+    depths = _Depths(recording)
+    latest: dict[int, int] = {}
+    held = [_Rows.none(table) for table in tables]
+    for epoch, horizon_ns in enumerate(_horizons(recording, tables, selection)):
+        depths.begin(epoch)
+        fresh = [_read(recording, table, epoch, selection, depths) for table in tables]
+        _keep_time_running(fresh, latest)
+        rows = [kept.join(more) for kept, more in zip(held, fresh, strict=True)]
+        held = [one.from_time(horizon_ns) for one in rows]
+        yield from _in_order([one.before_time(horizon_ns) for one in rows])
+
+
+class _Rows:
+    """Some rows of one table as columns, with the time they are sorted by and their depth."""
+
+    __slots__ = ("table", "columns", "times", "depths")
+
+    def __init__(self, table: Table, columns: list[Ints], times: Ints, depths: Ints) -> None:
+        self.table = table
+        self.columns = columns
+        self.times = times
+        self.depths = depths
+
+    @classmethod
+    def none(cls, table: Table) -> _Rows:
+        empty: Ints = np.empty(0, dtype=np.int64)
+        return cls(table, [empty for _ in table.columns], empty, empty)
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def column(self, name: str) -> Ints:
+        return self.columns[self.table.names.index(name)]
+
+    def join(self, more: _Rows) -> _Rows:
+        if not len(self):
+            return more
+        columns = [np.concatenate(pair) for pair in zip(self.columns, more.columns, strict=True)]
+        times, depths = np.concatenate((self.times, more.times)), np.concatenate((self.depths, more.depths))
+        return _Rows(self.table, columns, times, depths)
+
+    def before_time(self, time_ns: int) -> _Rows:
+        return self._where(self.times < time_ns)
+
+    def from_time(self, time_ns: int) -> _Rows:
+        return self._where(self.times >= time_ns)
+
+    def _where(self, wanted: npt.NDArray[np.bool_]) -> _Rows:
+        if wanted.all():
+            return self
+        return _Rows(self.table, [column[wanted] for column in self.columns], self.times[wanted], self.depths[wanted])
+
+
+class _Depths:
+    """How deep actions and waits are nested, per task, from epoch to epoch."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._depth: dict[int, int] = {}
+        self._steps: dict[int, tuple[Ints, Ints]] = {}
+        """Per task: sequence numbers of the epoch's actions, and the depth after each."""
+
+    def begin(self, epoch: int) -> None:
+        """Reads the actions of an epoch."""
+        for task, (_, after) in self._steps.items():
+            self._depth[task] = int(after[-1])
+        self._steps = {}
+        part = self._recording.part(ACTIONS.name, epoch, ("seq", "task", "phase"))
+        if not part.num_rows:
+            return
+        seq, task_of, phase = (part[name].to_numpy().astype(np.int64) for name in ("seq", "task", "phase"))
+        steps = np.where(np.isin(phase, _OPENS), 1, -1)
+        for task in np.unique(task_of).tolist():
+            mine = task_of == task
+            order = np.argsort(seq[mine], kind="stable")
+            self._steps[task] = seq[mine][order], self._depth.get(task, 0) + np.cumsum(steps[mine][order])
+
+    def of(self, tasks: Ints, seqs: Ints) -> Ints:
+        """The depth at facts of this epoch; of an action or wait itself, the depth around it."""
+        found = np.zeros(len(tasks), dtype=np.int64)
+        for task in np.unique(tasks).tolist():
+            mine = tasks == task
+            before = self._depth.get(task, 0)
+            known = self._steps.get(task)
+            if known is None:
+                found[mine] = before
+                continue
+            numbers, after = known
+            around = np.minimum(np.concatenate(([before], after[:-1])), after)
+            at = np.searchsorted(numbers, seqs[mine], side="right") - 1
+            is_action = (at >= 0) & (numbers[np.maximum(at, 0)] == seqs[mine])
+            inside = np.where(at < 0, before, after[np.maximum(at, 0)])
+            found[mine] = np.where(is_action, around[np.maximum(at, 0)], inside)
+        return np.maximum(found, 0)
+
+
+def _horizons(recording: Recording, tables: list[Table], selection: Selection) -> list[int]:
+    """Per epoch the least time of any later one: what is not before it waits for that epoch.
+
+    A task in the middle of a batch is ahead of the others, so epochs overlap in time. Epochs behind the last one with
+    anything in the wanted time are left out.
+    """
+    horizons: list[int] = []
+    least = _LAST
+    for epoch in reversed(range(len(recording.epochs))):
+        found = [recording.time_bounds(table.name, epoch) for table in tables]
+        bounds = [one for one in found if one is not None and _overlap(one, selection)]
+        if bounds or horizons:
+            horizons.append(least)
+        least = min([least, *(first for first, _ in bounds)])
+    return horizons[::-1]
+
+
+def _read(recording: Recording, table: Table, epoch: int, selection: Selection, depths: _Depths) -> _Rows:
+    bounds = recording.time_bounds(table.name, epoch)
+    if bounds is None or not _overlap(bounds, selection):
+        return _Rows.none(table)
+    part = recording.part(table.name, epoch)
+    columns: list[Ints] = [column.to_numpy().astype(np.int64, copy=False) for column in part.columns]
+    wanted = _mask(table, columns, selection)
+    if not wanted.all():
+        columns = [column[wanted] for column in columns]
+    task, seq, time = (columns[table.names.index(name)] for name in ("task", "seq", "time_ns"))
+    return _Rows(table, columns, time, depths.of(task, seq))
+
+
+def _overlap(bounds: tuple[int, int], selection: Selection) -> bool:
+    too_early = selection.from_ns is not None and bounds[1] < selection.from_ns
+    too_late = selection.to_ns is not None and bounds[0] >= selection.to_ns
+    return not (too_early or too_late)
+
+
+def _mask(table: Table, columns: list[Ints], selection: Selection) -> npt.NDArray[np.bool_]:
+    def column(name: str) -> Ints:
+        return columns[table.names.index(name)]
+
+    wanted: npt.NDArray[np.bool_] = np.ones(len(columns[0]), dtype=np.bool_)
+    if selection.from_ns is not None:
+        wanted &= column("time_ns") >= selection.from_ns
+    if selection.to_ns is not None:
+        wanted &= column("time_ns") < selection.to_ns
+    if selection.tasks is not None:
+        wanted &= np.isin(column("task"), sorted(selection.tasks))
+    if selection.channels is not None:
+        wanted &= np.isin(column("channel"), sorted(selection.channels))
+    if table.name in selection.values:
+        name, values = selection.values[table.name]
+        wanted &= np.isin(column(name), sorted(values))
+    return wanted
+
+
+def _keep_time_running(rows: list[_Rows], latest: dict[int, int]) -> None:
+    """The order of a task is that of its sequence numbers: where its time goes back (real clock) it stands still instead."""
+    if not any(map(len, rows)):
+        return
+    task, seq = (np.concatenate([one.column(name) for one in rows]) for name in ("task", "seq"))
+    time = np.concatenate([one.times for one in rows])
+    for number in np.unique(task).tolist():
+        mine = np.flatnonzero(task == number)
+        mine = mine[np.argsort(seq[mine], kind="stable")]
+        running = np.maximum(np.maximum.accumulate(time[mine]), latest.get(number, 0))
+        time[mine] = running
+        latest[number] = int(running[-1])
+    at = 0
+    for one in rows:
+        one.times = time[at : at + len(one)]
+        at += len(one)
+
+
+def _in_order(rows: list[_Rows]) -> Iterator[Fact]:
+    rows = [one for one in rows if len(one)]
+    if not rows:
+        return
+    task, seq = (np.concatenate([one.column(name) for one in rows]) for name in ("task", "seq"))
+    times = np.concatenate([one.times for one in rows])
+    table_of = np.concatenate([np.full(len(one), number) for number, one in enumerate(rows)])
+    index = np.concatenate([np.arange(len(one)) for one in rows])
+    order = np.lexsort((seq, task, times))
+    for start in range(0, len(order), _CHUNK_ROWS):
+        chunk = order[start : start + _CHUNK_ROWS]
+        tables = table_of[chunk]
+        facts = [_facts(one, index[chunk][tables == number]) for number, one in enumerate(rows)]
+        for number in tables.tolist():
+            yield next(facts[number])
+
+
+def _facts(rows: _Rows, index: Ints) -> Iterator[Fact]:
+    name = rows.table.name
+    values = zip(*(column[index].tolist() for column in rows.columns), strict=True)
+    tasks, times = rows.column("task")[index].tolist(), rows.times[index].tolist()
+    for task, time_ns, depth, row in zip(tasks, times, rows.depths[index].tolist(), values, strict=True):
+        yield Fact(name, task, time_ns, depth, row)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from flowsim.facts.kinds import WaitKind
+from flowsim.facts.schema import OUTPUT_FULL
 from flowsim.network.buffer_pool import LocalBufferPool
 from flowsim.sim.scheduler import Scheduler
 from flowsim.tasks.actor import Actor
@@ -116,11 +117,13 @@ class Batches:
 
     def _wait(self, kind: WaitKind, wait: Callable[[], None]) -> None:
         processor = self.processor
-        number = processor.begin_wait(kind)
+        soft = kind is not WaitKind.COST and self._times.soft.is_running
+        priority = OUTPUT_FULL if soft else -1
+        number = processor.begin_wait(kind, priority)
         wait()
         if self.reentrancy_fault and kind is WaitKind.COST and processor.mailbox.has_mail:
             processor.run_mail(processor.mailbox.take_nowait(-1))
-        processor.end_wait(kind, number)
+        processor.end_wait(kind, number, priority)
 
     def wait_for_mail(self, priority: int) -> None:
         mailbox = self.processor.mailbox

@@ -1,0 +1,87 @@
+"""Samples the metrics of all tasks every so often. Flink: ViewUpdater (rule 13.2)."""
+
+from __future__ import annotations
+
+from flowsim.cluster.deployment import Deployment
+from flowsim.sim.scheduler import Scheduler, Timer
+from flowsim.tasks.stream_task import StreamTask
+from flowsim.tasks.task_metrics import MeasuredGate, MetricsSample, TaskMetrics
+from flowsim.tasks.task_state import TaskState
+from flowsim.tasks.timer_gauge import SAMPLES, UPDATE_INTERVAL_MS
+from flowsim.units import NS_PER_MS
+
+
+class MetricsSampler:
+    """Beats every interval from the start of the job; each beat closes the samples of the gauges and records one row a task.
+
+    It only reads: a beat is a daemon that keeps no run alive, ends no batch and is no choice of the policy, so a run is
+    the same with any interval. A task that ends gets one row more, which counts the interval that its end cut short. In a
+    stretch so quiet that a whole ring of samples saw no task at work the rows would repeat each other and are left out.
+    Interval 0: no beats, and rows only at the ends of tasks.
+    """
+
+    def __init__(self, deployment: Deployment, scheduler: Scheduler) -> None:
+        settings = deployment.settings
+        self._scheduler = scheduler
+        self._interval_ns = settings.metrics_interval_ms * NS_PER_MS
+        self._began_ns = scheduler.now_ns
+        """Where the running interval began."""
+        self._timer: Timer | None = None
+        self._quiet_beats = 0
+        self._metrics = [
+            _metrics_of(task, deployment, settings.metrics_interval_ms or UPDATE_INTERVAL_MS)
+            for task in deployment.tasks
+        ]
+        self.last: list[MetricsSample | None] = [None] * len(deployment.tasks)
+        """The last sample of each task that has ended, by task id."""
+
+    def start(self) -> None:
+        """Arms the first beat."""
+        if self._interval_ns:
+            self._timer = self._scheduler.call_at_ns(
+                self._began_ns + self._interval_ns, self._beat, daemon_while_not=_never
+            )
+
+    def stop(self) -> None:
+        """The job is over."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def task_ended(self, task: StreamTask) -> None:
+        """Takes the last sample of a task; one that never ran has none."""
+        if task.times.started_ns:
+            sample = self._metrics[task.id].last_sample(self._began_ns)
+            self.last[task.id] = sample
+            _record(task, sample)
+
+    def _beat(self) -> None:
+        previous_ns, self._began_ns = self._began_ns, self._scheduler.now_ns
+        running = [one for one in self._metrics if one.task.state is TaskState.RUNNING]
+        for metrics in running:
+            metrics.update()
+        worked = any(one.task.clock.now_ns >= previous_ns for one in running)
+        self._quiet_beats = 0 if worked else self._quiet_beats + 1
+        if self._quiet_beats <= SAMPLES:
+            for metrics in running:
+                _record(metrics.task, metrics.sample())
+        self.start()
+
+
+def _metrics_of(task: StreamTask, deployment: Deployment, interval_ms: int) -> TaskMetrics:
+    memory = deployment.execution.memory
+    gates = [
+        MeasuredGate(gate, memory.inputs[edge_id, task.id].exclusive)
+        for edge_id, gate in deployment.network.gates_of(task.id)
+    ]
+    times = task.times.measure(deployment.scheduler, interval_ms)
+    return TaskMetrics(task, times, gates, deployment.settings.segment_size_bytes)
+
+
+def _record(task: StreamTask, sample: MetricsSample) -> None:
+    if task.trace is not None:
+        task.trace.metrics(*sample)
+
+
+def _never() -> bool:
+    return False

@@ -1,0 +1,127 @@
+"""The gauges and counters of one task, read at one moment. Flink: TaskIOMetricGroup, NettyShuffleMetricFactory (section 13)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from flowsim.network.remote_input_channel import RemoteInputChannel
+from flowsim.network.single_input_gate import SingleInputGate
+from flowsim.tasks.stream_task import StreamTask
+from flowsim.tasks.time_buckets import TimeGauges
+from flowsim.units import NS_PER_MS
+
+_MILLIONTHS = 1_000_000
+
+
+class MetricsSample(NamedTuple):
+    """One row of table ``metrics``, without what every fact begins with."""
+
+    busy_ms: int
+    idle_ms: int
+    soft_ms: int
+    hard_ms: int
+    records_in: int
+    records_out: int
+    buffers_out: int
+    bytes_out: int
+    input_queue: int
+    output_queue: int
+    input_pool_usage: int
+    output_pool_usage: int
+    input_watermark: int
+    output_watermark: int
+    mailbox_size: int
+    buffer_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredGate:
+    """A gate and its share of the network memory. ``exclusive_buffers``: of all its remote channels, used or not."""
+
+    gate: SingleInputGate
+    exclusive_buffers: int
+
+    @property
+    def used_buffers(self) -> int:
+        """Used floating and used exclusive buffers (rule 13.6). Flink: CreditBasedInputBuffersUsageGauge."""
+        parked = exclusive = 0
+        for channel in self.gate.created_channels:
+            if isinstance(channel, RemoteInputChannel):
+                parked += channel.buffers.floating_available
+                exclusive += max(channel.initial_credit - channel.buffers.exclusive_available, 0)
+        return max(self.gate.pool.used_segments - parked, 0) + exclusive
+
+    @property
+    def total_buffers(self) -> int:
+        return self.gate.pool.size + self.exclusive_buffers
+
+
+class TaskMetrics:
+    """Reads a task and changes nothing. Flink: TaskIOMetricGroup."""
+
+    __slots__ = ("task", "_times", "_gates", "_segment_bytes")
+
+    def __init__(self, task: StreamTask, times: TimeGauges, gates: Sequence[MeasuredGate], segment_bytes: int) -> None:
+        self.task = task
+        self._times = times
+        self._gates = tuple(gates)
+        self._segment_bytes = segment_bytes
+
+    def update(self) -> None:
+        """The interval is over: the gauges of time close their samples (rule 13.2)."""
+        self._times.update()
+
+    def sample(self) -> MetricsSample:
+        """What the gauges say now; those of time, as of the last ``update``."""
+        times = self._times
+        return self._sample(times.idle.value, times.soft.value, times.hard.value)
+
+    def last_sample(self, interval_began_ns: int) -> MetricsSample:
+        """For a task that has ended: its gauges of time count the interval that its end cut short, as long as it was."""
+        task_times = self.task.times
+        began_ms = max(interval_began_ns, task_times.started_ns) // NS_PER_MS
+        open_ms = task_times.stopped_ns // NS_PER_MS - began_ms
+        times = self._times
+        sample = self._sample(
+            times.idle.value_with(open_ms), times.soft.value_with(open_ms), times.hard.value_with(open_ms)
+        )
+        # A released channel has no exclusive buffers left, which rule 13.6 would take for used ones.
+        return sample._replace(input_pool_usage=0)
+
+    def _sample(self, idle_ms: int, soft_ms: int, hard_ms: int) -> MetricsSample:
+        task = self.task
+        partitions = [writer.partition for writer in task.writers]
+        return MetricsSample(
+            busy_ms=busy_ms_per_second(idle_ms, soft_ms + hard_ms),
+            idle_ms=idle_ms,
+            soft_ms=soft_ms,
+            hard_ms=hard_ms,
+            records_in=task.input.records_in,
+            records_out=task.records_out,
+            buffers_out=sum(partition.buffers_out for partition in partitions),
+            bytes_out=sum(partition.bytes_out for partition in partitions),
+            input_queue=task.queued_input,
+            output_queue=sum(partition.queued_buffers for partition in partitions),
+            input_pool_usage=_share(
+                sum(gate.used_buffers for gate in self._gates), sum(gate.total_buffers for gate in self._gates)
+            ),
+            output_pool_usage=_share(
+                sum(partition.pool.used_segments for partition in partitions),
+                sum(partition.pool.size for partition in partitions),
+            ),
+            input_watermark=task.input.current_watermark,
+            output_watermark=task.chain.wrappers[-1].output.current_watermark,
+            mailbox_size=len(task.mailbox),
+            buffer_size=self._segment_bytes,
+        )
+
+
+def busy_ms_per_second(idle_ms: int, back_pressured_ms: int) -> int:
+    """Rule 13.1."""
+    return 1000 - min(1000, idle_ms + back_pressured_ms)
+
+
+def _share(used: int, total: int) -> int:
+    return used * _MILLIONTHS // total if total else 0

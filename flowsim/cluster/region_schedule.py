@@ -1,0 +1,48 @@
+"""When the tasks of a job start: a region at a time. Flink: PipelinedRegionSchedulingStrategy (rules 5.43, 12.27)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flowsim.graph.pipelined_regions import PipelinedRegion
+
+
+class RegionSchedule:
+    """A region starts once every subtask whose blocking output it reads has finished.
+
+    Flink: PipelinedRegionSchedulingStrategy.
+    """
+
+    __slots__ = ("_regions", "_pending", "_readers", "_region_of")
+
+    def __init__(self, regions: Sequence[PipelinedRegion]) -> None:
+        self._regions = regions
+        self._pending = [dict.fromkeys(sorted(region.waits_for)) for region in regions]
+        self._readers: dict[int, list[int]] = {}
+        """Producer to the regions that wait for it."""
+        for number, region in enumerate(regions):
+            for producer in sorted(region.waits_for):
+                self._readers.setdefault(producer, []).append(number)
+        self._region_of = {subtask: number for number, region in enumerate(regions) for subtask in region.subtasks}
+
+    def start(self) -> list[int]:
+        """The subtasks that start with the job, in the order of their ids."""
+        return self._subtasks([number for number, region in enumerate(self._regions) if not region.waits_for])
+
+    def on_finished(self, subtask: int) -> list[int]:
+        """The subtasks that start now that this one has finished."""
+        ready = []
+        for number in self._readers.get(subtask, ()):
+            pending = self._pending[number]
+            if subtask in pending:
+                del pending[subtask]
+                if not pending:
+                    ready.append(number)
+        return self._subtasks(ready)
+
+    def waits_for(self, subtask: int) -> list[int]:
+        """The unfinished subtasks before whose end this one does not start."""
+        return list(self._pending[self._region_of[subtask]])
+
+    def _subtasks(self, regions: Sequence[int]) -> list[int]:
+        return sorted(subtask for number in regions for subtask in self._regions[number].subtasks)

@@ -1,0 +1,32 @@
+"""Where blocking partitions of a run keep their data. Flink: FileChannelManager."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+
+class SpillDirectory:
+    """A temporary folder, made when first asked for and gone when the run ends. Flink: FileChannelManager.
+
+    Leave the ``with`` block however you like: the folder and everything in it are removed.
+    """
+
+    __slots__ = ("_folder",)
+
+    def __init__(self) -> None:
+        self._folder: TemporaryDirectory[str] | None = None
+
+    @property
+    def path(self) -> Path:
+        if self._folder is None:
+            self._folder = TemporaryDirectory(prefix="flowsim-")
+        return Path(self._folder.name)
+
+    def __enter__(self) -> SpillDirectory:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        folder, self._folder = self._folder, None
+        if folder is not None:
+            folder.cleanup()

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from flowsim.scenario.runner import ScenarioRun, SinkOutcome
 
 _COLLECTED_ROWS_SHOWN = 20
+_HEADINGS = (
+    "in", "out", "busy", "idle", "soft", "hard", "pressure", "watermark", "input peak", "output peak", "no credit",
+)  # fmt: skip
 
 
 def run_data(run: ScenarioRun) -> dict[str, Any]:
@@ -43,7 +46,7 @@ def run_data(run: ScenarioRun) -> dict[str, Any]:
 
 
 def task_data(task: TaskSummary) -> dict[str, Any]:
-    """One task: counts, shares of its time, watermark (null before the first one), queue peaks."""
+    """One task: counts, shares of its time, watermark (null before the first one), queue peaks, its last metrics."""
     busy, idle, soft, hard = shares(task)
     return {
         "name": task.name,
@@ -54,10 +57,13 @@ def task_data(task: TaskSummary) -> dict[str, Any]:
         "idle": idle,
         "soft_backpressured": soft,
         "hard_backpressured": hard,
+        "backpressured": round(task.back_pressured_share, 4),
+        "backpressure_level": task.back_pressure_level,
         "watermark": None if task.watermark == NO_TIMESTAMP else task.watermark,
         "input_queue_peak": task.input_queue_peak,
         "output_queue_peak": task.output_queue_peak,
         "times_out_of_credit": task.times_out_of_credit,
+        "last_sample": None if task.last_sample is None else task.last_sample._asdict(),
     }
 
 
@@ -85,7 +91,7 @@ def show_run(console: Console, run: ScenarioRun) -> None:
     elif result.report:
         console.print(result.report, soft_wrap=True)
     table = Table("task", "state")
-    for heading in ("in", "out", "busy", "idle", "soft", "hard", "watermark", "input peak", "output peak", "no credit"):
+    for heading in _HEADINGS:
         table.add_column(heading, justify="right")
     for task in result.tasks:
         table.add_row(
@@ -94,6 +100,7 @@ def show_run(console: Console, run: ScenarioRun) -> None:
             f"{task.records_in:,}",
             f"{task.records_out:,}",
             *(f"{share:.1%}" for share in shares(task)),
+            task.back_pressure_level,
             _watermark(task.watermark),
             str(task.input_queue_peak),
             str(task.output_queue_peak),
@@ -101,7 +108,8 @@ def show_run(console: Console, run: ScenarioRun) -> None:
         )
     console.print(table)
     console.print(
-        "soft, hard: share of time back-pressured between and inside elements; peaks in buffers; no credit: times"
+        "soft, hard: share of time back-pressured between and inside elements; pressure: about what Flink's web UI calls it;\n"
+        "peaks in buffers; no credit: times"
     )
     _show_sinks(console, run)
     for outcome in run.expectations:

@@ -71,6 +71,7 @@ def environment_of(settings: SettingsModel) -> StreamExecutionEnvironment:
         max_buffers_per_channel=settings.max_buffers_per_channel,
         overdraft_buffers=settings.overdraft_buffers,
         auto_watermark_interval_ms=settings.auto_watermark_interval,
+        metrics_interval_ms=settings.metrics_interval,
         operator_chaining=settings.operator_chaining,
         object_reuse=settings.object_reuse,
         cost_ns=settings.cost,
@@ -154,6 +155,10 @@ def _check_expectations(model: ScenarioModel, problems: Problems) -> None:
         if name not in nodes:
             hint = nearest(name, nodes)
             problems.at_key(("expect", "back_pressured_at_least", name), f"there is no node {name!r}{hint}")
+    for index, expected in enumerate(model.expect.facts):
+        if expected.of is not None and expected.of not in [*nodes, *model.sinks]:
+            hint = nearest(expected.of, [*nodes, *model.sinks])
+            problems.at(("expect", "facts", index, "of"), f"there is no node {expected.of!r}{hint}")
 
 
 def _recompute(context: CompileContext, model: ScenarioModel) -> Recompute | None:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from flowsim.scenario.schema_expect import ExpectModel, RecomputeModel
 from flowsim.scenario.schema_network import BufferDebloatModel, Exchange, LinkModel, TaskManagersSetting
 from flowsim.scenario.schema_operators import OperatorModel, SinkModel
 from flowsim.scenario.schema_sources import SourceModel
@@ -18,9 +19,6 @@ from flowsim.scenario.schema_types import (
     Strict,
     TimeoutMs,
 )
-
-Count = Annotated[int, Field(ge=0, le=10**12)]
-VerdictName = Literal["holds", "violated", "vacuous", "not applicable"]
 
 
 class SettingsModel(Strict):
@@ -47,6 +45,9 @@ class SettingsModel(Strict):
     )
     overdraft_buffers: Annotated[int, Field(ge=0, le=100_000)] = 20
     auto_watermark_interval: DurationMs = 200
+    metrics_interval: DurationMs = Field(
+        default=5000, description="How often the metrics of every task are sampled; 0: only when it ends."
+    )
     operator_chaining: bool = True
     object_reuse: bool = False
     cost: DurationNs = Field(default=1000, description="Virtual time that one record costs in one operator.")
@@ -71,26 +72,6 @@ class FaultModel(Strict):
     subtask: Annotated[int, Field(ge=0, le=32767)] | None = None
     channel: Annotated[int, Field(ge=0)] | None = None
     at: Annotated[int, Field(ge=0)] = Field(default=0, description="Strikes at the n-th element, from 0.")
-
-
-class ExpectModel(Strict):
-    """What a run must show to count as fine; exit code 1 otherwise."""
-
-    laws: dict[Annotated[str, Field(max_length=60)], VerdictName] = Field(default_factory=dict)
-    job: Literal["finished", "failed", "stopped", "deadlocked"] = "finished"
-    rows: dict[Name, Count] = Field(default_factory=dict, description="Rows that each sink gets.")
-    back_pressured_at_least: dict[Name, Annotated[float, Field(ge=0, le=1)]] = Field(
-        default_factory=dict, description="Share of its time that the task of this source or operator waits for output."
-    )
-
-
-class RecomputeModel(Strict):
-    """Plain PySpark beside the scenario that computes the results again from the input; only with --allow-python."""
-
-    pyspark: Annotated[str, Field(pattern=r"^[A-Za-z0-9_./-]+\.py:[A-Za-z_][A-Za-z0-9_]*$", max_length=300)] = Field(
-        description="file.py:function, called as function(spark, input_path, out_dir)."
-    )
-    input: Name = Field(description="The csv source whose file it gets.")
 
 
 class ScenarioModel(Strict):

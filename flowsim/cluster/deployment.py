@@ -22,6 +22,7 @@ from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
 from flowsim.tasks.operator_outputs import ChainingOutput, OperatorOutput, OutputEdge
 from flowsim.tasks.processing_time import OperatorProcessingTimeService
 from flowsim.tasks.source_input import StreamTaskSourceInput
+from flowsim.tasks.source_operator_stream_task import SourceOperatorStreamTask
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_clock import TaskClock
 from flowsim.tasks.task_input import TaskInput
@@ -55,7 +56,8 @@ class Deployment:
     def _create_task(self, subtask: Subtask) -> StreamTask:
         clock = TaskClock(self.scheduler.now_ns)
         trace = None if self.recorder is None else TaskTrace(subtask.id, clock, self.recorder, self.scheduler)
-        return StreamTask(subtask.id, subtask.name, self.scheduler, self._budget, trace, clock)
+        kind = SourceOperatorStreamTask if subtask.vertex.operators[0].node.is_source else StreamTask
+        return kind(subtask.id, subtask.name, self.scheduler, self._budget, trace, clock)
 
     # One task.
 

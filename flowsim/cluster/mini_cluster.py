@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, assert_never
 
 from flowsim.cluster.deployment import Deployment
+from flowsim.cluster.run_actions import CancelJob, RunAction, StopJob, checked_actions
 from flowsim.cluster.run_options import JobExecutionResult, JobStatus, Progress, RunOptions, TaskSummary
 from flowsim.errors import BadInput, Deadlock, JobFailed
 from flowsim.facts import schema
@@ -20,6 +21,7 @@ from flowsim.sim.rng import RandomStreams
 from flowsim.sim.run_virtual import run_virtual
 from flowsim.sim.scheduler import Scheduler
 from flowsim.sim.virtual_time_loop import START_NS
+from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.failure import job_failed
 from flowsim.tasks.stream_task import StreamTask
 
@@ -31,6 +33,7 @@ class MiniCluster:
 
     def __init__(self, graph: StreamGraph, options: RunOptions) -> None:
         self._options = options
+        self._actions = checked_actions(options.actions)
         self.job_name = graph.name
         self.execution = create_execution_graph(create_job_graph(graph))
         self._streams = RandomStreams(options.seed)
@@ -88,6 +91,8 @@ class MiniCluster:
                 task.batches.on_batch_end = self._progress_reporter(self._options.on_progress)
         if not scheduler.is_virtual and self._options.until_ns is not None:
             scheduler.call_at_ns(self._started_ns + self._options.until_ns, self._on_until)
+        for action in self._actions:
+            scheduler.call_at_ns(self._started_ns + action.at_ns, self._doing(action))
         actors = [self._start(task) for task in deployment.tasks]
         try:
             await self._ended
@@ -96,7 +101,8 @@ class MiniCluster:
                     task.chain.keep_results()
         finally:
             # In task order: the order in which tasks are cancelled is part of what is recorded (D4).
-            for actor in actors:
+            for task, actor in zip(deployment.tasks, actors, strict=True):
+                task.cancel()
                 actor.cancel()
             for actor in actors:
                 await _ended(actor)
@@ -108,7 +114,6 @@ class MiniCluster:
 
     def _on_task_end(self, task: StreamTask, done: asyncio.Task[None]) -> None:
         self._running -= 1
-        task.cancel_before_its_first_turn()
         if not done.cancelled():
             error = done.exception()
             if error is not None and self._failure is None and self._status is JobStatus.FINISHED:
@@ -122,6 +127,21 @@ class MiniCluster:
         if self._ended is not None and not self._ended.done():
             self._status = status
             self._ended.set_result(None)
+
+    def _doing(self, action: RunAction) -> Callable[[], None]:
+        match action:
+            case StopJob(drain=drain):
+                mode = StopMode.DRAIN if drain else StopMode.NO_DRAIN
+                return lambda: self._stop_sources(mode)
+            case CancelJob():
+                return lambda: self._end(JobStatus.CANCELED)
+            case _:
+                assert_never(action)
+
+    def _stop_sources(self, mode: StopMode) -> None:
+        """Rule 4.20: only sources are told; the others learn of it from what they receive."""
+        for task in self.deployment.tasks if self.deployment is not None else ():
+            task.stop(mode)
 
     def _on_until(self) -> None:
         self._report = self.wait_for_report()

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Literal
 
 from flowsim.cluster.faults import Fault
+from flowsim.cluster.run_actions import RunAction
 from flowsim.facts.tracer import Recorder
 from flowsim.sim.policy import SchedulingPolicy
 
@@ -19,6 +20,8 @@ class JobStatus(Enum):
     FAILED = "failed"
     STOPPED = "stopped"
     """At ``until``, or quiescent because a fault stopped a task."""
+    CANCELED = "canceled"
+    """By the action ``CancelJob``; a job that ``StopJob`` stopped is finished, as in Flink."""
     DEADLOCKED = "deadlocked"
 
 
@@ -36,6 +39,7 @@ class RunOptions:
 
     ``policy``: ``fifo`` or ``random`` (seeded), or a policy object; the real clock has none. ``until_ns``: nanoseconds
     after the start of the job. ``recorder``: keeps facts, None records nothing. ``budget_records`` overrides the job's.
+    ``actions``: what is done to the job while it runs, each at its time.
     """
 
     seed: int = 0
@@ -46,6 +50,7 @@ class RunOptions:
     faults: tuple[Fault, ...] = ()
     on_progress: Callable[[Progress], None] | None = None
     budget_records: int | None = None
+    actions: tuple[RunAction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

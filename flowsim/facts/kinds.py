@@ -96,13 +96,16 @@ class ActionKind(IntEnum):
 class WaitKind(IntEnum):
     """Why the actor awaits (``actions.kind`` of phases WAIT and RESUME); the four await sites of D2.
 
-    Inside YIELD other actions may nest: an operator waits by running mails. Inside the others none may begin.
+    Inside YIELD and LOCK other actions may nest: an operator waits by running mails, a legacy source task while its
+    source works. Inside the others none may begin.
     """
 
     COST = 0
     MAIL = 1
     BUFFER = 2
     YIELD = 3
+    LOCK = 4
+    """For mail, the checkpoint lock free meanwhile: what the legacy source of the task does may begin inside."""
 
 
 class TimerAction(IntEnum):
@@ -132,3 +135,5 @@ class LifeEvent(IntEnum):
     STOP_NO_DRAIN = 9
     CANCELING = 10
     """A cancellation reached the task (rule 4.23)."""
+    INITIALIZING = 11
+    """The task began: its operators are opened before it is RUNNING (rule 4.2)."""

@@ -62,7 +62,7 @@ def _replay(findings: Findings, task: int, steps: list[tuple[int, int, int, int]
 
 
 def _yields(entry: _Entry) -> bool:
-    return entry[0] == ActionPhase.WAIT and entry[1] == WaitKind.YIELD
+    return entry[0] == ActionPhase.WAIT and entry[1] in (WaitKind.YIELD, WaitKind.LOCK)
 
 
 def _take_out(stack: list[_Entry], opened: _Entry) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.source_output import SourceOutput, SourceOutputWithWatermarks
 from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator, Value
+from flowsim.streamrecord.events import StopMode
 from flowsim.units import MAX_WATERMARK
 from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
 from flowsim.watermark.watermark_strategy import WatermarkStrategy
@@ -43,7 +45,7 @@ class SourceOperator(StreamOperator):
     the stream active, as with Flink's legacy ``SourceContext``.
     """
 
-    __slots__ = ("source_output", "_reader", "_strategy", "_interval_ms", "_ended", "_is_open")
+    __slots__ = ("source_output", "stopping", "on_stop", "_reader", "_strategy", "_interval_ms", "_ended", "_is_open")
 
     source_output: SourceOutput
 
@@ -53,6 +55,10 @@ class SourceOperator(StreamOperator):
         self._reader = reader
         self._strategy = strategy
         self._interval_ms = auto_watermark_interval_ms
+        self.stopping: StopMode | None = None
+        """How the source was told to stop and has not said yet that it did."""
+        self.on_stop: Callable[[], None] = _nobody_waits
+        """Called when it is told to stop: whoever waits for the reader need not any more."""
         self._ended = False
         self._is_open = False
 
@@ -95,6 +101,8 @@ class SourceOperator(StreamOperator):
         """Lets the reader emit one batch; after END_OF_DATA or STOPPED it answers END_OF_INPUT (rule 4.14)."""
         if self._ended:
             return DataInputStatus.END_OF_INPUT
+        if self.stopping is not None:
+            return self._stopped(self.stopping)
         try:
             status = self._reader.poll_next(self.source_output)
         finally:
@@ -102,6 +110,20 @@ class SourceOperator(StreamOperator):
         if status is DataInputStatus.END_OF_DATA or status is DataInputStatus.STOPPED:
             self._ended = True
         return status
+
+    def stop(self, mode: StopMode) -> bool:
+        """The reader is not asked any more; whether that is news: a source that has ended cannot be stopped (rule 4.20)."""
+        if self._ended or self.stopping is not None:
+            return False
+        self.stopping = mode
+        self.on_stop()
+        return True
+
+    def _stopped(self, mode: StopMode) -> DataInputStatus:
+        """Rule 7.28: the stop shows as the end of the data; END_OF_INPUT follows with the next call."""
+        self.stopping = None
+        self._ended = True
+        return DataInputStatus.END_OF_DATA if mode is StopMode.DRAIN else DataInputStatus.STOPPED
 
     def advance_to_end_of_event_time(self) -> None:
         """The task's last watermark when it drains (rule 4.10); an output that is idle drops it (rule 5.8)."""
@@ -117,3 +139,7 @@ class SourceOperator(StreamOperator):
 
     def _on_periodic_emit(self, timestamp: int) -> None:
         self.source_output.on_periodic_emit()
+
+
+def _nobody_waits() -> None:
+    """A stop that comes while the source runs shows with its next poll."""

@@ -28,6 +28,8 @@ class StreamTaskSourceInput:
 
     @property
     def is_available(self) -> bool:
+        if self._source.stopping is not None:
+            return True
         wake_time_ns = self._source.wake_time_ns
         return wake_time_ns is not None and wake_time_ns <= self._timers.clock.now_ns
 
@@ -35,6 +37,8 @@ class StreamTaskSourceInput:
         return self._source.poll_next()
 
     def when_available(self, callback: Callable[[], None]) -> None:
+        """At the time that the reader named, or when the source is told to stop."""
+        self._source.on_stop = callback
         wake_time_ns = self._source.wake_time_ns
         if wake_time_ns is not None:
             self._timers.call_at_ns(wake_time_ns, callback)

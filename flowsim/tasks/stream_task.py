@@ -29,9 +29,9 @@ from flowsim.tasks.time_buckets import TimeBuckets
 class StreamTask:
     """Runs one operator chain: a mailbox loop in an actor's greenlet. Flink: StreamTask.
 
-    Life: ``invoke`` opens the operators, runs the loop, finishes, closes (4.A to 4.C); ``cancel`` and failures end in
-    ``_clean_up`` (4.E). The task waits at the four points of decision D2 and nowhere else; before it waits it spends the
-    cost of its batch and publishes what the batch wrote.
+    Life: restore (the operators are opened), invoke (the loop, the rest of the mails, the operators are closed), the ends
+    of its partitions (4.A to 4.C); failures and cancellation end in ``_clean_up`` (4.E). It waits only where ``Batches``
+    lets it.
     """
 
     def __init__(
@@ -67,6 +67,9 @@ class StreamTask:
         self.stalled = False
         """The stop fault: from now on the task takes nothing from its input."""
         self.failure: BaseException | None = None
+        self.end_of_data: StopMode | None = None
+        """How its data ended; None before, and when its inputs stopped without anybody saying so (rule 4.22)."""
+        self._is_counted = False
         self.input_queue_peak = 0
         self.output_queue_peak = 0
         self.view_readers: list[ViewReader] = []
@@ -88,61 +91,90 @@ class StreamTask:
         """The body of the actor."""
         try:
             self.batches.begin()
-            self._set_state(TaskState.RUNNING, LifeEvent.RUNNING)
-            self.times.start()
-            self.mailbox_processor.action(ActionKind.LIFE_CYCLE, self.chain.open)
-            self.mailbox_processor.run_mailbox_loop()
-            self._after_invoke()
-            self.batches.spend_and_publish()
-            self._set_state(TaskState.FINISHED, LifeEvent.FINISHED)
+            self._restore()
+            self._invoke()
+            self._finish_partitions()
         except BaseException as error:
             self.failure = error
             self._clean_up(TaskState.FAILED if isinstance(error, Exception) else TaskState.CANCELED)
             raise
 
-    def cancel_before_its_first_turn(self) -> None:
-        """The job ended before the task began: there is nothing to clean up."""
-        if self.state is TaskState.DEPLOYED:
-            self.clock.now_ns = self.scheduler.now_ns
-            self._set_state(TaskState.CANCELED, LifeEvent.CANCELED)
+    def _restore(self) -> None:
+        """Rule 4.2: operators are opened, the last of the chain first, before the task counts as running."""
+        self._set_state(TaskState.INITIALIZING, LifeEvent.INITIALIZING)
+        self.mailbox_processor.action(ActionKind.LIFE_CYCLE, self.chain.open)
+        self._set_state(TaskState.RUNNING, LifeEvent.RUNNING)
+        self.times.start()
 
-    def _after_invoke(self) -> None:
-        """Rules 4.17, 4.18: drain the mailbox, flush, close the operators, then EndOfPartition."""
+    def _invoke(self) -> None:
+        """Rules 4.4, 4.17: the loop, and what comes after it."""
+        self.mailbox_processor.run_mailbox_loop()
         for wrapper in self.chain.wrappers:
             wrapper.processing_time.quiesce()
         self.mailbox_processor.prepare_close()
         self.mailbox_processor.drain()
         for writer in self.writers:
             writer.flush_all()
-        self.mailbox_processor.action(ActionKind.LIFE_CYCLE, self._close_and_finish_partitions)
-        self.mailbox_processor.close()
-        self.input.close()
-
-    def _close_and_finish_partitions(self) -> None:
-        self.chain.close()
+        if self.end_of_data is not StopMode.DRAIN:
+            # Without drain nobody told the sinks to finish; in Flink the savepoint of the stop commits what they hold.
+            self.chain.keep_results()
+        self.mailbox_processor.action(ActionKind.LIFE_CYCLE, self.chain.close)
         self._trace_end()
+        self.input.close()
+        self.mailbox_processor.close()
+
+    def _finish_partitions(self) -> None:
+        """Rule 4.18: after everything of the task's own was closed."""
+        self.mailbox_processor.action(ActionKind.LIFE_CYCLE, self._end_partitions)
+        self.batches.spend_and_publish()
+        self._set_state(TaskState.FINISHED, LifeEvent.FINISHED)
+
+    def _end_partitions(self) -> None:
         for writer in self.writers:
             writer.finish()
 
+    def stop(self, mode: StopMode) -> None:
+        """The job stops: tasks that read the network learn of it from what they receive (rule 4.20)."""
+
+    def cancel(self) -> None:
+        """The job cancels the task: it ends where it waits, or, when it never had a turn, before it begins (rule 4.23)."""
+        if self.state is TaskState.DEPLOYED:
+            self._advance_clock()
+            self._set_state(TaskState.CANCELED, LifeEvent.CANCELED)
+        elif not self.state.is_terminal:
+            self._advance_clock()
+            self._set_state(TaskState.CANCELING, LifeEvent.CANCELING)
+
     def _clean_up(self, state: TaskState) -> None:
-        """Rule 4.24: nothing is finished, everything is closed; partitions are released (rule 4.26)."""
+        """Rules 4.24, 4.26: timers, input, operators, outputs, mailbox; nothing is finished, partitions are released."""
         self.outbox.sealed = False
-        self.clock.now_ns = max(self.clock.now_ns, self.scheduler.now_ns)
+        self._advance_clock()
+        for wrapper in self.chain.wrappers:
+            wrapper.processing_time.quiesce()
         errors: list[Exception] = []
-        for step in (self.chain.close, self.input.close, self.mailbox_processor.close):
+        for step in (self.input.close, self.chain.close, self._release_partitions, self.mailbox_processor.close):
             try:
                 step()
             except Exception as error:
                 errors.append(error)
-        for writer in self.writers:
-            writer.partition.release()
-        if self.state is not TaskState.FINISHED:
-            self._trace_end()
-            self._set_state(state, LifeEvent.FAILED if state is TaskState.FAILED else LifeEvent.CANCELED)
+        self._trace_end()
+        self._set_state(state, LifeEvent.FAILED if state is TaskState.FAILED else LifeEvent.CANCELED)
         if errors and self.failure is not None:
             self.failure.add_note(f"closing {self.name} failed too: {errors[0]!r}")
 
+    def _release_partitions(self) -> None:
+        for writer in self.writers:
+            writer.partition.release()
+
+    def _advance_clock(self) -> None:
+        """The task is ended from outside, now, however far it was in its batch."""
+        self.clock.now_ns = max(self.clock.now_ns, self.scheduler.now_ns)
+
     def _trace_end(self) -> None:
+        """The final figures, once."""
+        if self._is_counted:
+            return
+        self._is_counted = True
         self.times.stop()
         self.chain.trace_counts()
         if self.trace is not None:
@@ -170,6 +202,12 @@ class StreamTask:
         self.input_queue_peak = max(self.input_queue_peak, self.input.queued_buffers)
         queued = sum(writer.partition.queued_buffers for writer in self.writers)
         self.output_queue_peak = max(self.output_queue_peak, queued)
+
+    def trace_stop(self, mode: StopMode) -> None:
+        """A stop took effect in this task."""
+        if self.trace is not None:
+            event = LifeEvent.STOP_WITH_DRAIN if mode is StopMode.DRAIN else LifeEvent.STOP_NO_DRAIN
+            self.trace.lifecycle(-1, event)
 
     def _set_state(self, state: TaskState, event: LifeEvent) -> None:
         self.state = state
@@ -219,7 +257,8 @@ class StreamTask:
             self.batches.waiting_for = "nothing: a fault stopped it" if self.stalled else "input"
 
     def _end_data(self, mode: StopMode) -> None:
-        """Rule 4.9."""
+        """Rules 4.9, 4.10."""
+        self.end_of_data = mode
         if mode is StopMode.DRAIN:
             self.input.end_of_input_with_drain(self.chain)
         self.chain.finish(mode)

@@ -9,7 +9,10 @@ class TaskState(Enum):
     """Flink: ExecutionState, as far as a task here goes through it."""
 
     DEPLOYED = "DEPLOYED"
+    INITIALIZING = "INITIALIZING"
+    """Its operators are opened (rule 4.2)."""
     RUNNING = "RUNNING"
+    CANCELING = "CANCELING"
     FINISHED = "FINISHED"
     CANCELED = "CANCELED"
     FAILED = "FAILED"

@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _BEGIN, _END, _WAIT, _RESUME = range(4)
-_YIELD = 3
+_MAY_NEST = (3, 4)
+"""Waits inside which actions may begin: a yield, and a legacy source task's wait with its lock free."""
 
 COLUMNS = ("run", "task", "seq", "phase", "kind", "action", "whole")
 SCHEMA = "run int, task int, seq bigint, phase tinyint, kind tinyint, action bigint, what string"
@@ -22,11 +23,11 @@ def misfit(stack: list[Entry], phase: int, kind: int, action: int) -> str:
     """Applies one row to the stack; says what is wrong with it, '' when it fits."""
     top = stack[-1] if stack else None
     if phase == _BEGIN:
-        fits = top is None or (top[0] == _WAIT and top[1] == _YIELD)
+        fits = top is None or (top[0] == _WAIT and top[1] in _MAY_NEST)
         stack.append((phase, kind, action))
         return "" if fits else f"begins inside {top}"
     if phase == _WAIT:
-        fits = top is None or top[0] != _WAIT or top[1] == _YIELD
+        fits = top is None or top[0] != _WAIT or top[1] in _MAY_NEST
         stack.append((phase, kind, action))
         return "" if fits else f"waits inside {top}"
     opening = (_BEGIN if phase == _END else _WAIT, kind, action)

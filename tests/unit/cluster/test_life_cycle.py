@@ -178,7 +178,7 @@ def test_mails_that_finish_puts_run_before_the_next_operator_ends() -> None:
 
 
 def test_end_of_data_comes_long_before_end_of_partition_and_the_operators_close_between() -> None:
-    """Rules 4.9, 4.14, 4.18: what the channel and the life-cycle table of the sender say, in their order."""
+    """Rules 4.2, 4.9, 4.14, 4.18: what the channel and the life-cycle table of the sender say, in their order."""
     recorder = MemoryRecorder(Level.FULL)
     diaries([]).run(recorder=recorder)
     steps = [(row[0], f"{ElementKind(row[5]).name} {row[6]}") for row in recorder.rows("sent")]
@@ -188,7 +188,7 @@ def test_end_of_data_comes_long_before_end_of_partition_and_the_operators_close_
     ]  # fmt: skip
     none = -(2**63)
     assert [step for _, step in sorted(steps)] == [
-        "RUNNING -1", "OPEN 2", "OPEN 1", "OPEN 0",
+        "INITIALIZING -1", "OPEN 2", "OPEN 1", "OPEN 0", "RUNNING -1",
         "RECORD 5", "WATERMARK 5", f"WATERMARK {MAX_WATERMARK}",
         "FINISH 0", "END_INPUT 1", f"RECORD {none}", "FINISH 1", "END_INPUT 2", f"RECORD {none}", "FINISH 2",
         "END_OF_DATA 1", "CLOSE 2", "CLOSE 1", "CLOSE 0", "END_OF_PARTITION 0", "FINISHED -1",

@@ -10,6 +10,7 @@ from flowsim.mailbox.task_mailbox import TaskMailbox
 from flowsim.network.buffer_pool import LocalBufferPool
 from flowsim.network.input_channel import RemoteInputChannel
 from flowsim.network.record_writer import RecordWriter
+from flowsim.network.record_writer_delegate import NonRecordWriter, RecordWriterDelegate, record_writer_delegate
 from flowsim.network.view_reader import ViewReader
 from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.sim.scheduler import Scheduler
@@ -64,6 +65,7 @@ class StreamTask:
         self.chain: OperatorChain
         self.input: TaskInput
         self.writers: Sequence[RecordWriter] = ()
+        self._output: RecordWriterDelegate = NonRecordWriter()
         self.stalled = False
         """The stop fault: from now on the task takes nothing from its input."""
         self.failure: BaseException | None = None
@@ -80,6 +82,7 @@ class StreamTask:
         self.chain = self.batches.chain = chain
         self.input = task_input
         self.writers = tuple(writers)
+        self._output = record_writer_delegate([writer.partition for writer in writers])
         for writer in self.writers:
             writer.partition.pool.on_unavailable = self.clock.interrupt
         activity = chain.input_activity_clocks
@@ -237,16 +240,14 @@ class StreamTask:
 
     @property
     def _output_available(self) -> bool:
-        return all(writer.available for writer in self.writers)
+        return self._output.available
 
     def _suspend_until_progress(self) -> None:
         """Rule 4.6: blocked output is back pressure even when the input is empty too."""
         full = [writer for writer in self.writers if not writer.available]
         if full:
             suspension = self.mailbox_processor.suspend_default_action(self.times.soft)
-            resume = _after_calls(len(full), suspension.resume)
-            for writer in full:
-                writer.partition.pool.on_available.append(resume)
+            self._output.when_available(suspension.resume)
             self.batches.waiting_for = "a free output buffer of " + ", ".join(
                 f"channels {w.first_channel}.." for w in full
             )
@@ -284,19 +285,6 @@ class StreamTask:
 
     def __repr__(self) -> str:
         return f"StreamTask({self.name}, {self.state.value})"
-
-
-def _after_calls(count: int, action: Callable[[], None]) -> Callable[[], None]:
-    """Runs ``action`` with the ``count``-th call: all futures of rule 4.6 are complete then, whatever came after."""
-    left = count
-
-    def call() -> None:
-        nonlocal left
-        left -= 1
-        if left == 0:
-            action()
-
-    return call
 
 
 def _deliver_credit(channel: RemoteInputChannel) -> None:

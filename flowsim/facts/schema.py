@@ -218,8 +218,8 @@ ACTIONS = Table(
     (_SEQ, _TASK, _TIME, Column("phase", "b", "begin, end, wait, resume", ActionPhase),
      Column("kind", "b", "ActionKind for BEGIN and END, WaitKind for WAIT and RESUME"),
      Column("action", "q", "number of the action (or wait) in this task, from 0; END and RESUME repeat it"),
-     Column("priority", "i", "waits of kind YIELD: the least priority of the mails it may run; of kind MAIL: -2 when the output is "
-            "full (rule 4.6); else -1")),
+     Column("priority", "i", "waits of kind YIELD: the least priority of the mails it may run; waits for mail while the "
+            "output is full: -2 (rule 4.6); else -1")),
 )  # fmt: skip
 TIMERS = Table(
     "timers", Level.FULL, "a keyed timer was registered, deleted or fired (section 9)",

@@ -1,0 +1,200 @@
+"""The metrics of running jobs (section 13): when they are sampled, that nothing changes by it, and that they are true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from flowsim.cluster.faults import Fault
+from flowsim.cluster.run_options import JobExecutionResult, JobStatus
+from flowsim.connectors.script import record, sleep
+from flowsim.facts.kinds import Level
+from flowsim.facts.schema import FACT_TABLES, METRICS
+from flowsim.recording.memory import MemoryRecorder
+from flowsim.sim.virtual_time_loop import START_NS
+from flowsim.tasks.task_metrics import MetricsSample
+from flowsim.units import NS_PER_MS
+from tests.small_jobs import Arrivals, SmallJob
+
+Samples = dict[int, list[tuple[int, MetricsSample]]]
+"""Per task: time since the start in ns, and the sample."""
+
+
+def pipeline(interval_ms: int, **settings: object) -> tuple[SmallJob, Arrivals]:
+    """Two sources over a shuffle into two slow maps, and on into one sink, in little network memory."""
+    job = SmallJob(metrics_interval_ms=interval_ms, segment_size_bytes=128, budget_records=16, **settings)
+    source = job.values(lambda subtask: range(subtask, 3000, 2), parallelism=2, cost_ns=10_000)
+    slow = job.map(source, lambda value: value, by="SHUFFLE", parallelism=2, chain=False, cost_ns=100_000)
+    return job, job.sink(slow, by="REBALANCE", cost_ns=5_000)
+
+
+def recorded(job: SmallJob, level: Level = Level.FULL, **options: object) -> tuple[JobExecutionResult, MemoryRecorder]:
+    recorder = MemoryRecorder(level)
+    return job.run(recorder=recorder, **options), recorder
+
+
+def samples_of(recorder: MemoryRecorder) -> Samples:
+    found: Samples = {}
+    for row in recorder.rows("metrics"):
+        _, task, time_ns, *gauges = row
+        found.setdefault(task, []).append((time_ns - START_NS, MetricsSample(*gauges)))
+    return found
+
+
+def without_samples(recorder: MemoryRecorder) -> dict[str, list[tuple[int, ...]]]:
+    """All facts but the samples, each without the sequence number in which samples take part."""
+    rows = {}
+    for table in FACT_TABLES:
+        if table is not METRICS:
+            first = 1 if table.names[0] == "seq" else 0
+            rows[table.name] = [tuple(row[first:]) for row in recorder.rows(table.name)]
+    return rows
+
+
+@pytest.fixture(scope="module")
+def sampled() -> tuple[JobExecutionResult, MemoryRecorder]:
+    job, _ = pipeline(10)
+    return recorded(job)
+
+
+def every(samples: Samples) -> Iterator[MetricsSample]:
+    for series in samples.values():
+        for _, sample in series:
+            yield sample
+
+
+@pytest.mark.parametrize("policy", ["fifo", "random"])
+def test_a_run_is_the_same_whatever_the_interval(policy: str) -> None:
+    runs = []
+    for interval_ms in (0, 1, 10, 5000):
+        job, arrivals = pipeline(interval_ms)
+        result, recorder = recorded(job, policy=policy, seed=5)
+        runs.append((result.elapsed_ns, arrivals.records, without_samples(recorder)))
+
+    assert all(run == runs[0] for run in runs)
+
+
+def test_every_task_is_sampled_once_an_interval_and_when_it_ends(
+    sampled: tuple[JobExecutionResult, MemoryRecorder],
+) -> None:
+    result, recorder = sampled
+    samples = samples_of(recorder)
+
+    assert sorted(samples) == [0, 1, 2, 3, 4]
+    for task, series in samples.items():
+        beats = [at_ns // (10 * NS_PER_MS) for at_ns, _ in series[:-1]]
+        assert beats == list(range(1, len(beats) + 1)), f"task {task}"
+        assert len(beats) > 5
+        assert series[-1][1] == result.tasks[task].last_sample
+
+
+def test_interval_zero_samples_the_ends_of_tasks_alone() -> None:
+    job, _ = pipeline(0)
+
+    result, recorder = recorded(job)
+
+    assert {task: len(series) for task, series in samples_of(recorder).items()} == dict.fromkeys(range(5), 1)
+    slow = result.tasks[2].last_sample
+    assert slow is not None
+    assert slow.busy_ms > 900
+
+
+def test_a_level_without_recorder_still_has_last_samples() -> None:
+    job, _ = pipeline(10)
+
+    result = job.run()
+
+    assert all(task.last_sample is not None for task in result.tasks)
+
+
+def test_busy_idle_and_back_pressure_make_a_second(sampled: tuple[JobExecutionResult, MemoryRecorder]) -> None:
+    """I13.a."""
+    for sample in every(samples_of(sampled[1])):
+        assert sample.busy_ms + sample.idle_ms + sample.soft_ms + sample.hard_ms == 1000
+
+
+def test_what_producers_sent_is_what_consumers_got(sampled: tuple[JobExecutionResult, MemoryRecorder]) -> None:
+    """I13.b."""
+    last = [task.last_sample for task in sampled[0].tasks]
+    out = [sample.records_out for sample in last if sample is not None]
+    read = [sample.records_in for sample in last if sample is not None]
+
+    assert out[0] + out[1] == read[2] + read[3] == 3000
+    assert out[2] + out[3] == read[4] == 3000
+
+
+def test_pools_are_used_between_nothing_and_all_of_them(sampled: tuple[JobExecutionResult, MemoryRecorder]) -> None:
+    """I13.c; and the outputs of blocked sources are full."""
+    samples = samples_of(sampled[1])
+
+    assert all(0 <= sample.input_pool_usage <= 1_000_000 for sample in every(samples))
+    assert max(sample.input_pool_usage for _, sample in samples[2]) > 0
+    assert max(sample.output_pool_usage for _, sample in samples[0]) > 500_000
+
+
+def test_counters_and_watermarks_never_go_back(sampled: tuple[JobExecutionResult, MemoryRecorder]) -> None:
+    """I13.d."""
+    for series in samples_of(sampled[1]).values():
+        for (_, before), (_, after) in zip(series, series[1:], strict=False):
+            for gauge in (
+                "input_watermark",
+                "output_watermark",
+                "records_in",
+                "records_out",
+                "buffers_out",
+                "bytes_out",
+            ):
+                assert getattr(before, gauge) <= getattr(after, gauge)
+
+
+def test_a_slow_task_is_busy_and_holds_its_producers_back(sampled: tuple[JobExecutionResult, MemoryRecorder]) -> None:
+    samples = samples_of(sampled[1])
+    middle = len(samples[2]) // 2
+
+    assert samples[2][middle][1].busy_ms >= 950
+    assert samples[0][middle][1].soft_ms >= 500
+    assert samples[2][middle][1].input_queue > 0
+    assert samples[4][middle][1].idle_ms >= 500
+
+
+def test_levels_of_back_pressure_follow_the_shares_of_the_whole_run(
+    sampled: tuple[JobExecutionResult, MemoryRecorder],
+) -> None:
+    source, _, slow, _, sink = sampled[0].tasks
+
+    assert (source.back_pressure_level, slow.back_pressure_level, sink.back_pressure_level) == ("HIGH", "OK", "OK")
+
+
+def test_samples_keep_no_run_alive() -> None:
+    job, _ = pipeline(1)
+
+    stopped, recorder = recorded(job, Level.ELEMENTS, faults=(Fault("stop_task", operator="map", at=10),))
+
+    assert stopped.status is JobStatus.STOPPED
+    assert stopped.elapsed_ns < 1_000_000_000
+    assert max(at_ns for series in samples_of(recorder).values() for at_ns, _ in series) == stopped.elapsed_ns
+
+
+def test_a_stretch_in_which_nobody_works_is_sampled_for_one_ring_only() -> None:
+    job = SmallJob(metrics_interval_ms=10)
+    source = job.script([record(1), sleep(10_000), record(2)])
+    job.sink(source, by="REBALANCE", parallelism=1)
+
+    result, recorder = recorded(job)
+
+    assert result.elapsed_ns > 10_000_000_000
+    for series in samples_of(recorder).values():
+        assert 12 <= len(series) <= 30
+        assert series[11][1].idle_ms >= 990
+
+
+def test_the_real_clock_samples_by_its_own_timers() -> None:
+    job = SmallJob(metrics_interval_ms=1)
+    source = job.values(lambda _: range(20_000))
+    job.sink(source, by="REBALANCE")
+
+    result, recorder = recorded(job, Level.ELEMENTS, clock="real")
+
+    assert result.status is JobStatus.FINISHED
+    for sample in every(samples_of(recorder)):
+        assert sample.busy_ms + sample.idle_ms + sample.soft_ms + sample.hard_ms == 1000

@@ -1,0 +1,103 @@
+"""Rule 13.2: what a gauge of time says, on a clock that is set by hand."""
+
+from __future__ import annotations
+
+from flowsim.tasks.timer_gauge import TimerGauge
+from flowsim.units import NS_PER_MS
+
+
+class Clock:
+    def __init__(self, now_ms: int) -> None:
+        self.now_ns = now_ms * NS_PER_MS
+
+    def advance(self, ms: int) -> None:
+        self.now_ns += ms * NS_PER_MS
+
+
+def interval(gauge: TimerGauge, clock: Clock, spent_ms: int, rest_ms: int) -> None:
+    gauge.mark_start()
+    clock.advance(spent_ms)
+    gauge.mark_end()
+    clock.advance(rest_ms)
+    gauge.update()
+
+
+def test_the_value_is_the_share_of_the_intervals_so_far() -> None:
+    clock = Clock(1000)
+    gauge = TimerGauge(clock)
+
+    interval(gauge, clock, 2500, 2500)
+    assert gauge.value == 500
+    interval(gauge, clock, 0, 5000)
+
+    assert gauge.value == 250
+    assert gauge.max_single_measurement_ms == 0
+    assert gauge.accumulated_ms == 2500
+
+
+def test_a_measurement_that_still_runs_counts_up_to_the_update() -> None:
+    clock = Clock(1000)
+    gauge = TimerGauge(clock)
+
+    gauge.mark_start()
+    for _ in range(2):
+        clock.advance(5000)
+        gauge.update()
+
+    assert gauge.is_measuring
+    assert gauge.value == 1000
+    assert gauge.max_single_measurement_ms == 10_000
+    assert gauge.accumulated_ms == 10_000
+
+
+def test_the_oldest_of_twelve_samples_is_forgotten() -> None:
+    clock = Clock(1000)
+    gauge = TimerGauge(clock)
+
+    interval(gauge, clock, 5000, 0)
+    for _ in range(11):
+        interval(gauge, clock, 0, 5000)
+    assert gauge.value == 5000 // (5 * 12)
+    interval(gauge, clock, 0, 5000)
+
+    assert gauge.value == 0
+
+
+def test_a_measurement_that_begins_at_time_zero_is_lost() -> None:
+    clock = Clock(0)
+    gauge = TimerGauge(clock)
+
+    gauge.mark_start()
+    assert not gauge.is_measuring
+    clock.advance(5000)
+    gauge.mark_end()
+    gauge.update()
+
+    assert gauge.value == 0
+
+
+def test_an_interval_of_another_length_gives_milliseconds_per_second_too() -> None:
+    clock = Clock(1000)
+    gauge = TimerGauge(clock, interval_ms=100)
+
+    interval(gauge, clock, 25, 75)
+
+    assert gauge.value == 250
+
+
+def test_the_interval_that_the_end_cuts_short_counts_for_as_long_as_it_was() -> None:
+    clock = Clock(1000)
+    gauge = TimerGauge(clock)
+
+    interval(gauge, clock, 5000, 0)
+    gauge.mark_start()
+    clock.advance(100)
+    gauge.mark_end()
+    clock.advance(900)
+
+    assert gauge.value == 1000
+    assert gauge.value_with(1000) == 5100 * 1000 // 6000
+
+
+def test_without_any_time_there_is_no_share() -> None:
+    assert TimerGauge(Clock(1000)).value_with(0) == 0

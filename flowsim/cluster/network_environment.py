@@ -13,12 +13,15 @@ from flowsim.graph.execution_graph import EdgeExpansion, ExecutionGraph, Subtask
 from flowsim.graph.job_graph import JobEdge
 from flowsim.graph.stream_graph import JobSettings
 from flowsim.network.buffer_pool import NetworkBufferPool
-from flowsim.network.input_channel import InputChannel, LocalInputChannel, RemoteInputChannel
-from flowsim.network.input_gate import SingleInputGate
+from flowsim.network.input_channel import InputChannel
+from flowsim.network.local_input_channel import LocalInputChannel
+from flowsim.network.partition_request_queue import PartitionRequestQueue
 from flowsim.network.record_writer import RecordWriter
+from flowsim.network.remote_input_channel import RemoteInputChannel
 from flowsim.network.result_partition import ResultPartition
-from flowsim.network.subpartition import PipelinedSubpartition
-from flowsim.network.view_reader import PartitionRequestQueue, ViewReader
+from flowsim.network.result_subpartition import UNCONNECTED, ResultSubpartition
+from flowsim.network.single_input_gate import SingleInputGate
+from flowsim.network.view_reader import ViewReader
 from flowsim.sim.rng import RandomStreams
 from flowsim.tasks.output_flusher import flusher_for
 from flowsim.tasks.stream_task import StreamTask
@@ -117,41 +120,53 @@ class NetworkEnvironment:
             channel_id = expansion.first_channel_of(source) + subpartition
             if self.execution.placement.share(first_source + source, subtask.id):
                 producer = self._tasks[first_source + source].outbox
-                read = self._partitions[edge.id, source].subpartition(subpartition)
-                return LocalInputChannel(gate, first_index + index, channel_id, read, producer.is_sealed_for, full)
+                return LocalInputChannel(
+                    gate, first_index + index, channel_id, UNCONNECTED, producer.is_sealed_for, full
+                )
             remote = RemoteInputChannel(gate, first_index + index, channel_id, credit, full)
             remote.on_credit = task.outbox.credit_available
+            remote.buffers.on_exclusive_released = self._network_pool(subtask).return_reserved
             return remote
 
         return create
 
-    def _connector(self, source: Subtask, expansion: EdgeExpansion) -> Callable[[PipelinedSubpartition], None]:
+    def _connector(self, source: Subtask, expansion: EdgeExpansion) -> Callable[[ResultSubpartition], None]:
         """Connects a channel when its first buffer is queued: the partition request of Flink, made on demand."""
         edge = expansion.edge
         targets = self.execution.subtasks_of(edge.target)
 
-        def connect(subpartition: PipelinedSubpartition) -> None:
+        def connect(subpartition: ResultSubpartition) -> None:
             target = targets[expansion.target_of(source.index, subpartition.index)]
             gate = self._gates[edge.id, target.id]
             index = expansion.input_index(target.index, source.index)
             sender, channel = self._tasks[source.id], gate.channel(index)
             if isinstance(channel, LocalInputChannel):
                 local = channel
-                subpartition.create_read_view(lambda: sender.outbox.local_data_available(local))
+                local.subpartition = subpartition.create_read_view(
+                    lambda: sender.outbox.local_data_available(local),
+                    lambda number: sender.outbox.local_priority_event(local, number),
+                )
             elif isinstance(channel, RemoteInputChannel):
-                self._connect_remote(sender, subpartition, channel, self._connection(source.id, target.id))
+                queue = self._connection(source.id, target.id)
+                self._connect_remote(sender, subpartition, self._tasks[target.id], channel, queue)
 
         return connect
 
     def _connect_remote(
         self,
         sender: StreamTask,
-        subpartition: PipelinedSubpartition,
+        subpartition: ResultSubpartition,
+        receiver: StreamTask,
         channel: RemoteInputChannel,
         queue: PartitionRequestQueue,
     ) -> None:
         full = sender.trace.full if sender.trace is not None else None
-        reader = ViewReader(subpartition, channel, channel.initial_credit, channel.channel_id, full)
+
+        def data_available() -> None:
+            sender.outbox.data_available(queue, reader)
+
+        view = subpartition.create_read_view(data_available, lambda number: data_available())
+        reader = ViewReader(view, channel, channel.initial_credit, channel.channel_id, full)
         self._faults.apply_to_reader(reader, sender)
         sender.view_readers.append(reader)
 
@@ -159,10 +174,14 @@ class NetworkEnvironment:
             credits = self._faults.credits_that_arrive(channel.channel_id, sender, credits)
             if credits:
                 reader.add_credit(credits)
-                sender.outbox.data_available(queue, reader)
+                data_available()
+
+        def resume() -> None:
+            reader.resume_consumption()
+            data_available()
 
         channel.announce_credit = announce
-        subpartition.create_read_view(lambda: sender.outbox.data_available(queue, reader))
+        channel.on_resume = lambda: receiver.outbox.upstream(resume)
 
     def _connection(self, source: int, target: int) -> PartitionRequestQueue:
         queue = self._connections.get((source, target))

@@ -1,18 +1,16 @@
-"""The sending half of a remote channel: spends credits, numbers buffers, takes turns with its neighbours.
-
-Flink: CreditBasedSequenceNumberingViewReader, PartitionRequestQueue (rules 6.9-6.16).
-"""
+"""The sending half of a remote channel. Flink: CreditBasedSequenceNumberingViewReader (rules 6.9 to 6.14)."""
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 from typing import Protocol
 
 from flowsim.errors import InvariantViolation
 from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind
 from flowsim.facts.tracer import TaskTrace
-from flowsim.network.subpartition import Buffer, PipelinedSubpartition
+from flowsim.network.data_type import DataType
+from flowsim.network.result_subpartition import SubpartitionView
+from flowsim.network.subpartition import Buffer
 
 
 class BufferReceiver(Protocol):
@@ -36,7 +34,8 @@ class BufferResponse:
 class ViewReader:
     """Reads one subpartition for one remote channel. Flink: CreditBasedSequenceNumberingViewReader.
 
-    Invariant I6.b: no data buffer leaves at zero credits; events cost none (rule 6.11).
+    ``registered``: it stands in the queue of its connection. Invariant I6.b: no data buffer leaves at zero credits; events
+    cost none (rule 6.11).
     """
 
     __slots__ = (
@@ -54,7 +53,7 @@ class ViewReader:
 
     def __init__(
         self,
-        subpartition: PipelinedSubpartition,
+        subpartition: SubpartitionView,
         receiver: BufferReceiver,
         initial_credit: int,
         channel_id: int,
@@ -82,6 +81,17 @@ class ViewReader:
         if self.trace is not None:
             self.trace.credit(self.channel_id, CreditKind.GOT, credits, self.credits)
 
+    def resume_consumption(self) -> None:
+        """The receiver goes on behind an event that blocked the channel (rules 5.27, 6.13).
+
+        A receiver without exclusive buffers has given its floating ones away meanwhile, so the credits for them are void.
+        """
+        if self.initial_credit == 0 and self.credits:
+            void, self.credits = self.credits, 0
+            if self.trace is not None:
+                self.trace.credit(self.channel_id, CreditKind.GOT, -void, 0)
+        self.subpartition.resume_consumption()
+
     @property
     def is_available(self) -> bool:
         """Rule 6.10."""
@@ -103,67 +113,28 @@ class ViewReader:
         polled = self.subpartition.poll()
         if polled is None:
             return None
-        is_data = polled.buffer.event is None
+        buffer = polled.buffer
+        is_data = buffer.event is None
         if is_data:
-            if self.fault_free_credits > 0:
-                self.fault_free_credits -= 1
-            else:
-                self.credits -= 1
-                if self.credits < 0:
-                    raise InvariantViolation(f"channel {self.channel_id} sent a data buffer without credit")
+            self._pay()
         if self.trace is not None:
             kind = BufferKind.DATA if is_data else BufferKind.EVENT
             self.trace.buffer(
-                self.channel_id,
-                BufferSide.SENT,
-                polled.sequence_number,
-                kind,
-                len(polled.buffer),
-                polled.backlog,
-                self.credits,
-            )
-        more = (polled.next_is_data or polled.next_is_event) if self.credits > 0 else polled.next_is_event
-        return BufferResponse(polled.buffer, polled.sequence_number, polled.backlog, more)
+                self.channel_id, BufferSide.SENT, polled.sequence_number, kind, len(buffer), polled.backlog,
+                self.credits, polled.whole,
+            )  # fmt: skip
+        next_type = polled.next_type
+        more = next_type.is_event or (self.credits > 0 and next_type is DataType.DATA_BUFFER)
+        return BufferResponse(buffer, polled.sequence_number, polled.backlog, more)
 
+    def release(self) -> None:
+        """The receiver wants nothing more."""
+        self.subpartition.release()
 
-class PartitionRequestQueue:
-    """Readers that share one connection: first in, first out, one buffer each turn (rule 6.15). Flink: PartitionRequestQueue."""
-
-    __slots__ = ("_available", "_draining")
-
-    def __init__(self) -> None:
-        self._available: deque[ViewReader] = deque()
-        self._draining = False
-
-    def notify(self, reader: ViewReader) -> None:
-        """Rule 6.16: data, credit or a resume came for ``reader``; sends what can be sent."""
-        if reader.registered:
+    def _pay(self) -> None:
+        if self.fault_free_credits > 0:
+            self.fault_free_credits -= 1
             return
-        if not reader.is_available:
-            reader.note_lack_of_credit()
-            if reader.must_announce_backlog:
-                reader.receiver.on_sender_backlog(reader.subpartition.reported_backlog)
-            return
-        reader.registered = True
-        self._available.append(reader)
-        self._write_and_flush()
-
-    def _write_and_flush(self) -> None:
-        if self._draining:
-            return
-        self._draining = True
-        try:
-            while self._available:
-                reader = self._available.popleft()
-                reader.registered = False
-                response = reader.next_buffer()
-                if response is None:
-                    continue
-                if response.more_available:
-                    reader.registered = True
-                    self._available.append(reader)
-                else:
-                    reader.note_lack_of_credit()
-                reader.receiver.on_buffer(response.buffer, response.sequence_number, response.backlog)
-        finally:
-            self._draining = False
+        self.credits -= 1
+        if self.credits < 0:
+            raise InvariantViolation(f"channel {self.channel_id} sent a data buffer without credit")

@@ -117,7 +117,7 @@ class StreamTaskNetworkInput:
             if found is None:
                 # Rule 7.13: the end shows only when a finished gate has nothing more to give.
                 return DataInputStatus.END_OF_INPUT if self.gate.finished else DataInputStatus.NOTHING_AVAILABLE
-            channel, received = found
+            channel, received = found.channel, found.received
             if received.event is not None:
                 status = self._process_event(channel, received.event)
                 if status is not DataInputStatus.MORE_AVAILABLE:
@@ -221,7 +221,7 @@ class StreamTaskNetworkInput:
         return DataInputStatus.MORE_AVAILABLE
 
     def when_available(self, callback: Callable[[], None]) -> None:
-        self.gate.on_available = callback
+        self.gate.when_available(callback)
 
     def end_of_input_with_drain(self, chain: OperatorChain) -> None:
         """The head's input ends; MAX_WATERMARK came as an element before (rules 4.10, 4.11)."""

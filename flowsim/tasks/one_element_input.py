@@ -49,7 +49,7 @@ class OneElementInput(StreamTaskNetworkInput):
             found = self.gate.poll()
             if found is None:
                 return DataInputStatus.END_OF_INPUT if self.gate.finished else DataInputStatus.NOTHING_AVAILABLE
-            channel, received = found
+            channel, received = found.channel, found.received
             if received.event is not None:
                 return self._process_event(channel, received.event)
             self._begin_buffer(channel, received)

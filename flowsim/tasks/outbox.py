@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
-from flowsim.network.input_channel import LocalInputChannel, RemoteInputChannel
-from flowsim.network.view_reader import PartitionRequestQueue, ViewReader
+from flowsim.network.local_input_channel import LocalInputChannel
+from flowsim.network.partition_request_queue import PartitionRequestQueue
+from flowsim.network.remote_input_channel import RemoteInputChannel
+from flowsim.network.view_reader import ViewReader
 
 
 class Outbox:
@@ -15,14 +18,15 @@ class Outbox:
     for ``publish``, also a flush or credit that comes from outside meanwhile. Otherwise notifications go out at once.
     """
 
-    __slots__ = ("sealed", "_readers", "_reader_set", "_credits", "_local", "_flushes", "_send_credit")
+    __slots__ = ("sealed", "_readers", "_reader_set", "_upstream", "_local", "_local_priority", "_flushes", "_send_credit")
 
     def __init__(self, send_credit: Callable[[RemoteInputChannel], None]) -> None:
         self.sealed = False
         self._readers: list[tuple[PartitionRequestQueue, ViewReader]] = []
         self._reader_set: set[ViewReader] = set()
-        self._credits: list[RemoteInputChannel] = []
+        self._upstream: list[Callable[[], None]] = []
         self._local: dict[LocalInputChannel, None] = {}
+        self._local_priority: list[tuple[LocalInputChannel, int]] = []
         self._flushes: list[Callable[[], None]] = []
         self._send_credit = send_credit
 
@@ -40,6 +44,13 @@ class Outbox:
         else:
             channel.on_data_available()
 
+    def local_priority_event(self, channel: LocalInputChannel, sequence_number: int) -> None:
+        """An event that overtakes came to the head of a subpartition of this task (rule 5.28)."""
+        if self.sealed:
+            self._local_priority.append((channel, sequence_number))
+        else:
+            channel.on_priority_event(sequence_number)
+
     def is_sealed_for(self, channel: LocalInputChannel) -> bool:
         """Whether a local reader must come back later; it is told when."""
         if self.sealed:
@@ -48,10 +59,14 @@ class Outbox:
 
     def credit_available(self, channel: RemoteInputChannel) -> None:
         """An input channel of this task has credit to announce (rule 6.8)."""
+        self.upstream(partial(self._send_credit, channel))
+
+    def upstream(self, message: Callable[[], None]) -> None:
+        """A message of an input channel to its sender; they arrive in the order in which they were given."""
         if self.sealed:
-            self._credits.append(channel)
+            self._upstream.append(message)
         else:
-            self._send_credit(channel)
+            message()
 
     def flush(self, flush_all: Callable[[], None]) -> None:
         """The flusher came round."""
@@ -72,11 +87,15 @@ class Outbox:
             self._reader_set.clear()
             for queue, reader in readers:
                 queue.notify(reader)
+        if self._local_priority:
+            urgent, self._local_priority = self._local_priority, []
+            for channel, sequence_number in urgent:
+                channel.on_priority_event(sequence_number)
         if self._local:
             local, self._local = self._local, {}
             for channel in local:
                 channel.on_data_available()
-        if self._credits:
-            credits, self._credits = self._credits, []
-            for remote in credits:
-                self._send_credit(remote)
+        if self._upstream:
+            messages, self._upstream = self._upstream, []
+            for message in messages:
+                message()

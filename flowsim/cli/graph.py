@@ -11,6 +11,7 @@ from flowsim.cli.compiling import compiled_scenario
 from flowsim.cli.options import AllowPath, AllowPython, Json, ScenarioFile, Set, default_out
 
 if TYPE_CHECKING:
+    from flowsim.graph.execution_graph import ExecutionGraph
     from flowsim.graph.job_graph import JobEdge, JobGraph, JobVertex
 
 Format = Annotated[Literal["text", "mermaid"], typer.Option("--format", help="For a terminal, or for Mermaid.")]
@@ -28,24 +29,28 @@ def graph(
     """Draw the job of a scenario: one task per chain, with its parallelism, and the edges between them."""
     from rich.console import Console
 
+    from flowsim.graph.execution_graph import create_execution_graph
     from flowsim.graph.job_graph import create_job_graph
 
     compiled = compiled_scenario(scenario, default_out(scenario), set_, allow_python, allow_path)
-    job = create_job_graph(compiled.stream_graph())
-    text = mermaid(job) if form == "mermaid" else drawn(job)
+    execution = create_execution_graph(create_job_graph(compiled.stream_graph()))
+    text = mermaid(execution.job) if form == "mermaid" else drawn(execution)
 
     def show(console: Console) -> None:
         console.file.write(text)
 
-    return Answer(as_data(job), show)
+    return Answer(as_data(execution), show)
 
 
-def drawn(job: JobGraph) -> str:
-    """One paragraph per task, and a line per edge that leaves it."""
+def drawn(execution: ExecutionGraph) -> str:
+    """One paragraph per task, and a line per edge that leaves it; where subtasks run, unless each stands alone."""
+    job = execution.job
     lines = [f"{job.graph.name}: {len(job.vertices)} tasks, {sum(v.parallelism for v in job.vertices)} subtasks"]
     for vertex in job.vertices:
         keys = f"parallelism {vertex.parallelism}, max parallelism {vertex.max_parallelism}"
         lines += ["", f"[{vertex.id}] {vertex.name}", f"    {keys}"]
+        if job.graph.settings.task_managers != "each":
+            lines.append(f"    on {_placed(execution, vertex)}")
         lines += [f"    --{_label(edge)}--> [{edge.target.id}] {edge.target.name}" for edge in job.out_edges(vertex)]
     return "\n".join(lines) + "\n"
 
@@ -68,8 +73,9 @@ def mermaid(job: JobGraph) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_data(job: JobGraph) -> dict[str, Any]:
+def as_data(execution: ExecutionGraph) -> dict[str, Any]:
     """The same as JSON-able data."""
+    job = execution.job
     return {
         "job": job.graph.name,
         "tasks": [
@@ -81,6 +87,7 @@ def as_data(job: JobGraph) -> dict[str, Any]:
                 ],
                 "parallelism": vertex.parallelism,
                 "max_parallelism": vertex.max_parallelism,
+                "task_managers": _task_managers(execution, vertex),
             }
             for vertex in job.vertices
         ],
@@ -91,6 +98,7 @@ def as_data(job: JobGraph) -> dict[str, Any]:
                 "target": edge.target.id,
                 "partitioner": edge.partitioner.name,
                 "side_output": edge.side_output,
+                "exchange": edge.exchange.value,
             }
             for edge in job.edges
         ],
@@ -98,7 +106,36 @@ def as_data(job: JobGraph) -> dict[str, Any]:
 
 
 def _label(edge: JobEdge) -> str:
-    return edge.partitioner.name + (f" ({edge.side_output})" if edge.side_output else "")
+    side = f" ({edge.side_output})" if edge.side_output else ""
+    exchange = "" if edge.exchange.is_bounded else f" {edge.exchange}"
+    return edge.partitioner.name + side + exchange
+
+
+def _task_managers(execution: ExecutionGraph, vertex: JobVertex) -> list[str]:
+    """The name of the task manager of each subtask."""
+    placement = execution.placement
+    return [placement.names[placement.task_manager_of[s.id]] for s in execution.subtasks_of(vertex)]
+
+
+def _placed(execution: ExecutionGraph, vertex: JobVertex) -> str:
+    """``left: 0-1, right: 2``; subtasks that stand alone are told together."""
+    wanted = execution.job.graph.settings.task_managers
+    found: dict[str, list[int]] = {}
+    for index, name in enumerate(_task_managers(execution, vertex)):
+        alone = not isinstance(wanted, str) and name not in wanted
+        found.setdefault("task managers of their own" if alone else name, []).append(index)
+    return ", ".join(f"{name}: {_ranges(indexes)}" for name, indexes in found.items())
+
+
+def _ranges(indexes: list[int]) -> str:
+    """``0-2 5`` for 0, 1, 2 and 5."""
+    texts, first = [], 0
+    for position, index in enumerate(indexes):
+        if position + 1 == len(indexes) or indexes[position + 1] != index + 1:
+            start = indexes[first]
+            texts.append(str(index) if start == index else f"{start}-{index}")
+            first = position + 1
+    return " ".join(texts)
 
 
 def _id(vertex: JobVertex, operator: int) -> str:

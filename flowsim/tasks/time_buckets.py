@@ -10,7 +10,7 @@ from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
 
 
 class PeriodTimer:
-    """Adds up the nanoseconds between its starts and ends on the task's clock. Flink: PeriodTimer, GaugeWrappingTimer."""
+    """Adds up the nanoseconds between its starts and ends on the task's clock. Flink: PeriodTimer, GaugePeriodTimer."""
 
     __slots__ = ("_clock", "_total_ns", "_since_ns", "pausing", "gauge")
 

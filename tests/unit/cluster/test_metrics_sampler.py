@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
+
 from flowsim.cluster.faults import Fault
 from flowsim.cluster.run_options import JobExecutionResult, JobStatus
 from flowsim.connectors.script import record, sleep
@@ -135,7 +137,7 @@ def test_pools_are_used_between_nothing_and_all_of_them(sampled: tuple[JobExecut
 def test_counters_and_watermarks_never_go_back(sampled: tuple[JobExecutionResult, MemoryRecorder]) -> None:
     """I13.d."""
     for series in samples_of(sampled[1]).values():
-        for (_, before), (_, after) in zip(series, series[1:], strict=False):
+        for (_, before), (_, after) in pairwise(series):
             for gauge in (
                 "input_watermark",
                 "output_watermark",

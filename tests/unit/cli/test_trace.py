@@ -1,0 +1,261 @@
+"""``flowsim trace`` and ``flowsim metrics``: what a recording says in words, and what can be asked for."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from enum import IntEnum
+from pathlib import Path
+
+import pytest
+
+from flowsim.cli import trace_sentences
+from flowsim.cli.trace_kinds import KINDS
+from flowsim.cli.trace_time import moment_ns, moment_text
+from flowsim.errors import BadInput
+from flowsim.facts.kinds import ActionKind, CreditKind, ElementKind, LifeEvent, SegmentAction, TimerAction, WaitKind
+from flowsim.recording.manifest import MANIFEST
+from flowsim.recording.merged_facts import TASK_TABLES
+from tests.unit.cli.conftest import Flowsim
+
+ROOT = Path(__file__).parents[3]
+RULE = re.compile(r"\*\*(?:I?\d+\.\w+)\*\*")
+
+
+@pytest.fixture
+def recorded(flowsim: Flowsim) -> Flowsim:
+    assert flowsim("run", "tiny.yaml", "--out", "tiny").code == 0
+    return flowsim
+
+
+def lines(flowsim: Flowsim, *arguments: object) -> list[str]:
+    """The facts that were told, without the lines above them."""
+    called = flowsim("trace", "tiny", *arguments)
+    assert called.code == 0, called.err
+    return [line for line in called.out.splitlines() if re.match(r" *-?\d+\.\d+ m?s  ", line)]
+
+
+@pytest.mark.parametrize(
+    ("phrases", "kinds"),
+    [
+        (trace_sentences.SENT, ElementKind),
+        (trace_sentences.RECEIVED, ElementKind),
+        (trace_sentences.LIFE, LifeEvent),
+        (trace_sentences.SEGMENTS, SegmentAction),
+        (trace_sentences.CREDITS, CreditKind),
+        (trace_sentences.TIMERS, TimerAction),
+        (trace_sentences.WAITS, WaitKind),
+        (trace_sentences.ACTIONS, ActionKind),
+    ],
+    ids=lambda value: value.__name__ if isinstance(value, type) else "",
+)
+def test_every_kind_of_fact_has_words(phrases: trace_sentences.Phrases, kinds: type[IntEnum]) -> None:
+    assert set(phrases) == set(kinds)
+
+
+def test_every_table_has_a_sentence_and_a_kind() -> None:
+    tables = {table.name for table in TASK_TABLES}
+
+    assert set(trace_sentences.SENTENCES) == tables
+    assert {table for group in KINDS.values() for table in group} == tables
+
+
+def test_every_rule_that_is_cited_is_stated() -> None:
+    cited = set(re.findall(r'"(\d+\.\d+)"', Path(trace_sentences.__file__).read_text()))
+    stated = {found.strip("*") for found in RULE.findall((ROOT / "docs/flink_rules.md").read_text())}
+
+    assert len(cited) > 40
+    assert cited <= stated
+
+
+def test_the_story_has_one_line_for_every_fact(recorded: Flowsim) -> None:
+    manifest = json.loads(Path("tiny/recording", MANIFEST).read_text())
+
+    assert len(lines(recorded)) == sum(manifest["rows"][table.name] for table in TASK_TABLES)
+
+
+def test_a_record_is_followed_from_buffer_to_buffer(recorded: Flowsim) -> None:
+    told = "\n".join(lines(recorded, "--channel", 0))
+
+    for sentence in (
+        r"writes record .* with key \"[abc]\" for sums \(1/2\) #0  \[1.18\]",
+        r"sends buffer 0 \([\d,]+ bytes\) to sums \(1/2\) #0, backlog 0, 1 credit left  \[6.11, 6.12\]",
+        r"receives buffer 0 .* from Source: numbers \(1/1\) #0",
+        r"reads record .* from Source: numbers \(1/1\) #0  \[7.17\]",
+        r"reads EndOfPartition from Source: numbers \(1/1\) #0  \[7.6\]",
+    ):
+        assert re.search(sentence, told), sentence
+
+
+def test_waits_say_what_they_wait_for(recorded: Flowsim) -> None:
+    told = "\n".join(lines(recorded, "--kinds", "actions"))
+
+    assert "waits for input: idle  [3.12, 3.28]" in told
+    assert "works: the time of its batch passes  [3.28]" in told
+
+
+def test_blocked_output_between_elements_is_soft_back_pressure(flowsim: Flowsim) -> None:
+    command = ("run", ROOT / "scenarios/03_slow_sink_backpressure.yaml", "--until", "20ms", "--record", "full")
+    flowsim(*command, "--out", "tiny")
+
+    told = "\n".join(lines(flowsim, "--kinds", "actions", "--task", "numbers"))
+
+    assert "waits for output: soft back pressure  [3.28, 4.6]" in told
+
+
+def test_facts_are_indented_by_the_actions_around_them(recorded: Flowsim) -> None:
+    told = lines(recorded, "--task", "sums (1/2)", "--kinds", "actions,elements")
+    texts = [line.split("sums (1/2)  ", 1)[1] for line in told]
+    first = next(text for text in texts if "reads record" in text)
+
+    assert first.startswith("  reads record")
+    assert next(text for text in texts if "begins its default action" in text).startswith("begins")
+
+
+def test_a_window_of_time_is_a_part_of_the_story(recorded: Flowsim) -> None:
+    whole = lines(recorded)
+    times = [line.split("  ")[0].strip() for line in whole]
+    start, end = "0.01ms", "0.05 ms"
+
+    part = lines(recorded, "--from", start, "--to", end)
+
+    assert part
+    assert part == [
+        line
+        for line, time in zip((line for line in whole), (line.lstrip().split("  ")[0] for line in whole), strict=True)
+        if (moment_ns("", start) or 0) <= (moment_ns("", time) or 0) < (moment_ns("", end) or 0)
+    ]
+    assert times
+
+
+@pytest.mark.parametrize(
+    ("text", "ns"), [("1.5s", 1_500_000_000), ("20 ms", 20_000_000), ("0.000001 ms", 1), ("2min", 120_000_000_000)]
+)
+def test_moments_are_exact(text: str, ns: int) -> None:
+    assert moment_ns("--from", text) == ns
+    assert moment_ns("--from", moment_text(ns)) == ns
+
+
+@pytest.mark.parametrize("text", ["", "5", "five ms", "1.5 lightyears", "0.0000001 ms", "-1s"])
+def test_a_moment_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(BadInput, match="--from"):
+        moment_ns("--from", text)
+
+
+def test_a_task_is_found_by_number_name_or_part_of_it(recorded: Flowsim) -> None:
+    by_number = lines(recorded, "--task", 1)
+
+    assert by_number
+    assert by_number == lines(recorded, "--task", "sums (1/2)") == lines(recorded, "--task", "s (1/2)")
+    assert all("sums (1/2)" in line for line in by_number)
+
+
+def test_an_ambiguous_task_is_refused_with_the_candidates(recorded: Flowsim) -> None:
+    called = recorded("trace", "tiny", "--task", "sums")
+
+    assert called.code == 2
+    assert called.err.splitlines() == [
+        "error: --task 'sums' fits 2 tasks; give the number or the whole name of one:",
+        "  1  sums (1/2)",
+        "  2  sums (2/2)",
+    ]
+
+
+def test_an_unknown_task_channel_or_kind_is_refused_with_what_there_is(recorded: Flowsim) -> None:
+    for arguments, message in (
+        (("--task", "nobody"), "no task has that number or name; there are:\n  0  Source: numbers (1/1)"),
+        (("--channel", 99), "--channel 99: there is none; the recording has channels 0 to "),
+        (("--kinds", "bufers"), "there is no kind 'bufers'; did you mean 'buffers'?"),
+        (("--from", "5 ms", "--to", "5 ms"), "--from 5 ms is not before --to 5 ms"),
+    ):
+        called = recorded("trace", "tiny", *arguments)
+        assert called.code == 2
+        assert message in called.err
+
+
+def test_less_detail_tells_less(recorded: Flowsim) -> None:
+    everything, story, outline = (lines(recorded, "--detail", detail) for detail in ("all", "story", "outline"))
+
+    assert len(everything) > len(story) > len(outline) > 0
+    assert not any("writes record" in line for line in outline)
+    assert not any("queues buffer" in line for line in story)
+
+
+def test_the_story_stops_where_it_is_asked_to(recorded: Flowsim) -> None:
+    called = recorded("trace", "tiny", "--limit", 3)
+
+    assert len(lines(recorded, "--limit", 3)) == 3
+    assert called.out.splitlines()[-1] == "stopped after 3 facts (--limit)"
+
+
+def test_what_a_lower_level_did_not_record_is_said(flowsim: Flowsim) -> None:
+    flowsim("run", "tiny.yaml", "--out", "tiny", "--record", "elements")
+
+    called = flowsim("trace", "tiny", "--limit", 1)
+
+    assert re.search(
+        r"^note: recorded at level elements, without: .*buffers.*; they need --record full$", called.out, re.M
+    )
+
+
+def test_a_killed_run_is_told_up_to_its_last_whole_epoch(recorded: Flowsim) -> None:
+    path = Path("tiny/recording", MANIFEST)
+    manifest = json.loads(path.read_text())
+    path.write_text(json.dumps({**manifest, "status": "running"}))
+
+    called = recorded("trace", "tiny")
+
+    assert "note: the run was killed: its facts are told up to its last complete epoch, 1 in all" in called.out
+    assert len(lines(recorded)) > 100
+
+
+def test_json_is_one_document_with_the_same_facts(recorded: Flowsim) -> None:
+    document = recorded("trace", "tiny", "--json", "--kinds", "buffers").document
+
+    told = lines(recorded, "--kinds", "buffers")
+    assert document["told"] == len(document["facts"]) == len(told)
+    assert document["exit_code"] == 0
+    for fact, line in zip(document["facts"], told, strict=True):
+        assert fact["text"] in line
+        assert fact["row"]["time_ns"] - 1_000_000_000 == fact["at_ns"]
+
+
+def test_a_damaged_part_ends_the_document_with_the_error(recorded: Flowsim) -> None:
+    for part in Path("tiny/recording/received").glob("*.parquet"):
+        part.write_bytes(b"PAR1 nothing PAR1")
+
+    text, as_json = recorded("trace", "tiny"), recorded("trace", "tiny", "--json")
+
+    assert text.code == as_json.code == 2
+    assert "cannot be read as Parquet" in text.err
+    assert "cannot be read as Parquet" in as_json.document["error"]["message"]
+
+
+def test_a_reader_who_has_seen_enough_ends_it_in_peace(recorded: Flowsim) -> None:
+    command = f"{sys.executable} -m flowsim.cli trace tiny | head -1; echo ${{PIPESTATUS[0]}}"
+
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60)
+
+    assert done.stdout.splitlines() == ["tiny: complete, level full", "0"]
+    assert done.stderr == ""
+
+
+def test_metrics_are_shown_as_they_were_sampled(recorded: Flowsim) -> None:
+    samples = recorded("metrics", "tiny", "--json").document["samples"]
+
+    assert [sample["task_name"] for sample in samples].count("sums (1/2)") == 1
+    assert all(
+        sample["busy_ms"] + sample["idle_ms"] + sample["soft_ms"] + sample["hard_ms"] == 1000 for sample in samples
+    )
+    shown = recorded("metrics", "tiny", "--task", "sums (2/2)").out
+    assert "sums (2/2)" in shown
+    assert "sums (1/2)" not in shown
+
+
+def test_a_run_tells_the_last_sample_and_the_level_of_back_pressure(flowsim: Flowsim) -> None:
+    tasks = flowsim("run", "tiny.yaml", "--out", "tiny", "--json").document["tasks"]
+
+    assert {task["backpressure_level"] for task in tasks} == {"OK"}
+    assert tasks[1]["last_sample"]["records_in"] == tasks[1]["records_in"]

@@ -71,9 +71,7 @@ class TimerGaugeMachine(DifferentialMachine):
             self.real, "getValue", "getMaxSingleMeasurement", "getAccumulatedCount", "isMeasuring"
         )
         ours = self.ours
-        self.same(
-            theirs, lambda: [ours.value, ours.max_single_measurement_ms, ours.accumulated_ms, ours.is_measuring]
-        )
+        self.same(theirs, lambda: [ours.value, ours.max_single_measurement_ms, ours.accumulated_ms, ours.is_measuring])
 
 
 def test_the_gauge_is_flinks(differential: Differential) -> None:

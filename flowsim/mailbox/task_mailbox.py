@@ -101,16 +101,21 @@ class TaskMailbox:
         """The first mail of at least this priority, batch before queue (rule 3.4)."""
         self._check_take()
         self._take_urgent()
-        for mails in (self._batch, self._queue):
-            for index, mail in enumerate(mails):
-                if mail.priority >= priority:
-                    del mails[index]
-                    return self._taken(mail)
-        return None
+        return self._take_from(self._batch, priority) or self._take_from(self._queue, priority)
 
     def take_nowait(self, priority: int) -> Mail:
         """As ``try_take``; raises WouldBlock when there is none."""
         mail = self.try_take(priority)
+        if mail is None:
+            raise WouldBlock(f"no mail of priority {priority} or above")
+        return mail
+
+    def take_arrived_nowait(self, priority: int) -> Mail:
+        """The end of a wait for such a mail: it comes right out of the queue, where the last urgent one stands first.
+
+        Raises WouldBlock when there is none (rule 3.4).
+        """
+        mail = self._take_from(self._queue, priority)
         if mail is None:
             raise WouldBlock(f"no mail of priority {priority} or above")
         return mail
@@ -151,6 +156,13 @@ class TaskMailbox:
         while queue and queue[0].urgent:
             batch.appendleft(queue.popleft())
         return True
+
+    def _take_from(self, mails: deque[Mail], priority: int) -> Mail | None:
+        for index, mail in enumerate(mails):
+            if mail.priority >= priority:
+                del mails[index]
+                return self._taken(mail)
+        return None
 
     def _taken(self, mail: Mail) -> Mail:
         if self.trace is not None:

@@ -129,7 +129,7 @@ class MailboxProcessor:
         number = self.begin_wait(WaitKind.YIELD, priority)
         if mail is None:
             self._wait_for_mail(priority)
-            mail = self.mailbox.take_nowait(priority)
+            mail = self.mailbox.take_arrived_nowait(priority)
         self._run_as_action(mail)
         self.end_wait(WaitKind.YIELD, number, priority)
         return True
@@ -202,7 +202,7 @@ class MailboxProcessor:
             mail = mailbox.try_take(MIN_PRIORITY)
             if mail is None:
                 self._wait_for_mail(MIN_PRIORITY)
-                mail = mailbox.take_nowait(MIN_PRIORITY)
+                mail = mailbox.take_arrived_nowait(MIN_PRIORITY)
             self._pause_timer()
             self.run_mail(mail)
             self._restart_timer()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import pytest
@@ -49,10 +50,20 @@ class DifferentialMachine(RuleBasedStateMachine):
         return theirs
 
     def same(self, theirs: Any, ours: Callable[[], Any]) -> None:
-        """``ours`` must answer ``theirs``, or raise what stands for it when it is a Thrown."""
+        """``ours`` must answer ``theirs``, or raise what stands for it when it is a Thrown; counts a command."""
         self.compared()
-        try:
+        with self._noting_divergence():
             self._same(theirs, ours)
+
+    def equal(self, theirs: Any, mine: Any) -> None:
+        """For what can be seen after a command; counts nothing."""
+        with self._noting_divergence():
+            assert mine == theirs, f"{self.subject}: Flink {theirs!r}, ours {mine!r}"
+
+    @contextmanager
+    def _noting_divergence(self) -> Iterator[None]:
+        try:
+            yield
         except BaseException:
             self.tallies.count(self.subject, divergences=1)
             raise

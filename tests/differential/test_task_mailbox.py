@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from hypothesis.stateful import precondition, rule
 from hypothesis.strategies import booleans, integers, sampled_from
@@ -18,7 +18,7 @@ priorities = sampled_from([-1, 0, 1, 2, 5, MAX_PRIORITY])
 
 class TaskMailboxMachine(DifferentialMachine):
     subject = "TaskMailbox"
-    errors = {"MailboxClosedException": MailboxClosedException}
+    errors: ClassVar[dict[str, type[BaseException]]] = {"MailboxClosedException": MailboxClosedException}
 
     def __init__(self) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class TaskMailboxMachine(DifferentialMachine):
         """The command itself, then what can be seen of the mailbox, in one round trip."""
         answer, *seen = self.flink.calls(self.real, call, "size", "hasMail", "getState")
         self.same(answer, ours)
-        assert seen == [len(self.ours), self.ours.has_mail, self.ours.state.value]
+        self.equal(seen, [len(self.ours), self.ours.has_mail, self.ours.state.value])
 
     @rule(options=options, priority=priorities, inside=booleans())
     def put(self, options: MailOptions, priority: int, inside: bool) -> None:

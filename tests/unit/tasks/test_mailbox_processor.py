@@ -7,6 +7,7 @@ import pytest
 from flowsim.errors import InvariantViolation, WouldBlock
 from flowsim.facts.kinds import ActionKind, ActionPhase, Level
 from flowsim.facts.tracer import TaskTrace
+from flowsim.mailbox.mail import MailOptions
 from flowsim.mailbox.task_mailbox import MailboxClosedException, TaskMailbox
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.tasks.mailbox_processor import MailboxProcessor
@@ -120,6 +121,23 @@ def test_a_dropped_mail_that_somebody_waits_for_is_cancelled_and_the_others_keep
     assert (dropped.done, dropped.cancelled, answered.cancel()) == (True, True, False)
     with pytest.raises(WouldBlock, match="cancelled"):
         dropped.result_nowait()
+
+
+def test_of_several_urgent_mails_that_end_a_wait_the_last_one_runs_first_and_then_the_others_in_order() -> None:
+    """Rule 3.4: whoever waits takes right out of the queue, where urgent mails stand reversed."""
+    ran: list[str] = []
+
+    def neighbours_put(_: int) -> None:
+        for name in ("u1", "u2", "u3"):
+            executor.execute(lambda name=name: ran.append(name), name, MailOptions.URGENT)  # type: ignore[misc]
+        processor.suspend()
+
+    processor = MailboxProcessor(lambda: None, TaskMailbox(is_mailbox_thread=lambda: False), neighbours_put)
+    executor = processor.executor(1)
+    executor.yield_()
+    while executor.try_yield():
+        continue
+    assert (ran, processor.suspended) == (["u1", "u2", "u3"], True)
 
 
 def test_mails_of_the_loop_are_counted_and_those_of_a_yield_are_not() -> None:

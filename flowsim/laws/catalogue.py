@@ -82,6 +82,25 @@ LAWS: Final[Sequence[Law]] = (
     Law("actions",
         "The actions of a task never overlap, except properly nested inside its own yield.",
         ("3.11", "3.21", "3.25"), Level.FULL),
+    Law("backlog",
+        "The backlog that a sender tells is the number of data buffers in its queue, less one that waits for a flush; "
+        "buffers leave the queue in order and arrive as they left.",
+        ("5.18", "5.23", "5.26", "6.12", "6.14"), Level.FULL),
+    Law("in-flight",
+        "No data arrives beyond the credit that its receiver gave, and no more credit is out than empty buffers are reserved.",
+        ("6.2", "6.3", "6.5", "6.8", "6.11"), Level.FULL),
+    Law("mails",
+        "Every mail that was put runs once, first in, first out among its equals, and inside a yield only mails of its "
+        "priority or above run.",
+        ("3.4", "3.5", "3.8", "3.16", "3.21"), Level.FULL),
+    Law("life-cycle",
+        "A task opens its operators tail to head before its first element, ends their input and finishes them head to tail "
+        "with drain only, closes them tail to head once, and ends once.",
+        ("4.2", "4.11", "4.12", "4.13", "4.17", "4.24"), Level.ELEMENTS),
+    Law("end",
+        "MAX_WATERMARK precedes EndOfData with drain and no other, EndOfData comes between finish and close, and "
+        "EndOfPartition after the close.",
+        ("4.9", "4.10", "4.17", "4.18"), Level.ELEMENTS),
 )  # fmt: skip
 
 LAW_IDS: Final = tuple(law.id for law in LAWS)

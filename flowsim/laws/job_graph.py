@@ -62,14 +62,40 @@ class Channel(NamedTuple):
     local: int
 
 
+class TaskManager(NamedTuple):
+    """A row of table ``task_managers``."""
+
+    task_manager: int
+    name: str
+    segments: int
+    segment_bytes: int
+
+
+class Pool(NamedTuple):
+    """A row of table ``pools``."""
+
+    pool: int
+    task_manager: int
+    task: int
+    edge: int
+    kind: int
+    required: int
+    maximum: int
+    overdraft: int
+    per_channel: int
+    exclusive: int
+
+
 @dataclass(frozen=True, slots=True)
 class JobGraph:
-    """Tasks, operators, edges and channels, by their ids."""
+    """Tasks, operators, edges, channels and buffer pools, by their ids."""
 
     tasks: Mapping[int, Task]
     operators: tuple[Operator, ...]
     edges: Mapping[int, Edge]
     channels: Mapping[int, Channel]
+    task_managers: Mapping[int, TaskManager]
+    pools: Mapping[int, Pool]
 
     def tasks_of(self, vertex: int) -> list[Task]:
         """The subtasks of a job vertex."""
@@ -110,11 +136,18 @@ def job_graph(facts: Facts) -> JobGraph:
         for edge, source, operator, target, index, name, key_type, side, exchange in facts.static_rows("edges")
     ]
     channels = [Channel(*(int(value) for value in row)) for row in facts.static_rows("channels")]
+    managers = [
+        TaskManager(int(manager), str(name), int(segments), int(size))
+        for manager, name, segments, size in facts.static_rows("task_managers")
+    ]
+    pools = [Pool(*(int(value) for value in row)) for row in facts.static_rows("pools")]
     return JobGraph(
         {task.task: task for task in tasks},
         tuple(operators),
         {edge.edge: edge for edge in edges},
         {channel.channel: channel for channel in channels},
+        {manager.task_manager: manager for manager in managers},
+        {pool.pool: pool for pool in pools},
     )
 
 

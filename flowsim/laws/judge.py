@@ -6,12 +6,17 @@ from collections.abc import Callable
 from typing import Final
 
 from flowsim.laws.actions import actions
+from flowsim.laws.backlog import backlog
 from flowsim.laws.catalogue import LAWS, Law, Outcome
 from flowsim.laws.channels import channel_end, channel_fifo
 from flowsim.laws.conservation import conservation
 from flowsim.laws.credits import credits
+from flowsim.laws.ends import end
 from flowsim.laws.facts import NOTHING_KEPT, Facts, Findings, not_applicable
+from flowsim.laws.in_flight import in_flight
 from flowsim.laws.job_graph import JobGraph, job_graph
+from flowsim.laws.life_cycle import life_cycle
+from flowsim.laws.mails import mails
 from flowsim.laws.routing import key_routing
 from flowsim.laws.watermarks import valve, watermark_monotone
 from flowsim.laws.windows import late_rows, window_fire
@@ -33,6 +38,11 @@ CHECKS: Final[dict[str, Check]] = {
     "conservation": conservation,
     "credits": credits,
     "actions": actions,
+    "backlog": backlog,
+    "in-flight": in_flight,
+    "mails": mails,
+    "life-cycle": life_cycle,
+    "end": end,
 }
 
 

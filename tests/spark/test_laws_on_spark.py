@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from flowsim.facts.kinds import Level
-from flowsim.laws.catalogue import EVIDENCE_ROWS, LAW_IDS, Verdict
+from flowsim.facts.kinds import Level, LifeEvent
+from flowsim.laws.catalogue import EVIDENCE_ROWS, LAW_IDS, LAWS, Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.reader import Recording
 from flowsim.validation.judge import validate
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
-CUTS = (500, 1500, 2000, 2500, 3000, 3800)
+CUTS = (500, 2500, 4000, 5000, 5600, 6400)
 
 
 def one_task() -> FactBuilder:
@@ -31,6 +31,10 @@ def one_task() -> FactBuilder:
     f = FactBuilder(Level.FULL)
     f.add("tasks", task=0, name="source (1/1)", parallelism=1, max_parallelism=128)
     f.add("operators", name="source", kind="source", params="{}", input_operator=-1)
+    for operator, event in (
+        (-1, LifeEvent.RUNNING), (0, LifeEvent.OPEN), (0, LifeEvent.FINISH), (0, LifeEvent.CLOSE), (-1, LifeEvent.FINISHED)
+    ):  # fmt: skip
+        f.add("lifecycle", task=0, operator=operator, event=event)
     f.add("operator_counts", task=0, records_in=3, records_out=3)
     return f
 
@@ -123,14 +127,16 @@ def test_a_run_killed_before_its_first_part_passes_no_law(judged: dict[str, dict
 
 def test_laws_of_level_full_do_not_apply_below_it(judged: dict[str, dict[str, Outcome]]) -> None:
     outcomes = judged["level elements"]
-    assert {law for law, o in outcomes.items() if o.verdict is Verdict.NOT_APPLICABLE} == {"credits", "actions"}
+    assert {law for law, o in outcomes.items() if o.verdict is Verdict.NOT_APPLICABLE} == {
+        law.id for law in LAWS if law.level is Level.FULL
+    }
     assert outcomes["credits"].reason == "needs recording level full, recorded at elements"
 
 
 def test_what_the_graph_lacks_makes_a_law_not_applicable(judged: dict[str, dict[str, Outcome]]) -> None:
     outcomes = judged["one task"]
     reasons = {law: o.reason for law, o in outcomes.items() if o.verdict is Verdict.NOT_APPLICABLE}
-    assert set(reasons) == set(LAW_IDS) - {"conservation", "actions"}
+    assert set(reasons) == set(LAW_IDS) - {"conservation", "actions", "mails", "life-cycle"}
     assert reasons["channel-fifo"] == "the graph has no channels"
     assert outcomes["conservation"].verdict is Verdict.HOLDS
     assert outcomes["actions"].verdict is Verdict.VACUOUS

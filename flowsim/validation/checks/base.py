@@ -24,6 +24,9 @@ class Graph:
     remote_channels: int = 0
     hash_edges: int = 0
     judged_windows: int = 0
+    pools: int = 0
+    queues: int = 0
+    """Remote channels of pipelined edges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +95,12 @@ def union(*frames: DataFrame) -> DataFrame:
 
 def graphs(facts: Recordings) -> dict[int, Graph]:
     """The graph of every run, from its description tables, in one small query."""
+    from flowsim.validation.checks.backlog import judged_channels
     from flowsim.validation.checks.window_facts import judged_operators
 
+    names = ("channels", "remote_channels", "hash_edges", "judged_windows", "pools", "queues")
+
     def count(frame: DataFrame, **where: Column) -> DataFrame:
-        names = ("channels", "remote_channels", "hash_edges", "judged_windows")
         return frame.select("run", *(where.get(n, F.lit(False)).cast("int").alias(n) for n in names))
 
     windows = judged_operators(facts).select("run", "task")
@@ -104,9 +109,11 @@ def graphs(facts: Recordings) -> dict[int, Graph]:
             count(facts["channels"], channels=F.lit(True), remote_channels=F.col("local") == 0),
             count(facts["edges"], hash_edges=F.col("partitioner") == "HASH"),
             count(windows, judged_windows=F.lit(True)),
+            count(facts["pools"], pools=F.lit(True)),
+            count(judged_channels(facts), queues=F.lit(True)),
         )
         .groupBy("run")
-        .agg(*(F.sum(n).alias(n) for n in ("channels", "remote_channels", "hash_edges", "judged_windows")))
+        .agg(*(F.sum(n).alias(n) for n in names))
         .collect()
     )
     found = {row["run"]: Graph(**row.asDict()) for row in rows}

@@ -31,6 +31,8 @@ def _fingerprint(rows: DataFrame) -> DataFrame:
         F.sum(F.shiftright(digest, 20)).alias("hash_sum"),
         F.bit_xor(digest).alias("hash_xor"),
         F.max("task").alias("task"),
+        F.min("seq").alias("first_seq"),
+        F.max(_kind(ElementKind.END_OF_DATA) & (F.col("timestamp") == 0)).alias("undrained"),
         F.count_if(_kind(ElementKind.RECORD)).alias("records"),
         F.min(F.when(_kind(ElementKind.END_OF_PARTITION), F.col("position"))).alias("end"),
         F.min(F.when(_kind(ElementKind.END_OF_DATA), F.col("position"))).alias("end_of_data"),

@@ -21,6 +21,9 @@ from flowsim.facts.kinds import (
     ElementKind,
     Level,
     LifeEvent,
+    MailAction,
+    PoolKind,
+    SegmentAction,
     WaitKind,
 )  # fmt: skip
 from flowsim.facts.tracer import TaskTrace
@@ -31,6 +34,8 @@ KEYS = {"a": (97, 1000, 0), "b": (98, 1001, 1), "c": (99, 1002, 1)}
 """Java hash code, fingerprint and owning subtask of each key: key groups 1, 6 and 7 of 8, as the real Flink answers."""
 EXCHANGE = "PIPELINED_BOUNDED"
 CHANNELS = {0: (0, 1), 1: (0, 2), 2: (1, 3), 3: (2, 3), 4: (1, 4), 5: (2, 4)}
+POOL_OF = {0: 0, 1: 0, 2: 1, 3: 2, 4: 3, 5: 4}
+"""Output pool by channel: one per task and edge."""
 SIZE_MS, LATENESS_MS = 10, 3
 
 # (timestamp, key), a watermark, or None for a record that the filter drops.
@@ -119,6 +124,7 @@ class TinyJob:
         self.ends = dict.fromkeys(range(5), 0)
         self.actions = dict.fromkeys(range(5), 0)
         self.keys_of: dict[int, str] = {}
+        self.steps = dict.fromkeys(range(5), 0)
 
     def describe(self) -> None:
         for task, (vertex, subtask, parallelism) in enumerate([(0, 0, 1), (1, 0, 2), (1, 1, 2), (2, 0, 1), (3, 0, 1)]):
@@ -148,6 +154,19 @@ class TinyJob:
             (0, 0, 2, 1, 0, "HASH", "STRING", "", EXCHANGE), (1, 1, 0, 2, 0, "REBALANCE", "", "", EXCHANGE),
             (2, 1, 0, 3, 0, "REBALANCE", "", "late", EXCHANGE),
         ])  # fmt: skip
+        self.recorder.static(schema.TASK_MANAGERS, [(task, f"tm{task}", 10, 64) for task in range(5)])
+        self.recorder.static(schema.POOLS, [
+            (pool, task, task, edge, PoolKind.OUTPUT, 1, 2, 1, 10, 0)
+            for pool, task, edge in ((0, 0, 0), (1, 1, 1), (2, 2, 1), (3, 1, 2), (4, 2, 2))
+        ])  # fmt: skip
+        self.recorder.static(schema.POOLS, [
+            (5 + number, task, task, edge, PoolKind.INPUT, 1, 8, 0, 0, 4)
+            for number, (task, edge) in enumerate(((1, 0), (2, 0), (3, 1), (4, 2)))
+        ])  # fmt: skip
+        for task in range(5):
+            self.traces[task].lifecycle(-1, LifeEvent.RUNNING)
+            for operator in reversed(range(self.operators(task))):
+                self.traces[task].lifecycle(operator, LifeEvent.OPEN)
         for channel, (source, target) in CHANNELS.items():
             edge, subpartition, input_channel = (
                 channel // 2,
@@ -160,6 +179,23 @@ class TinyJob:
                 self.traces[source].credit(channel, CreditKind.INITIAL_GOT, 2, 2)
             self.balance[channel] = 2
 
+    def operators(self, task: int) -> int:
+        return 3 if task == 0 else 1
+
+    def end_input(self, task: int) -> None:
+        for operator in range(self.operators(task)):
+            if task or operator:
+                self.traces[task].lifecycle(operator, LifeEvent.END_INPUT)
+            self.traces[task].lifecycle(operator, LifeEvent.FINISH)
+
+    def segment(self, channel: int, action: SegmentAction, requested: int, free: int) -> None:
+        """One movement of the only segment that the channel's pool ever holds."""
+        task = CHANNELS[channel][0]
+        if (trace := self.traces[task].full) is not None:
+            step = self.steps[task] if action in (SegmentAction.TAKEN, SegmentAction.RETURNED) else -1
+            self.steps[task] += step >= 0
+            trace.segment(POOL_OF[channel], action, -1, step, requested, free, 1)
+
     def play(self) -> FactSet:
         self.describe()
         for number, step in enumerate(SCRIPT):
@@ -167,6 +203,7 @@ class TinyJob:
             self.source_step(number, step)
             self.end(0, with_action)
         self.forward(0, ElementKind.WATERMARK, MAX_WATERMARK)
+        self.end_input(0)
         self.forward(0, ElementKind.END_OF_DATA, 1)
         self.finish(0)
         return FactSet(self.recorder)
@@ -201,7 +238,9 @@ class TinyJob:
         """Ends an action; before, the task yields once and runs a mail inside, and pays its costs."""
         if (trace := self.traces[task].full) is not None:
             wait, mail, cost = number + 10_000, number + 20_000, number + 30_000
-            trace.action(ActionPhase.WAIT, WaitKind.YIELD, wait)
+            trace.mail(MailAction.PUT, number, 1, False)
+            trace.action(ActionPhase.WAIT, WaitKind.YIELD, wait, 1)
+            trace.mail(MailAction.RUN, number, 1, False)
             trace.action(ActionPhase.BEGIN, ActionKind.MAIL, mail)
             trace.action(ActionPhase.END, ActionKind.MAIL, mail)
             trace.action(ActionPhase.RESUME, WaitKind.YIELD, wait)
@@ -224,15 +263,22 @@ class TinyJob:
         buffer = BufferKind.DATA if data else BufferKind.EVENT
         number = self.sent[channel]
         if (trace := self.traces[source].full) is not None:
+            if data:
+                for action, requested, free in ((SegmentAction.TAKEN, 1, 1), (SegmentAction.HANDED_OUT, 1, 0)):
+                    self.segment(channel, action, requested, free)
+            trace.buffer(channel, BufferSide.QUEUED, number, buffer, -1, int(data), -1)
             trace.buffer(channel, BufferSide.SENT, number, buffer, 20, 0, self.balance[channel])
+            if data:
+                for action, requested, free in ((SegmentAction.RECYCLED, 1, 1), (SegmentAction.RETURNED, 0, 0)):
+                    self.segment(channel, action, requested, free)
         self.sent[channel] += 1
-        action = self.begin(target)
+        number_of_action = self.begin(target)
         if (trace := self.traces[target].full) is not None:
-            trace.buffer(channel, BufferSide.RECEIVED, number, buffer, 20, 0, -1)
+            trace.buffer(channel, BufferSide.RECEIVED, number, buffer, 20, 0, 2 - data)
         self.traces[target].received(channel, self.received[channel], kind, timestamp, record, 0)
         self.received[channel] += 1
         self.take(target, channel, kind, timestamp, record)
-        self.end(target, action)
+        self.end(target, number_of_action)
         self.balance[channel] += data
         if data and self.recorder.level is Level.FULL:
             self.traces[target].credit(channel, CreditKind.ANNOUNCED, 1, -1)
@@ -254,6 +300,7 @@ class TinyJob:
             case ElementKind.END_OF_DATA:
                 self.ends[task] += 1
                 if self.ends[task] == (1 if task < 3 else 2):
+                    self.end_input(task)
                     self.forward(task, ElementKind.END_OF_DATA, 1)
             case _:
                 self.ends[task] += 1
@@ -264,8 +311,10 @@ class TinyJob:
         for (owner, operator), counts in self.counts.items():
             if owner == task:
                 self.traces[task].operator_counts(operator, *counts)
-        self.traces[task].lifecycle(-1, LifeEvent.FINISHED)
+        for operator in reversed(range(self.operators(task))):
+            self.traces[task].lifecycle(operator, LifeEvent.CLOSE)
         self.forward(task, ElementKind.END_OF_PARTITION, 0)
+        self.traces[task].lifecycle(-1, LifeEvent.FINISHED)
 
     def window(self, task: int, timestamp: int, record: int) -> None:
         key = self.keys_of[record]

@@ -1,0 +1,96 @@
+"""Law end: how the end of a task reaches its channels (C.5, I4.a, I4.c, I4.d)."""
+
+from __future__ import annotations
+
+from flowsim.facts.kinds import ElementKind, LifeEvent
+from flowsim.laws.catalogue import Outcome
+from flowsim.laws.facts import Facts, Findings, not_applicable
+from flowsim.laws.job_graph import JobGraph
+from flowsim.laws.valve_model import IDLE
+from flowsim.units import MAX_WATERMARK
+
+_DRAIN = 1
+
+
+def end(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
+    """Holds every end of a channel against the life of its sender."""
+    if not graph.channels:
+        return not_applicable("end", "the job has no channels")
+    lives = _lives(facts)
+    operators: dict[int, int] = {}
+    for operator in graph.operators:
+        operators[operator.vertex] = operators.get(operator.vertex, 0) + 1
+    by_channel: dict[int, list[tuple[int, int, int, int]]] = {}
+    examined = 0
+    for seq, task, _, channel, _, kind, timestamp, *_ in facts.rows("sent"):
+        if kind not in (ElementKind.RECORD, ElementKind.LATENCY_MARKER):
+            by_channel.setdefault(channel, []).append((seq, task, kind, timestamp))
+            examined += kind >= ElementKind.END_OF_DATA
+    findings = Findings(examined)
+    for channel in sorted(by_channel):
+        maximum = idle = False
+        for seq, task, kind, timestamp in sorted(by_channel[channel]):
+            wrong = ""
+            about = graph.tasks.get(task)
+            life = lives.get(task, {})
+            if kind == ElementKind.WATERMARK:
+                maximum = maximum or timestamp == MAX_WATERMARK
+            elif kind == ElementKind.STATUS:
+                idle = timestamp == IDLE
+            elif about is None:
+                wrong = "of a task that nobody described"
+            elif kind == ElementKind.END_OF_DATA:
+                wrong = _wrong_end_of_data(timestamp == _DRAIN, maximum, idle, about.inputs == 0)
+                wrong = wrong or _misplaced_end_of_data(life, seq, timestamp == _DRAIN, operators.get(about.vertex, 0))
+            else:
+                closed = [at for at in life.get(LifeEvent.CLOSE, ()) if at < seq]
+                if len(closed) < operators.get(about.vertex, 0):
+                    wrong = "END_OF_PARTITION before the operators are closed"
+                elif any(at < seq for at in life.get(LifeEvent.FINISHED, ())):
+                    wrong = "END_OF_PARTITION after the task's end"
+            if wrong:
+                findings.broken(wrong, channel=channel, task=task, seq=seq)
+    if not whole:
+        _judge_finished(findings, graph, by_channel, lives)
+    return findings.outcome("end")
+
+
+def _lives(facts: Facts) -> dict[int, dict[int, list[int]]]:
+    """Per task and event the sequence numbers; operators' and the task's own."""
+    lives: dict[int, dict[int, list[int]]] = {}
+    for seq, task, _, _, event in facts.rows("lifecycle"):
+        lives.setdefault(task, {}).setdefault(event, []).append(seq)
+    return lives
+
+
+def _wrong_end_of_data(drain: bool, maximum: bool, idle: bool, from_source: bool) -> str:
+    if drain and not maximum and not idle:
+        return "EndOfData with drain, but no MAX_WATERMARK before it"
+    if not drain and maximum and from_source:
+        return "MAX_WATERMARK, but EndOfData without drain"
+    return ""
+
+
+def _misplaced_end_of_data(life: dict[int, list[int]], seq: int, drain: bool, operators: int) -> str:
+    finished = life.get(LifeEvent.FINISH, ())
+    if any(at > seq for at in finished) or (drain and len(finished) < operators):
+        return "EndOfData before the operators have finished"
+    if any(at < seq for at in life.get(LifeEvent.CLOSE, ())):
+        return "EndOfData after an operator was closed"
+    return ""
+
+
+def _judge_finished(
+    findings: Findings,
+    graph: JobGraph,
+    by_channel: dict[int, list[tuple[int, int, int, int]]],
+    lives: dict[int, dict[int, list[int]]],
+) -> None:
+    """Rule 4.18 in a prefix; in a whole run law channel-end asks for every END_OF_PARTITION."""
+    for channel in graph.channels.values():
+        if lives.get(channel.source_task, {}).get(LifeEvent.FINISHED):
+            kinds = [kind for _, _, kind, _ in by_channel.get(channel.channel, ())]
+            if ElementKind.END_OF_PARTITION not in kinds:
+                findings.broken(
+                    "its sender finished, but no END_OF_PARTITION", channel=channel.channel, task=channel.source_task
+                )

@@ -49,7 +49,7 @@ class Deployment:
         self.faults = DeployedFaults(faults, execution)
         self._budget = BatchBudget(self.settings.budget_records if budget_records is None else budget_records)
         self.tasks: list[StreamTask] = [self._create_task(subtask) for subtask in execution.subtasks]
-        self.network = NetworkEnvironment(execution, streams, self.faults, self.tasks)
+        self.network = NetworkEnvironment(execution, streams, self.faults, self.tasks, scheduler)
         for subtask in execution.subtasks:
             self._wire(subtask)
         self.faults.apply_to_tasks(self.tasks)

@@ -7,24 +7,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from flowsim.cluster.connections import Connections, GateKey
 from flowsim.cluster.faults import DeployedFaults
 from flowsim.cluster.partitioners import create_partitioner
+from flowsim.cluster.spill_directory import SpillDirectory
+from flowsim.facts.tracer import TaskTrace
 from flowsim.graph.execution_graph import EdgeExpansion, ExecutionGraph, Subtask
 from flowsim.graph.job_graph import JobEdge
-from flowsim.graph.stream_graph import JobSettings
+from flowsim.graph.stream_graph import BufferDebloatSettings, JobSettings
+from flowsim.network.blocking_result_partition import BlockingResultPartition
+from flowsim.network.buffer_debloater import BufferDebloater
 from flowsim.network.buffer_pool import NetworkBufferPool
 from flowsim.network.input_channel import InputChannel
 from flowsim.network.local_input_channel import LocalInputChannel
-from flowsim.network.partition_request_queue import PartitionRequestQueue
 from flowsim.network.record_writer import RecordWriter
 from flowsim.network.remote_input_channel import RemoteInputChannel
 from flowsim.network.result_partition import ResultPartition
 from flowsim.network.result_subpartition import UNCONNECTED, ResultSubpartition
 from flowsim.network.single_input_gate import SingleInputGate
-from flowsim.network.view_reader import ViewReader
+from flowsim.network.subpartition import UNLIMITED_SIZE
+from flowsim.network.throughput_calculator import ThroughputCalculator
 from flowsim.sim.rng import RandomStreams
+from flowsim.sim.scheduler import Scheduler
+from flowsim.tasks.buffer_debloating import BufferDebloating, GateDebloating
 from flowsim.tasks.output_flusher import flusher_for
 from flowsim.tasks.stream_task import StreamTask
+from flowsim.units import NS_PER_MS
 
 
 class NetworkEnvironment:
@@ -35,7 +43,12 @@ class NetworkEnvironment:
     """
 
     def __init__(
-        self, execution: ExecutionGraph, streams: RandomStreams, faults: DeployedFaults, tasks: Sequence[StreamTask]
+        self,
+        execution: ExecutionGraph,
+        streams: RandomStreams,
+        faults: DeployedFaults,
+        tasks: Sequence[StreamTask],
+        scheduler: Scheduler,
     ) -> None:
         self.execution = execution
         self.settings: JobSettings = execution.job.graph.settings
@@ -44,8 +57,9 @@ class NetworkEnvironment:
         self._tasks = tasks
         self._pools: dict[int, NetworkBufferPool] = {}
         self._partitions: dict[tuple[int, int], ResultPartition] = {}
-        self._gates: dict[tuple[int, int], SingleInputGate] = {}
-        self._connections: dict[tuple[int, int], PartitionRequestQueue] = {}
+        self._gates: dict[GateKey, SingleInputGate] = {}
+        self.connections = Connections(execution, faults, tasks, self._gates, scheduler)
+        self._spill = SpillDirectory()
 
     def _network_pool(self, subtask: Subtask) -> NetworkBufferPool:
         owner = self.execution.placement.task_manager_of[subtask.id]
@@ -58,15 +72,9 @@ class NetworkEnvironment:
     def create_writer(self, subtask: Subtask, edge: JobEdge) -> RecordWriter:
         """The output of a subtask to one edge: its pool, its partition, its writer."""
         task = self._tasks[subtask.id]
-        expansion, settings = self.execution.expansion(edge), self.settings
-        count, planned = expansion.subpartitions(subtask.index), self.execution.memory.outputs[edge.id, subtask.id]
-        pool = self._network_pool(subtask).create_buffer_pool(
-            planned.required, planned.maximum, count, planned.per_channel, planned.overdraft
-        )
-        partition = ResultPartition(
-            count, pool, task.wait_for_buffer, zero_exclusive_buffers=settings.exclusive_buffers_per_channel == 0
-        )
-        partition.on_subpartition_created = self._connector(subtask, expansion)
+        expansion = self.execution.expansion(edge)
+        count = expansion.subpartitions(subtask.index)
+        partition = self._create_partition(subtask, expansion, count)
         self._partitions[edge.id, subtask.index] = partition
         flusher, on_data = flusher_for(edge.buffer_timeout_ms, task.timers, task.outbox)
         random = self._streams.stream("partitioner", edge.id, subtask.index)
@@ -85,13 +93,41 @@ class NetworkEnvironment:
             flusher.attach(writer)
         return writer
 
+    def _create_partition(self, subtask: Subtask, expansion: EdgeExpansion, count: int) -> ResultPartition:
+        task, edge, settings = self._tasks[subtask.id], expansion.edge, self.settings
+        planned, full = self.execution.memory.outputs[edge.id, subtask.id], _full(task)
+        pool = self._network_pool(subtask).create_buffer_pool(
+            planned.required, planned.maximum, count, planned.per_channel, planned.overdraft, pool_id=planned.id,
+            trace=full,
+        )  # fmt: skip
+        if self.execution.memory.is_scarce[planned.task_manager]:
+            # Else the overdraft of another pool could take what is guaranteed to this one, and both wait for ever.
+            pool.reserve_segments(planned.required)
+        first_channel = expansion.first_channel_of(subtask.index)
+        if not edge.exchange.is_pipelined:
+            file = self._spill.path / f"edge-{edge.id}-subtask-{subtask.index}"
+            return BlockingResultPartition(
+                count, pool, task.wait_for_buffer, file, trace=full, first_channel=first_channel
+            )
+        debloat = settings.buffer_debloat
+        partition = ResultPartition(
+            count, pool, task.wait_for_buffer, zero_exclusive_buffers=settings.exclusive_buffers_per_channel == 0,
+            buffer_size=UNLIMITED_SIZE if debloat is None else debloat.starting_bytes, trace=full,
+            first_channel=first_channel,
+        )  # fmt: skip
+        partition.on_subpartition_created = self._connector(subtask, expansion)
+        return partition
+
     def create_gate(self, subtask: Subtask, edge: JobEdge) -> SingleInputGate:
         """The input of a subtask from one edge."""
         expansion, planned = self.execution.expansion(edge), self.execution.memory.inputs[edge.id, subtask.id]
         network_pool = self._network_pool(subtask)
         if planned.exclusive:
             network_pool.reserve(planned.exclusive)
-        pool = network_pool.create_buffer_pool(planned.required, planned.maximum)
+        pool = network_pool.create_buffer_pool(
+            planned.required, planned.maximum, pool_id=planned.id, trace=_full(self._tasks[subtask.id])
+        )
+        pool.reserve_segments(planned.required)
         first_index = sum(g.count for (e, t), g in self._gates.items() if t == subtask.id and self._same_input(e, edge))
         gate = SingleInputGate(
             expansion.input_count(subtask.index), pool, self._channel_factory(subtask, expansion, first_index)
@@ -111,8 +147,8 @@ class NetworkEnvironment:
         self, subtask: Subtask, expansion: EdgeExpansion, first_index: int
     ) -> Callable[[SingleInputGate, int], InputChannel]:
         task, edge = self._tasks[subtask.id], expansion.edge
-        full = task.trace.full if task.trace is not None else None
-        first_source = self.execution.subtasks_of(edge.source)[0].id
+        full = _full(task)
+        first_source = self.connections.first_subtask(edge.source.id)
         credit = self.execution.memory.inputs[edge.id, subtask.id].credit
 
         def create(gate: SingleInputGate, index: int) -> InputChannel:
@@ -131,60 +167,61 @@ class NetworkEnvironment:
         return create
 
     def _connector(self, source: Subtask, expansion: EdgeExpansion) -> Callable[[ResultSubpartition], None]:
-        """Connects a channel when its first buffer is queued: the partition request of Flink, made on demand."""
-        edge = expansion.edge
-        targets = self.execution.subtasks_of(edge.target)
+        """Connects a channel when its first buffer is queued: what it would find before that is nothing."""
 
         def connect(subpartition: ResultSubpartition) -> None:
-            target = targets[expansion.target_of(source.index, subpartition.index)]
-            gate = self._gates[edge.id, target.id]
-            index = expansion.input_index(target.index, source.index)
-            sender, channel = self._tasks[source.id], gate.channel(index)
-            if isinstance(channel, LocalInputChannel):
-                local = channel
-                local.subpartition = subpartition.create_read_view(
-                    lambda: sender.outbox.local_data_available(local),
-                    lambda number: sender.outbox.local_priority_event(local, number),
-                )
-            elif isinstance(channel, RemoteInputChannel):
-                queue = self._connection(source.id, target.id)
-                self._connect_remote(sender, subpartition, self._tasks[target.id], channel, queue)
+            self.connections.connect(source, expansion, subpartition)
 
         return connect
 
-    def _connect_remote(
-        self,
-        sender: StreamTask,
-        subpartition: ResultSubpartition,
-        receiver: StreamTask,
-        channel: RemoteInputChannel,
-        queue: PartitionRequestQueue,
-    ) -> None:
-        full = sender.trace.full if sender.trace is not None else None
+    def start(self, task: StreamTask) -> None:
+        """The task is started: it reads what is complete already, and begins to look at its buffer sizes."""
+        subtask = self.execution.subtasks[task.id]
+        for edge in self.execution.job.in_edges(subtask.vertex):
+            if not edge.exchange.is_pipelined:
+                self._read_blocking(subtask, self.execution.expansion(edge))
+        if self.settings.buffer_debloat is not None:
+            self._start_debloating(task, self.settings.buffer_debloat)
 
-        def data_available() -> None:
-            sender.outbox.data_available(queue, reader)
-
-        view = subpartition.create_read_view(data_available, lambda number: data_available())
-        reader = ViewReader(view, channel, channel.initial_credit, channel.channel_id, full)
-        self._faults.apply_to_reader(reader, sender)
-        sender.view_readers.append(reader)
-
-        def announce(credits: int) -> None:
-            credits = self._faults.credits_that_arrive(channel.channel_id, sender, credits)
-            if credits:
-                reader.add_credit(credits)
-                data_available()
-
-        def resume() -> None:
-            reader.resume_consumption()
+    def _read_blocking(self, target: Subtask, expansion: EdgeExpansion) -> None:
+        first_source = self.connections.first_subtask(expansion.edge.source.id)
+        for index in range(expansion.input_count(target.index)):
+            source, number = expansion.input_at(target.index, index)
+            subpartition = self._partitions[expansion.edge.id, source].subpartition(number)
+            data_available = self.connections.connect(
+                self.execution.subtasks[first_source + source], expansion, subpartition
+            )
             data_available()
 
-        channel.announce_credit = announce
-        channel.on_resume = lambda: receiver.outbox.upstream(resume)
+    def _start_debloating(self, task: StreamTask, settings: BufferDebloatSettings) -> None:
+        gates = [self._debloating(task, edge, gate, settings) for edge, gate in self.gates_of(task.id)]
+        if gates:
+            executor = task.mailbox_processor.executor(0)
+            BufferDebloating(task.timers, executor, settings.period_ms, gates).start()
 
-    def _connection(self, source: int, target: int) -> PartitionRequestQueue:
-        queue = self._connections.get((source, target))
-        if queue is None:
-            queue = self._connections[source, target] = PartitionRequestQueue()
-        return queue
+    def _debloating(
+        self, task: StreamTask, edge: int, gate: SingleInputGate, settings: BufferDebloatSettings
+    ) -> GateDebloating:
+        gate.throughput = ThroughputCalculator(lambda: task.clock.now_ns // NS_PER_MS)
+        largest = self.settings.segment_size_bytes
+        debloater = BufferDebloater(
+            settings.target_ms, settings.starting_bytes, largest, min(settings.minimum_bytes, largest),
+            settings.threshold_percent, settings.samples,
+        )  # fmt: skip
+
+        def announce(size: int) -> None:
+            self.connections.announce_buffer_size((edge, task.id), size)
+
+        return GateDebloating(gate, edge, gate.throughput, debloater, announce, _full(task))
+
+    def close(self) -> None:
+        """The run is over: drops what is under way and removes what was spilled. Harmless the second time."""
+        self.connections.close()
+        for partition in self._partitions.values():
+            if isinstance(partition, BlockingResultPartition):
+                partition.discard()
+        self._spill.close()
+
+
+def _full(task: StreamTask) -> TaskTrace | None:
+    return task.trace.full if task.trace is not None else None

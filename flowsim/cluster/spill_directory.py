@@ -7,10 +7,7 @@ from tempfile import TemporaryDirectory
 
 
 class SpillDirectory:
-    """A temporary folder, made when first asked for and gone when the run ends. Flink: FileChannelManager.
-
-    Leave the ``with`` block however you like: the folder and everything in it are removed.
-    """
+    """A temporary folder, made when first asked for and gone with ``close``. Flink: FileChannelManager."""
 
     __slots__ = ("_folder",)
 
@@ -23,10 +20,8 @@ class SpillDirectory:
             self._folder = TemporaryDirectory(prefix="flowsim-")
         return Path(self._folder.name)
 
-    def __enter__(self) -> SpillDirectory:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
+    def close(self) -> None:
+        """Removes it and everything in it; harmless the second time."""
         folder, self._folder = self._folder, None
         if folder is not None:
             folder.cleanup()

@@ -58,6 +58,8 @@ class NetworkMemory:
     outputs: dict[tuple[int, int], PlannedPool] = field(default_factory=dict)
     """By edge id and subtask id."""
     inputs: dict[tuple[int, int], PlannedPool] = field(default_factory=dict)
+    is_scarce: Sequence[bool] = ()
+    """Whether the pools of a task manager may ask for more than it has."""
 
 
 def plan_network_memory(
@@ -82,7 +84,8 @@ def plan_network_memory(
                 pool = _input(settings, len(pools), owner, subtask, expansion, locals_of)
                 memory.inputs[expansion.edge.id, subtask.id] = pool
                 pools.append(pool)
-    return NetworkMemory(pools, _segments(settings, placement, pools), memory.outputs, memory.inputs)
+    segments, is_scarce = _segments(settings, placement, pools)
+    return NetworkMemory(pools, segments, memory.outputs, memory.inputs, is_scarce)
 
 
 def _output(settings: JobSettings, number: int, owner: int, subtask: Subtask, expansion: EdgeExpansion) -> PlannedPool:
@@ -136,21 +139,25 @@ class _LocalChannels:
         return sum(self._task_manager_of[self._first[source] + index] == owner for index in inputs)
 
 
-def _segments(settings: JobSettings, placement: Placement, pools: Sequence[PlannedPool]) -> list[int]:
+def _segments(
+    settings: JobSettings, placement: Placement, pools: Sequence[PlannedPool]
+) -> tuple[list[int], list[bool]]:
     required, wanted = [0] * len(placement.names), [0] * len(placement.names)
+    unbounded = [False] * len(placement.names)
     for pool in pools:
+        unbounded[pool.task_manager] |= pool.maximum == UNLIMITED
         required[pool.task_manager] += pool.required + pool.exclusive
         maximum = min(pool.maximum, max(pool.required, UNBOUNDED_SHARE)) if pool.maximum == UNLIMITED else pool.maximum
         wanted[pool.task_manager] += maximum + pool.overdraft + pool.exclusive
     total = settings.network_buffers
     if total is None:
-        return wanted
+        return wanted, unbounded
     for number, least in enumerate(required):
         if least > total:
             raise BadInput(
                 _too_few(placement.names[number], total, least, [p for p in pools if p.task_manager == number])
             )
-    return [total] * len(placement.names)
+    return [total] * len(placement.names), [unbounded[n] or total < most for n, most in enumerate(wanted)]
 
 
 def _too_few(name: str, total: int, least: int, pools: Sequence[PlannedPool]) -> str:

@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 from flowsim.errors import InvariantViolation
 from flowsim.network.availability import AvailabilityHelper
+from flowsim.network.buffer import wire_size
 from flowsim.network.buffer_pool import LocalBufferPool
 from flowsim.network.data_type import DataType
 from flowsim.network.input_channel import InputChannel
 from flowsim.network.input_gate import BufferOrEvent, EndOfDataStatus, InputGateClosed
 from flowsim.network.prioritized_deque import PrioritizedDeque
+from flowsim.network.throughput_calculator import ThroughputCalculator
 from flowsim.streamrecord.events import EndOfData, EndOfPartitionEvent, StopMode
 
 _HALF = (2**31 - 1) // 2
@@ -26,7 +28,7 @@ class SingleInputGate:
 
     __slots__ = (
         "count", "pool", "availability", "priority_availability", "_channels", "_create_channel", "_queue",
-        "_ended_data", "_ended_partitions", "_drain", "finished", "_closed",
+        "_ended_data", "_ended_partitions", "_drain", "finished", "_closed", "throughput",
     )  # fmt: skip
 
     def __init__(
@@ -44,6 +46,8 @@ class SingleInputGate:
         self._drain = True
         self.finished = False
         self._closed = False
+        self.throughput: ThroughputCalculator | None = None
+        """Measured where buffers are debloated (rule 6.24)."""
 
     def channel(self, index: int) -> InputChannel:
         found = self._channels[index]
@@ -118,6 +122,8 @@ class SingleInputGate:
             if not more:
                 self.availability.reset_unavailable()
             event = received.event
+            if self.throughput is not None:
+                self.throughput.incoming_data_size(len(received.payload) if event is None else wire_size(event))
             if event is not None:
                 if isinstance(event, EndOfPartitionEvent):
                     self._end_partition(channel)
@@ -127,6 +133,8 @@ class SingleInputGate:
                     self._drain = self._drain and event.mode is StopMode.DRAIN
             return BufferOrEvent(channel, received, more, more_priority)
         self.availability.reset_unavailable()
+        if self.throughput is not None:
+            self.throughput.pause_measurement()
         return None
 
     def end_of_data_status(self) -> EndOfDataStatus:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, assert_never
 
 from flowsim.cluster.deployment import Deployment
+from flowsim.cluster.metrics_sampler import MetricsSampler
 from flowsim.cluster.run_actions import CancelJob, RunAction, StopJob, checked_actions
 from flowsim.cluster.run_options import JobExecutionResult, JobStatus, Progress, RunOptions, TaskSummary
 from flowsim.errors import BadInput, Deadlock, JobFailed
@@ -24,6 +25,7 @@ from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.failure import job_failed
 from flowsim.tasks.stream_task import StreamTask
+from flowsim.tasks.task_metrics import MetricsSample
 
 __all__ = ["JobExecutionResult", "JobStatus", "MiniCluster", "Progress", "RunOptions", "execute"]
 
@@ -39,6 +41,7 @@ class MiniCluster:
         self._streams = RandomStreams(options.seed)
         self.deployment: Deployment | None = None
         self._scheduler: Scheduler | None = None
+        self._sampler: MetricsSampler | None = None
         self._started_ns = START_NS
         self._ended: asyncio.Future[None] | None = None
         self._running = 0
@@ -93,6 +96,8 @@ class MiniCluster:
             scheduler.call_at_ns(self._started_ns + self._options.until_ns, self._on_until)
         for action in self._actions:
             scheduler.call_at_ns(self._started_ns + action.at_ns, self._doing(action))
+        self._sampler = MetricsSampler(deployment, scheduler)
+        self._sampler.start()
         actors = [self._start(task) for task in deployment.tasks]
         try:
             await self._ended
@@ -106,6 +111,7 @@ class MiniCluster:
                 actor.cancel()
             for actor in actors:
                 await _ended(actor)
+            self._sampler.stop()
 
     def _start(self, task: StreamTask) -> asyncio.Task[None]:
         actor = asyncio.get_running_loop().create_task(_coroutine(task), name=task.name)
@@ -114,6 +120,8 @@ class MiniCluster:
 
     def _on_task_end(self, task: StreamTask, done: asyncio.Task[None]) -> None:
         self._running -= 1
+        if self._sampler is not None:
+            self._sampler.task_ended(task)
         if not done.cancelled():
             error = done.exception()
             if error is not None and self._failure is None and self._status is JobStatus.FINISHED:
@@ -188,7 +196,9 @@ class MiniCluster:
         return 0 if self._scheduler is None else self._scheduler.now_ns - self._started_ns
 
     def _result(self) -> JobExecutionResult:
-        tasks = () if self.deployment is None else tuple(summary(task) for task in self.deployment.tasks)
+        samples = [] if self._sampler is None else self._sampler.last
+        ended = [] if self.deployment is None else self.deployment.tasks
+        tasks = tuple(summary(task, sample) for task, sample in zip(ended, samples, strict=True))
         error: Exception | None = self._failure
         if self._status is JobStatus.DEADLOCKED:
             error = Deadlock(f"the job is deadlocked: nothing can run, and these tasks wait:\n{self._report}")
@@ -205,12 +215,12 @@ def execute(graph: StreamGraph, options: RunOptions) -> JobExecutionResult:
     return result
 
 
-def summary(task: StreamTask) -> TaskSummary:
+def summary(task: StreamTask, last_sample: MetricsSample | None) -> TaskSummary:
     times = task.times
     return TaskSummary(
         task.name, task.state.value, task.input.records_in, task.records_out, times.busy_ns, times.idle_ns,
         times.soft_ns, times.hard_ns, task.input.current_watermark, task.input_queue_peak, task.output_queue_peak,
-        task.times_out_of_credit,
+        task.times_out_of_credit, last_sample,
     )  # fmt: skip
 
 

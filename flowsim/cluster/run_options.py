@@ -11,6 +11,7 @@ from flowsim.cluster.faults import Fault
 from flowsim.cluster.run_actions import RunAction
 from flowsim.facts.tracer import Recorder
 from flowsim.sim.policy import SchedulingPolicy
+from flowsim.tasks.task_metrics import MetricsSample
 
 
 class JobStatus(Enum):
@@ -70,6 +71,21 @@ class TaskSummary:
     output_queue_peak: int
     times_out_of_credit: int
     """How often data in one of its output channels waited for nothing but a credit."""
+    last_sample: MetricsSample | None = None
+    """Its metrics when it ended; None when it never ran."""
+
+    @property
+    def back_pressured_share(self) -> float:
+        """The part of its time that it was back-pressured, soft or hard; 0 when no time passed."""
+        back_pressured_ns = self.soft_backpressured_ns + self.hard_backpressured_ns
+        total_ns = self.busy_ns + self.idle_ns + back_pressured_ns
+        return back_pressured_ns / total_ns if total_ns else 0.0
+
+    @property
+    def back_pressure_level(self) -> Literal["OK", "LOW", "HIGH"]:
+        """The word of Flink's web UI for that: OK up to 10 %, LOW up to 50 %, else HIGH (rule 13.13)."""
+        share = self.back_pressured_share
+        return "OK" if share <= 0.1 else "LOW" if share <= 0.5 else "HIGH"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,15 @@ _STAMPS: Final = ("seq", "task", "time_ns")
 
 # Written for each table's columns, as namedtuple does: with *row instead, Python would build and unpack a tuple, which
 # costs nearly as much again as packing the row. Closures over cells, because attribute access would cost a third more.
+# What ``append`` uses beside its columns must not be the name of one: a test fills a row of every table.
 _DOORS: Final = """\
-def doors(pack_into, size, buffer, end_of_block, on_full):
+def doors(pack_into, _size, buffer, end_of_block, on_full):
     offset, limit = 0, len(buffer)
 
     def append({columns}):
         nonlocal offset
         pack_into(buffer, offset, {columns})
-        offset += size
+        offset += _size
         if offset == limit:
             grow_or_close()
 
@@ -34,7 +35,7 @@ def doors(pack_into, size, buffer, end_of_block, on_full):
             stamp.seq = seq + 1
             time_ns = clock.now_ns
             pack_into(buffer, offset, {columns})
-            offset += size
+            offset += _size
             if offset == limit:
                 grow_or_close()
 

@@ -229,3 +229,16 @@ def test_absolute_paths_do_not_enter_a_manifest(path: str) -> None:
         scenario_text(path, "")
     with pytest.raises(ValueError, match="expected a relative path"):
         RunDescription(inputs={path: "00"})
+
+
+@pytest.mark.parametrize("table", schema.FACT_TABLES, ids=lambda table: table.name)
+def test_rows_of_every_table_come_back_as_they_were(tmp_path: Path, table: schema.Table) -> None:
+    """A column may bear any name, also one that the code around it could have used."""
+    writer = RecordingWriter(tmp_path, Level.FULL, RunDescription())
+    append = writer.appender(table)
+    rows = [tuple(range(start, start + len(table.columns))) for start in (1, 50, 3)]
+    for row in rows:
+        append(*row)
+    writer.finish(RunStatus.COMPLETE)
+
+    assert list(Recording.open(tmp_path).rows(table.name)) == rows

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, assert_never
 
 from flowsim.cluster.deployment import Deployment
 from flowsim.cluster.metrics_sampler import MetricsSampler
+from flowsim.cluster.region_schedule import RegionSchedule
 from flowsim.cluster.run_actions import CancelJob, RunAction, StopJob, checked_actions
 from flowsim.cluster.run_options import JobExecutionResult, JobStatus, Progress, RunOptions, TaskSummary
+from flowsim.cluster.wait_for_report import wait_for_report
 from flowsim.errors import BadInput, Deadlock, JobFailed
 from flowsim.facts import schema
+from flowsim.facts.tracer import Recorder
 from flowsim.graph.execution_graph import create_execution_graph, describe
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.stream_graph import StreamGraph
@@ -38,6 +41,9 @@ class MiniCluster:
         self._actions = checked_actions(options.actions)
         self.job_name = graph.name
         self.execution = create_execution_graph(create_job_graph(graph))
+        self._schedule = RegionSchedule(self.execution.regions)
+        self._actors: dict[int, asyncio.Task[None]] = {}
+        """Of the tasks that were started, by task id."""
         self._streams = RandomStreams(options.seed)
         self.deployment: Deployment | None = None
         self._scheduler: Scheduler | None = None
@@ -51,9 +57,19 @@ class MiniCluster:
 
     def run(self) -> JobExecutionResult:
         """Runs the job to its end; a failed or deadlocked one is told in the result."""
-        options, recorder = self._options, self._options.recorder
+        recorder = self._options.recorder
         if recorder is not None:
             describe(self.execution, recorder)
+        try:
+            self._run_on_its_clock(recorder)
+        finally:
+            # However the run ended, even by a second Ctrl-C: nothing that was spilled stays.
+            if self.deployment is not None:
+                self.deployment.network.close()
+        return self._result()
+
+    def _run_on_its_clock(self, recorder: Recorder | None) -> None:
+        options = self._options
         if options.clock == "real":
             run_real(self._main)
         else:
@@ -66,7 +82,6 @@ class MiniCluster:
                 on_quiescent=self._on_quiescent,
                 on_choice=on_choice,
             )
-        return self._result()
 
     def _policy(self) -> SchedulingPolicy:
         policy = self._options.policy
@@ -98,25 +113,36 @@ class MiniCluster:
             scheduler.call_at_ns(self._started_ns + action.at_ns, self._doing(action))
         self._sampler = MetricsSampler(deployment, scheduler)
         self._sampler.start()
-        actors = [self._start(task) for task in deployment.tasks]
         try:
+            self._start(self._schedule.start())
             await self._ended
             if self._status is JobStatus.STOPPED:
                 for task in deployment.tasks:
                     task.chain.keep_results()
         finally:
             # In task order: the order in which tasks are cancelled is part of what is recorded (D4).
-            for task, actor in zip(deployment.tasks, actors, strict=True):
+            for task in deployment.tasks:
                 task.cancel()
-                actor.cancel()
-            for actor in actors:
-                await _ended(actor)
+                if task.id in self._actors:
+                    self._actors[task.id].cancel()
+            for number in sorted(self._actors):
+                await _ended(self._actors[number])
             self._sampler.stop()
+            deployment.network.close()
 
-    def _start(self, task: StreamTask) -> asyncio.Task[None]:
-        actor = asyncio.get_running_loop().create_task(_coroutine(task), name=task.name)
-        actor.add_done_callback(lambda done: self._on_task_end(task, done))
-        return actor
+    def _start(self, subtasks: Sequence[int]) -> None:
+        """The subtasks of the regions whose time has come."""
+        if self.deployment is None:
+            return
+        for number in subtasks:
+            task = self.deployment.tasks[number]
+            self.deployment.network.start(task)
+            actor = asyncio.get_running_loop().create_task(_coroutine(task), name=task.name)
+            actor.add_done_callback(self._when_ended(task))
+            self._actors[number] = actor
+
+    def _when_ended(self, task: StreamTask) -> Callable[[asyncio.Task[None]], None]:
+        return lambda done: self._on_task_end(task, done)
 
     def _on_task_end(self, task: StreamTask, done: asyncio.Task[None]) -> None:
         self._running -= 1
@@ -128,6 +154,8 @@ class MiniCluster:
                 self._failure = job_failed(task.name, error)
                 self._failure.__cause__ = error
                 self._end(JobStatus.FAILED)
+            elif error is None and self._ended is not None and not self._ended.done():
+                self._start(self._schedule.on_finished(task.id))
         if self._running == 0:
             self._end(self._status)
 
@@ -163,22 +191,7 @@ class MiniCluster:
 
     def wait_for_report(self) -> str:
         """Who waits for what, one line per unfinished task."""
-        if self.deployment is None:
-            return ""
-        lines = []
-        for task in self.deployment.tasks:
-            if task.state.is_terminal:
-                continue
-            lines.append(f"{task.name} waits for {task.batches.waiting_for}; {self._queues(task)}")
-        return "\n".join(lines)
-
-    def _queues(self, task: StreamTask) -> str:
-        out = ", ".join(
-            f"{w.partition.queued_buffers} buffers queued for channels {w.first_channel}.. "
-            f"(pool {w.partition.pool.used_segments} of {w.partition.pool.size} used)"
-            for w in task.writers
-        )
-        return f"mailbox {len(task.mailbox)} mails, input {task.queued_input} buffers, output {out or 'none'}"
+        return "" if self.deployment is None else wait_for_report(self.deployment, self._schedule)
 
     def _progress_reporter(self, report: Callable[[Progress], None]) -> Callable[[], None]:
         def on_batch_end() -> None:

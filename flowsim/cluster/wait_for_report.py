@@ -1,0 +1,52 @@
+"""Who waits for what: told when a job is deadlocked or was stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from flowsim.cluster.deployment import Deployment
+from flowsim.cluster.region_schedule import RegionSchedule
+from flowsim.tasks.stream_task import StreamTask
+from flowsim.tasks.task_state import TaskState
+
+_SHOWN: Final = 8
+
+
+def wait_for_report(deployment: Deployment, schedule: RegionSchedule) -> str:
+    """One line per unfinished task with its buffers, credits and mails, then one per link that something is on."""
+    tasks = deployment.tasks
+    lines = [_task(task, deployment, schedule) for task in tasks if not task.state.is_terminal]
+    for source, target, what in deployment.network.connections.links.under_way():
+        lines.append(f"{what} are under way between {tasks[source].name} and {tasks[target].name}")
+    return "\n".join(lines)
+
+
+def _task(task: StreamTask, deployment: Deployment, schedule: RegionSchedule) -> str:
+    waits_for = schedule.waits_for(task.id)
+    if task.state is TaskState.DEPLOYED and waits_for:
+        writers = _some(deployment.tasks[number].name for number in waits_for)
+        return f"{task.name} waits for the end of {writers}, to read what is written then"
+    return f"{task.name} waits for {task.batches.waiting_for}; {_queues(task)}"
+
+
+def _queues(task: StreamTask) -> str:
+    out = ", ".join(
+        f"{w.partition.queued_buffers} buffers queued for channels {w.first_channel}.. "
+        f"(pool {w.partition.pool.used_segments} of {w.partition.pool.size} used)"
+        for w in task.writers
+    )
+    starved = [
+        str(reader.channel_id)
+        for reader in task.view_readers
+        if reader.credits == 0 and not reader.is_available and reader.subpartition.is_available(True)
+    ]
+    credit = f"; no credit for channels {_some(iter(starved))}" if starved else ""
+    return f"mailbox {len(task.mailbox)} mails, input {task.queued_input} buffers, output {out or 'none'}{credit}"
+
+
+def _some(texts: Iterator[str]) -> str:
+    """The first few of them, and how many there are besides."""
+    listed = list(texts)
+    more = f" and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
+    return ", ".join(listed[:_SHOWN]) + more

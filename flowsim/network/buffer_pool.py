@@ -161,8 +161,8 @@ class NetworkBufferPool:
 class LocalBufferPool:
     """A bounded share of the network memory. Flink: LocalBufferPool.
 
-    Invariant I5.c: segments in use <= pool size + overdraft. ``on_available`` callbacks run when ``available`` turns True,
-    ``on_unavailable`` when it turns False.
+    Invariant I5.c: segments in use <= pool size + overdraft. ``on_available`` callbacks run, last registered first, when
+    ``available`` turns True, ``on_unavailable`` when it turns False.
     """
 
     __slots__ = (
@@ -363,7 +363,7 @@ class LocalBufferPool:
         self.available = available
         if available:
             waiting, self.on_available = self.on_available, []
-            for callback in waiting:
+            for callback in reversed(waiting):
                 callback()
         elif self.on_unavailable is not None:
             self.on_unavailable()

@@ -1,0 +1,244 @@
+"""Several LocalBufferPools over one NetworkBufferPool beside the real ones (rules 5.33-5.40).
+
+The real one shares what is spare over a HashSet, whose order comes from the identity hash codes of its pools. No model can
+know them, but the running Java can be asked: ours shares in the same order, so that every size must be the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hypothesis import strategies as st
+from hypothesis.stateful import initialize, precondition, rule
+from machine import Differential, DifferentialMachine
+
+from flowsim.errors import FlowsimError
+from flowsim.network.buffer import MemorySegment
+from flowsim.network.buffer_builder import BufferBuilder
+from flowsim.network.buffer_pool import (
+    UNLIMITED,
+    BufferPoolDestroyed,
+    InsufficientNetworkBuffers,
+    LocalBufferPool,
+    NetworkBufferPool,
+)
+from flowsim.network.misuse import IllegalArgument
+
+ERRORS: dict[type[FlowsimError], str] = {
+    BufferPoolDestroyed: "CancelTaskException",
+    InsufficientNetworkBuffers: "IOException",
+    IllegalArgument: "IllegalArgumentException",
+}
+POOLS = 5
+
+
+def text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class Ordered(list[LocalBufferPool]):
+    """The pools of a network pool in the order that the real one has, which is set before a pool is added."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.order: list[int] = []
+        self.made: list[LocalBufferPool] = []
+
+    def append(self, pool: LocalBufferPool) -> None:
+        self.made.append(pool)
+        super().append(pool)
+        rank = {number: place for place, number in enumerate(self.order)}
+        # Pools that cannot grow are in no such order: they do not take part.
+        self.sort(key=lambda each: rank.get(self._number(each), len(rank)))
+
+    def _number(self, pool: LocalBufferPool) -> int:
+        return next(number for number, each in enumerate(self.made) if each is pool)
+
+
+class Listener:
+    """Waits for one segment, and takes or leaves it."""
+
+    def __init__(self, number: int, takes: bool, machine: LocalBufferPoolMachine) -> None:
+        self.number = number
+        self.takes = takes
+        self.machine = machine
+        self.pool: LocalBufferPool
+
+    def notify_buffer_available(self, segment: MemorySegment) -> bool:
+        machine = self.machine
+        machine.told.append(f"{'took' if self.takes else 'left'}{self.number}")
+        if self.takes:
+            machine.taken.append((self.pool, segment))
+            machine.held_by_listeners.append(len(machine.taken) - 1)
+        return self.takes
+
+
+class LocalBufferPoolMachine(DifferentialMachine):
+    """Pools come and go, grow and shrink, lend overdraft, and are waited for."""
+
+    subject = "LocalBufferPool"
+
+    @initialize(segments=st.integers(3, 20))
+    def begin(self, segments: int) -> None:
+        self.real = self.flink.java.flowsim.differential.PoolDriver(segments)
+        self.network = NetworkBufferPool(segments, 8)
+        self.ordered = self.network._pools = Ordered()
+        self.pools: list[LocalBufferPool] = []
+        self.subpartitions: list[int] = []
+        self.builders: list[BufferBuilder] = []
+        self.held: list[int] = []
+        self.taken: list[tuple[LocalBufferPool, MemorySegment]] = []
+        self.held_by_listeners: list[int] = []
+        self.reserved = 0
+        self.numbers = 0
+        self.told: list[str] = []
+
+    @precondition(lambda self: len(self.pools) < POOLS)
+    @rule(
+        required=st.integers(0, 5), more=st.sampled_from([-1, 0, 1, 3, 6, None]), subpartitions=st.integers(0, 3),
+        per_channel=st.sampled_from([UNLIMITED, 1, 2, 3]), overdraft=st.sampled_from([0, 0, 1, 2, 5]),
+    )  # fmt: skip
+    def create(self, required: int, more: int | None, subpartitions: int, per_channel: int, overdraft: int) -> None:
+        maximum = UNLIMITED if more is None else required + more
+        if not 0 < required <= maximum and required > 0:
+            required = 0  # The real one would count what the refused pool required for ever.
+        arguments = (required, maximum, subpartitions, per_channel, overdraft)
+
+        def ours() -> None:
+            self.pools.append(self.network.create_buffer_pool(*arguments))
+            self.subpartitions.append(subpartitions)
+
+        def reorder() -> None:
+            order = self.real.order()
+            self.ordered.order = [int(number) for number in order.split()]
+
+        self.command(f"create {' '.join(map(str, arguments))}", ours, reorder)
+
+    @precondition(lambda self: bool(self.pools))
+    @rule(pick=st.integers(0, 99), channel=st.integers(-1, 2), times=st.integers(1, 4))
+    def request(self, pick: int, channel: int, times: int) -> None:
+        number = pick % len(self.pools)
+        channel = min(channel, self.subpartitions[number] - 1)
+
+        def ours() -> str:
+            builder = self.pools[number].request_builder(channel)
+            if builder is None:
+                return "none"
+            self.builders.append(builder)
+            self.held.append(len(self.builders) - 1)
+            return str(len(self.builders) - 1)
+
+        for _ in range(times):
+            self.command(f"request {number} {channel}", ours)
+
+    @precondition(lambda self: bool(self.held))
+    @rule(pick=st.integers(0, 99))
+    def recycle(self, pick: int) -> None:
+        number = self.held.pop(pick % len(self.held))
+        self.command(f"recycle {number}", self.builders[number].close)
+
+    @precondition(lambda self: bool(self.held_by_listeners))
+    @rule(pick=st.integers(0, 99))
+    def give_back(self, pick: int) -> None:
+        number = self.held_by_listeners.pop(pick % len(self.held_by_listeners))
+        pool, segment = self.taken[number]
+        self.command(f"give_back {number}", lambda: pool.recycle(segment))
+
+    @precondition(lambda self: bool(self.pools))
+    @rule(pick=st.integers(0, 99), size=st.integers(0, 9))
+    def set_num_buffers(self, pick: int, size: int) -> None:
+        number = pick % len(self.pools)
+        self.command(f"set_num_buffers {number} {size}", lambda: self.pools[number].set_num_buffers(size))
+
+    @precondition(lambda self: bool(self.pools))
+    @rule(pick=st.integers(0, 99), overdraft=st.integers(0, 5))
+    def set_overdraft(self, pick: int, overdraft: int) -> None:
+        number = pick % len(self.pools)
+        self.command(f"set_overdraft {number} {overdraft}", lambda: setattr(self.pools[number], "overdraft", overdraft))
+
+    @precondition(lambda self: bool(self.pools))
+    @rule(pick=st.integers(0, 99), really=st.integers(0, 3))
+    def lazy_destroy(self, pick: int, really: int) -> None:
+        number = pick % len(self.pools)
+        if really == 0:
+            self.command(f"lazy_destroy {number}", self.pools[number].lazy_destroy)
+
+    @precondition(lambda self: bool(self.pools))
+    @rule(pick=st.integers(0, 99), takes=st.booleans())
+    def listen(self, pick: int, takes: bool) -> None:
+        number = pick % len(self.pools)
+        self.numbers += 1
+        listener = Listener(self.numbers, takes, self)
+        listener.pool = self.pools[number]
+        self.command(f"listen {number} {self.numbers} {int(takes)}", lambda: text(listener.pool.add_listener(listener)))
+
+    @precondition(lambda self: bool(self.pools))
+    @rule(pick=st.integers(0, 99))
+    def when_available(self, pick: int) -> None:
+        number = pick % len(self.pools)
+        self.numbers += 1
+        name = f"free{self.numbers}"
+
+        def ours() -> None:
+            pool = self.pools[number]
+            if pool.available:
+                self.told.append(name)
+            else:
+                pool.on_available.append(lambda: self.told.append(name))
+
+        self.command(f"when_available {number} {self.numbers}", ours)
+
+    @rule(segments=st.integers(0, 3))
+    def reserve(self, segments: int) -> None:
+        """Exclusive buffers; the real one would wait for segments that are lent out."""
+        if segments <= self.network.available_segments:
+            self.reserved += segments
+
+            def ours() -> None:
+                try:
+                    self.network.reserve(segments)
+                except InsufficientNetworkBuffers:
+                    self.reserved -= segments
+                    raise
+
+            self.command(f"reserve {segments}", ours)
+
+    @precondition(lambda self: self.reserved > 0)
+    @rule(pick=st.integers(0, 99))
+    def return_reserved(self, pick: int) -> None:
+        segments = 1 + pick % self.reserved
+        self.reserved -= segments
+        self.command(f"return_reserved {segments}", lambda: self.network.return_reserved(segments))
+
+    def command(
+        self, command: str, ours: Callable[[], str | None], before_ours: Callable[[], None] | None = None
+    ) -> None:
+        theirs = self.real.run(command)
+        if before_ours is not None:
+            before_ours()
+        self.told.clear()
+        self.same(theirs, lambda: f"{self.outcome(ours)} {self.state()}")
+
+    def outcome(self, ours: Callable[[], str | None]) -> str:
+        try:
+            return ours() or "-"
+        except FlowsimError as refusal:
+            return "!" + ERRORS[type(refusal)]
+
+    def state(self) -> str:
+        available = self.network.available_segments
+        pools = [
+            ",".join(
+                map(
+                    text,
+                    (pool.size, pool.requested, pool.free_segments, pool.used_segments, pool.available, pool.destroyed),
+                )
+            )
+            for pool in self.pools
+        ]
+        told = "".join(f"{each}," for each in self.told)
+        return " ".join([f"[{told}]", text(available), text(available > 0), *pools])
+
+
+def test_pools_of_one_network_are_flinks(differential: Differential) -> None:
+    differential.run(LocalBufferPoolMachine, examples=40, steps=40)

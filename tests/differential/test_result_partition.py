@@ -1,0 +1,272 @@
+"""PipelinedSubpartition behind a real ResultPartition with its pool and its readers (rules 5.11-5.32, 5.35, 6.24).
+
+The bytes are any bytes: records of all lengths, whole buffers, many buffers, and nothing, as Flink's own framing with its
+length prefix would be cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from hypothesis import strategies as st
+from hypothesis.stateful import initialize, precondition, rule
+from machine import Differential, DifferentialMachine
+
+from flowsim.errors import FlowsimError
+from flowsim.network.buffer_pool import UNLIMITED, BufferPoolDestroyed, LocalBufferPool, NetworkBufferPool
+from flowsim.network.channel_state import ChannelStateFuture
+from flowsim.network.misuse import IllegalArgument, IllegalState
+from flowsim.network.result_partition import ResultPartition
+from flowsim.network.subpartition import UNLIMITED_SIZE, Buffer, PipelinedSubpartition
+from flowsim.streamrecord.events import (
+    Alignment,
+    CancelCheckpointMarker,
+    CheckpointBarrier,
+    Event,
+    EventAnnouncement,
+    StopMode,
+)
+
+ERRORS: dict[type[FlowsimError], str] = {
+    IllegalState: "IllegalStateException",
+    IllegalArgument: "IllegalArgumentException",
+    BufferPoolDestroyed: "CancelTaskException",
+}
+SPARE_SEGMENTS = 64
+
+
+def text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def joined(payloads: Sequence[bytes]) -> str:
+    return "kept:" + "/".join(payload.hex() or "." for payload in payloads)
+
+
+def event(kind: int, checkpoint: int) -> Event:
+    """0 aligned, 1 unaligned, 2 timeoutable barrier, 3 cancellation, 4 announcement."""
+    if kind == 3:
+        return CancelCheckpointMarker(checkpoint)
+    if kind == 4:
+        return EventAnnouncement(CheckpointBarrier(checkpoint, 1, Alignment.TIMEOUTABLE), 7)
+    alignment = (Alignment.ALIGNED, Alignment.UNALIGNED, Alignment.TIMEOUTABLE)[kind]
+    return CheckpointBarrier(checkpoint, 1, alignment)
+
+
+class Recorder:
+    """A channel state writer that tells what it was given."""
+
+    def __init__(self, told: list[str], futures: list[ChannelStateFuture]) -> None:
+        self.told = told
+        self.futures = futures
+
+    def add_output_data(self, checkpoint_id: int, subpartition: int, payloads: Sequence[bytes]) -> None:
+        self.told.append(f"state{checkpoint_id}:{subpartition}:{joined(payloads)}")
+
+    def add_output_data_future(self, checkpoint_id: int, subpartition: int, future: ChannelStateFuture) -> None:
+        self.futures.append(future)
+
+
+def never_blocks(pool: LocalBufferPool) -> None:
+    raise AssertionError("the machine asks only for what the pool has")
+
+
+class ResultPartitionMachine(DifferentialMachine):
+    """A writer, a pool and up to four readers; barriers of all kinds; wishes for small buffers; the end and what follows."""
+
+    subject = "ResultPartition"
+
+    @initialize(
+        count=st.integers(1, 4), size=st.sampled_from([4, 8, 16, 32]), more=st.integers(2, 9),
+        per_channel=st.sampled_from([UNLIMITED, UNLIMITED, 2, 3]), overdraft=st.sampled_from([0, 1, 2, 5]),
+        exclusive=st.sampled_from([0, 2, 2]), wish=st.sampled_from([UNLIMITED_SIZE, UNLIMITED_SIZE, 3, 12]),
+    )  # fmt: skip
+    def begin(
+        self, count: int, size: int, more: int, per_channel: int, overdraft: int, exclusive: int, wish: int
+    ) -> None:
+        required, maximum = count + 1, count + 1 + more
+        segments = maximum + SPARE_SEGMENTS
+        self.real = self.flink.java.org.apache.flink.runtime.io.network.partition.PartitionDriver(
+            segments, size, required, maximum, count, per_channel, overdraft, exclusive, wish
+        )
+        self.size, self.count = size, count
+        self.network = NetworkBufferPool(segments, size)
+        self.pool = self.network.create_buffer_pool(required, maximum, count, per_channel, overdraft)
+        self.partition = ResultPartition(
+            count, self.pool, never_blocks, zero_exclusive_buffers=exclusive == 0, buffer_size=wish
+        )
+        self.told: list[str] = []
+        self.futures: list[ChannelStateFuture] = []
+        self.subpartitions: list[PipelinedSubpartition] = []
+        for index in range(count):
+            subpartition = self.partition.subpartition(index)
+            assert isinstance(subpartition, PipelinedSubpartition)
+            subpartition.set_channel_state_writer(Recorder(self.told, self.futures))
+            self.subpartitions.append(subpartition)
+        self.views: list[int] = []
+        self.buffers: list[Buffer] = []
+        self.held: list[int] = []
+        self.written = 0
+        self.checkpoint = 0
+        self.over = False
+
+    @precondition(lambda self: len(self.views) < self.count)
+    @rule()
+    def view(self) -> None:
+        index = len(self.views)
+
+        def ours() -> None:
+            self.subpartitions[index].create_read_view(
+                lambda: self.told.append(f"data{index}"), lambda number: self.told.append(f"priority{index}:{number}")
+            )
+            self.views.append(index)
+
+        self.command(f"view {index}", ours)
+
+    @rule(pick=st.integers(0, 99), length=st.integers(0, 40))
+    def emit(self, pick: int, length: int) -> None:
+        index = pick % self.count
+        if self.has_room(length):
+            self.command(f"emit {index} {length}", lambda: self.partition.emit(self.next_bytes(length), index))
+
+    @rule(length=st.integers(1, 40))
+    def broadcast(self, length: int) -> None:
+        if self.has_room(length):
+            self.command(f"broadcast {length}", lambda: self.partition.broadcast(self.next_bytes(length)))
+
+    @rule(
+        kind=st.sampled_from([0, 0, 1, 1, 2, 2, 3, 4]), priority=st.sampled_from([None, None, None, None, False, True])
+    )
+    def broadcast_event(self, kind: int, priority: bool | None) -> None:
+        self.checkpoint += 1
+        sent = event(kind, self.checkpoint)
+        # An announcement and an unaligned barrier overtake, unless the sequence wants it otherwise.
+        has_priority = kind in (1, 4) if priority is None else priority
+        self.command(
+            f"event {kind} {self.checkpoint} {int(has_priority)}",
+            lambda: self.partition.broadcast_event(sent, has_priority),
+        )
+
+    @rule(ago=st.integers(0, 3))
+    def barrier_timeout(self, ago: int) -> None:
+        checkpoint = max(self.checkpoint - ago, 1)
+
+        def ours() -> None:
+            for subpartition in self.subpartitions:
+                subpartition.aligned_barrier_timeout(checkpoint)
+
+        self.command(f"barrier_timeout {checkpoint}", ours)
+
+    @rule(ago=st.integers(0, 1))
+    def abort(self, ago: int) -> None:
+        checkpoint = max(self.checkpoint - ago, 1)
+
+        def ours() -> None:
+            for subpartition in self.subpartitions:
+                subpartition.abort_checkpoint(checkpoint)
+
+        self.command(f"abort {checkpoint}", ours)
+
+    @rule(pick=st.integers(0, 99))
+    def flush(self, pick: int) -> None:
+        self.command(f"flush {pick % self.count}", lambda: self.partition.flush(pick % self.count))
+
+    @rule()
+    def flush_all(self) -> None:
+        self.command("flush_all", self.partition.flush_all)
+
+    @precondition(lambda self: bool(self.views))
+    @rule(pick=st.integers(0, 99), times=st.integers(1, 4))
+    def poll(self, pick: int, times: int) -> None:
+        index = self.views[pick % len(self.views)]
+        for _ in range(times):
+            self.command(f"poll {index}", lambda: self.polled(index))
+
+    @precondition(lambda self: bool(self.held))
+    @rule(pick=st.integers(0, 99))
+    def recycle(self, pick: int) -> None:
+        number = self.held.pop(pick % len(self.held))
+        self.command(f"recycle {number}", self.buffers[number].recycle)
+
+    @precondition(lambda self: bool(self.views))
+    @rule(pick=st.integers(0, 99))
+    def resume(self, pick: int) -> None:
+        index = self.views[pick % len(self.views)]
+        self.command(f"resume {index}", self.subpartitions[index].resume_consumption)
+
+    @precondition(lambda self: bool(self.views))
+    @rule(pick=st.integers(0, 99), wish=st.sampled_from([-1, 0, 1, 2, 5, 9, 17, 33, UNLIMITED_SIZE]))
+    def buffer_size(self, pick: int, wish: int) -> None:
+        index = self.views[pick % len(self.views)]
+        self.command(f"buffer_size {index} {wish}", lambda: self.subpartitions[index].buffer_size(wish))
+
+    @rule(drain=st.booleans(), really=st.integers(0, 3))
+    def end_of_data(self, drain: bool, really: int) -> None:
+        if really == 0:
+            mode = StopMode.DRAIN if drain else StopMode.NO_DRAIN
+            self.command(f"end_of_data {int(drain)}", lambda: self.partition.notify_end_of_data(mode))
+
+    @rule(really=st.integers(0, 5))
+    def finish(self, really: int) -> None:
+        if really == 0:
+            self.command("finish", self.partition.finish)
+
+    @precondition(lambda self: not self.over)
+    @rule(really=st.integers(0, 15), release=st.booleans())
+    def end(self, really: int, release: bool) -> None:
+        """The task is over; all that is held comes back."""
+        if really == 0:
+            self.over = True
+            self.command("close", self.partition.close)
+            if release:
+                self.command("release", self.partition.release)
+
+    def has_room(self, length: int) -> bool:
+        """Whether a record of ``length`` bytes can be written without waiting for a buffer."""
+        pool = self.pool
+        return self.over or pool.size + pool.overdraft - pool.used_segments >= length // self.size + 2
+
+    def next_bytes(self, length: int) -> bytes:
+        data = bytes((self.written + i) % 256 for i in range(length))
+        self.written += length
+        return data
+
+    def polled(self, index: int) -> str:
+        polled = self.subpartitions[index].poll()
+        if polled is None:
+            return "none"
+        buffer = polled.buffer
+        content = str(len(buffer))
+        if buffer.event is None:
+            content = buffer.payload.hex() or "."
+            self.buffers.append(buffer)
+            self.held.append(len(self.buffers) - 1)
+        told = (content, buffer.data_type.name, polled.backlog, polled.next_type.name, polled.sequence_number)
+        return ",".join(map(str, told))
+
+    def command(self, command: str, ours: Callable[[], str | None]) -> None:
+        self.told.clear()
+        self.same(self.real.run(command), lambda: f"{self.outcome(ours)} {self.state()}")
+
+    def outcome(self, ours: Callable[[], str | None]) -> str:
+        try:
+            return ours() or "-"
+        except FlowsimError as refusal:
+            return "!" + ERRORS[type(refusal)]
+
+    def state(self) -> str:
+        partition, pool = self.partition, self.pool
+        told = "".join(f"{each}," for each in self.told)
+        seen = [f"[{told}]", pool.available, pool.used_segments, self.network.available_segments, partition.buffers_out]
+        seen.append(partition.bytes_out)
+        for index, subpartition in enumerate(self.subpartitions):
+            seen.append(f"{subpartition.queued_buffers},{subpartition.reported_backlog}")
+            if index < len(self.views):
+                seen.append(f"{text(subpartition.is_available(False))},{text(subpartition.is_available(True))}")
+        for future in self.futures:
+            seen.append("open" if not future.is_done else "failed" if future.failure else joined(future.payloads or ()))
+        return " ".join(map(text, seen))
+
+
+def test_a_partition_and_its_subpartitions_are_flinks(differential: Differential) -> None:
+    differential.run(ResultPartitionMachine, examples=50, steps=50)

@@ -73,28 +73,27 @@ class StreamMultipleInputProcessor:
 
     @property
     def is_available(self) -> bool:
-        """Rule 7.26."""
+        """Rule 7.26. Who asks listens to the inputs that have nothing, as in Flink."""
         handler = self._handler
         if handler.is_any_input_available or handler.are_all_inputs_finished:
             return True
-        return any(self.inputs[index].is_available for index in self._awaited())
-
-    def _awaited(self) -> list[int]:
-        """The selected inputs that are not finished."""
-        handler = self._handler
-        indexes = range(len(self.inputs))
-        return [i for i in indexes if handler.is_input_selected(i) and not handler.is_input_finished(i)]
+        available = False
+        for index, each in enumerate(self.inputs):
+            if handler.is_input_selected(index) and not handler.is_input_finished(index):
+                if each.is_available:
+                    available = True
+                else:
+                    self._listen(index)
+        return available
 
     def when_available(self, callback: Callable[[], None]) -> None:
-        """Any of the awaited inputs will do (rule 7.26).
-
-        One that was awaited before and has been silent since still wakes the task, even if it is not selected any more.
-        """
+        """Whoever is listened to will do (rule 7.26): also an input that was awaited before and is not selected any more."""
         self._callback = callback
-        for index in self._awaited():
-            if not self._listens[index]:
-                self._listens[index] = True
-                self.inputs[index].when_available(partial(self._on_available, index))
+
+    def _listen(self, index: int) -> None:
+        if not self._listens[index]:
+            self._listens[index] = True
+            self.inputs[index].when_available(partial(self._on_available, index))
 
     def _on_available(self, index: int) -> None:
         if self._listens[index]:

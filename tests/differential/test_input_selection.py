@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import ClassVar
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,7 +45,10 @@ class SelectionHandlerMachine(DifferentialMachine):
     """Any status of any input, in any order: also what no processor would ever report."""
 
     subject = "MultipleInputSelectionHandler"
-    errors = {"IOException": BadInput, "IllegalStateException": InvariantViolation}
+    errors: ClassVar[dict[str, type[BaseException]]] = {
+        "IOException": BadInput,
+        "IllegalStateException": InvariantViolation,
+    }
 
     @initialize(count=COUNTS, selects=st.sampled_from([True, True, False]), mask=MASKS)
     def begin(self, count: int, selects: bool, mask: int) -> None:
@@ -143,7 +147,10 @@ class ProcessorMachine(DifferentialMachine):
     """A processor whose inputs say what inputs say: elements, pauses, an end of data or a stop, then an end of input."""
 
     subject = "StreamMultipleInputProcessor"
-    errors = {"IOException": BadInput, "IllegalStateException": InvariantViolation}
+    errors: ClassVar[dict[str, type[BaseException]]] = {
+        "IOException": BadInput,
+        "IllegalStateException": InvariantViolation,
+    }
 
     @initialize(count=COUNTS, selects=st.sampled_from([True, True, False]))
     def begin(self, count: int, selects: bool) -> None:
@@ -184,6 +191,14 @@ class ProcessorMachine(DifferentialMachine):
             last = DataInputStatus.END_OF_DATA if drained else DataInputStatus.STOPPED
             self._offer(index, last if self.life[index] == 0 else DataInputStatus.END_OF_INPUT)
             self.life[index] += 1
+
+    @rule(place=st.integers(0, 2), mask=MASKS, several=st.booleans())
+    def changes_its_mind_and_waits(self, place: int, mask: int, several: bool) -> None:
+        """A selection changes only when something was read: what was awaited before may wake the task still."""
+        self.select(mask, several)
+        self.element(place, DataInputStatus.MORE_AVAILABLE, times=1)
+        self.process(times=self.count + 2 if self.count < 5 else 2)
+        self.wait()
 
     def _offer(self, index: int, status: DataInputStatus) -> None:
         self.real.offer(index, status.name)

@@ -107,6 +107,16 @@ class Differential:
         bound = type(machine.__name__, (machine,), {"flink": self.flink, "tallies": self.tallies})
         run_state_machine_as_test(bound, settings=self.settings(examples, steps))
 
+    @contextmanager
+    def comparing(self, subject: str, *, commands: int) -> Iterator[None]:
+        """For a test without a machine: what is asserted inside compares a sequence of so many answers."""
+        self.tallies.count(subject, sequences=1, commands=commands)
+        try:
+            yield
+        except BaseException:
+            self.tallies.count(subject, divergences=1)
+            raise
+
     def settings(self, examples: int, steps: int = 30) -> settings:
         """The same for a test that uses Hypothesis's ``given``."""
         return settings(

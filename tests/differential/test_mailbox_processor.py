@@ -358,4 +358,4 @@ class MailboxProcessorMachine(DifferentialMachine):
 
 
 def test_every_mail_and_default_action_runs_when_the_real_processor_runs_it(differential: Differential) -> None:
-    differential.run(MailboxProcessorMachine, examples=150, steps=40)
+    differential.run(MailboxProcessorMachine, examples=80, steps=30)

@@ -111,9 +111,12 @@ class ResultPartitionMachine(DifferentialMachine):
         self.over = False
 
     @precondition(lambda self: len(self.views) < self.count)
-    @rule()
-    def view(self) -> None:
-        index = len(self.views)
+    @rule(count=st.sampled_from([1, 4]))
+    def view(self, count: int) -> None:
+        for index in range(len(self.views), min(len(self.views) + count, self.count)):
+            self.create_view(index)
+
+    def create_view(self, index: int) -> None:
 
         def ours() -> None:
             self.subpartitions[index].create_read_view(
@@ -182,6 +185,17 @@ class ResultPartitionMachine(DifferentialMachine):
         for _ in range(times):
             self.command(f"poll {index}", lambda: self.polled(index))
 
+    @precondition(lambda self: bool(self.views))
+    @rule(pick=st.integers(0, 99), resumes=st.booleans())
+    def read_what_is_there(self, pick: int, resumes: bool) -> None:
+        """Up to what blocks, perhaps beyond it."""
+        index = self.views[pick % len(self.views)]
+        for _ in range(20):
+            if self.command(f"poll {index}", lambda: self.polled(index)).startswith("none"):
+                break
+        if resumes:
+            self.command(f"resume {index}", self.subpartitions[index].resume_consumption)
+
     @precondition(lambda self: bool(self.held))
     @rule(pick=st.integers(0, 99))
     def recycle(self, pick: int) -> None:
@@ -206,13 +220,13 @@ class ResultPartitionMachine(DifferentialMachine):
             mode = StopMode.DRAIN if drain else StopMode.NO_DRAIN
             self.command(f"end_of_data {int(drain)}", lambda: self.partition.notify_end_of_data(mode))
 
-    @rule(really=st.integers(0, 5))
+    @rule(really=st.integers(0, 8))
     def finish(self, really: int) -> None:
         if really == 0:
             self.command("finish", self.partition.finish)
 
     @precondition(lambda self: not self.over)
-    @rule(really=st.integers(0, 15), release=st.booleans())
+    @rule(really=st.integers(0, 7), release=st.booleans())
     def end(self, really: int, release: bool) -> None:
         """The task is over; all that is held comes back."""
         if really == 0:
@@ -244,9 +258,11 @@ class ResultPartitionMachine(DifferentialMachine):
         told = (content, buffer.data_type.name, polled.backlog, polled.next_type.name, polled.sequence_number)
         return ",".join(map(str, told))
 
-    def command(self, command: str, ours: Callable[[], str | None]) -> None:
+    def command(self, command: str, ours: Callable[[], str | None]) -> str:
         self.told.clear()
-        self.same(self.real.run(command), lambda: f"{self.outcome(ours)} {self.state()}")
+        theirs = str(self.real.run(command))
+        self.same(theirs, lambda: f"{self.outcome(ours)} {self.state()}")
+        return theirs
 
     def outcome(self, ours: Callable[[], str | None]) -> str:
         try:

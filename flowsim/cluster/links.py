@@ -24,6 +24,10 @@ class Alarm(Protocol):
     def call_at_ns(self, when_ns: int, callback: Callable[[], None]) -> Timer: ...
 
 
+def _nothing() -> None:
+    """Nobody wants to know."""
+
+
 class InFlight:
     """A message under way. ``drop`` is called instead of ``arrive`` when the run ends before it arrives."""
 
@@ -52,9 +56,16 @@ class Wire:
         "_in_flight",
         "_timers",
         "_closed",
+        "_on_arrived",
     )
 
-    def __init__(self, alarm: Alarm, latency_ns: int, bytes_per_second: int | None) -> None:
+    def __init__(
+        self,
+        alarm: Alarm,
+        latency_ns: int,
+        bytes_per_second: int | None,
+        on_arrived: Callable[[], None] = _nothing,
+    ) -> None:
         self.bytes_in_flight = 0
         self.is_busy = False
         """Whether a message occupies the wire: the next one has to wait for its ``on_written``."""
@@ -64,6 +75,8 @@ class Wire:
         self._in_flight: deque[InFlight] = deque()
         self._timers: deque[Timer] = deque()
         self._closed = False
+        self._on_arrived = on_arrived
+        """Called after each arrival."""
 
     @property
     def messages_in_flight(self) -> int:
@@ -106,6 +119,7 @@ class Wire:
         message = self._in_flight.popleft()
         self.bytes_in_flight -= message.size_bytes
         message.arrive()
+        self._on_arrived()
 
     def close(self) -> None:
         """Nothing arrives any more: everything under way is dropped."""
@@ -123,9 +137,13 @@ class LinkedConnection:
 
     __slots__ = ("forward", "backward")
 
-    def __init__(self, alarm: Alarm, link: Link) -> None:
-        self.forward = Wire(alarm, link.latency_ns, link.bytes_per_second)
-        self.backward = Wire(alarm, link.latency_ns, None)
+    def __init__(self, alarm: Alarm, link: Link, on_arrived: Callable[[], None] = _nothing) -> None:
+        self.forward = Wire(alarm, link.latency_ns, link.bytes_per_second, on_arrived)
+        self.backward = Wire(alarm, link.latency_ns, None, on_arrived)
+
+    @property
+    def is_idle(self) -> bool:
+        return not self.forward.messages_in_flight and not self.backward.messages_in_flight
 
     def describe(self) -> str:
         """For the wait-for report: what is under way; empty when nothing is."""
@@ -144,17 +162,33 @@ class LinkedConnection:
 class Links:
     """The connections of a run that take time, by sending and receiving task."""
 
-    __slots__ = ("connections", "_alarm")
+    __slots__ = ("connections", "_alarm", "_when_idle")
 
     def __init__(self, alarm: Alarm) -> None:
         self.connections: dict[tuple[int, int], LinkedConnection] = {}
         self._alarm = alarm
+        self._when_idle: Callable[[], None] | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is under way."""
+        return all(connection.is_idle for connection in self.connections.values())
+
+    def when_idle(self, callback: Callable[[], None]) -> None:
+        """Calls back once, when nothing is under way any more; at once when nothing is."""
+        self._when_idle = callback
+        self._check_idle()
+
+    def _check_idle(self) -> None:
+        if self._when_idle is not None and self.is_idle:
+            callback, self._when_idle = self._when_idle, None
+            callback()
 
     def connect(self, source: int, target: int, link: Link) -> LinkedConnection:
         """The connection of a pair of tasks, made with its first channel."""
         found = self.connections.get((source, target))
         if found is None:
-            found = self.connections[source, target] = LinkedConnection(self._alarm, link)
+            found = self.connections[source, target] = LinkedConnection(self._alarm, link, self._check_idle)
         return found
 
     def under_way(self) -> Iterable[tuple[int, int, str]]:

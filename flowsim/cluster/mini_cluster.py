@@ -49,6 +49,8 @@ class MiniCluster:
         self._scheduler: Scheduler | None = None
         self._sampler: MetricsSampler | None = None
         self._started_ns = START_NS
+        self._ended_ns = 0
+        """When the job ended; 0 while it has not."""
         self._ended: asyncio.Future[None] | None = None
         self._running = 0
         self._failure: JobFailed | None = None
@@ -116,6 +118,8 @@ class MiniCluster:
         try:
             self._start(self._schedule.start())
             await self._ended
+            if self._status is JobStatus.FINISHED:
+                await self._network_at_rest(deployment)
             if self._status is JobStatus.STOPPED:
                 for task in deployment.tasks:
                     task.chain.keep_results()
@@ -129,6 +133,12 @@ class MiniCluster:
                 await _ended(self._actors[number])
             self._sampler.stop()
             deployment.network.close()
+
+    async def _network_at_rest(self, deployment: Deployment) -> None:
+        """Credits that are still under way arrive, so that a finished run's books balance; the job's time is over."""
+        arrived = asyncio.Event()
+        deployment.network.connections.links.when_idle(arrived.set)
+        await arrived.wait()
 
     def _start(self, subtasks: Sequence[int]) -> None:
         """The subtasks of the regions whose time has come."""
@@ -162,6 +172,7 @@ class MiniCluster:
     def _end(self, status: JobStatus) -> None:
         if self._ended is not None and not self._ended.done():
             self._status = status
+            self._ended_ns = 0 if self._scheduler is None else self._scheduler.now_ns
             self._ended.set_result(None)
 
     def _doing(self, action: RunAction) -> Callable[[], None]:
@@ -206,7 +217,9 @@ class MiniCluster:
         return sum(head.records_in for head in heads if isinstance(head, SourceOperator))
 
     def _elapsed_ns(self) -> int:
-        return 0 if self._scheduler is None else self._scheduler.now_ns - self._started_ns
+        if self._scheduler is None:
+            return 0
+        return (self._ended_ns or self._scheduler.now_ns) - self._started_ns
 
     def _result(self) -> JobExecutionResult:
         samples = [] if self._sampler is None else self._sampler.last

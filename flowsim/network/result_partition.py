@@ -12,7 +12,7 @@ from flowsim.network.buffer_builder import BufferBuilder
 from flowsim.network.buffer_pool import LocalBufferPool
 from flowsim.network.misuse import IllegalState
 from flowsim.network.result_subpartition import ResultSubpartition
-from flowsim.network.subpartition import REFUSED, UNLIMITED_SIZE, PipelinedSubpartition
+from flowsim.network.subpartition import REFUSED, UNLIMITED_SIZE, PipelinedSubpartition, QueueLength
 from flowsim.streamrecord.events import EndOfData, Event, StopMode
 
 
@@ -28,7 +28,7 @@ class ResultPartition:
     __slots__ = (
         "count", "pool", "unicast", "_resting", "_broadcast", "_open_unicast", "_subpartitions", "_wait_for_buffer",
         "on_subpartition_created", "buffers_out", "bytes_out", "finished", "_end_of_data_sent", "_zero_exclusive",
-        "_buffer_size", "_trace", "_first_channel",
+        "_buffer_size", "_trace", "_first_channel", "_length",
     )  # fmt: skip
 
     def __init__(
@@ -61,6 +61,7 @@ class ResultPartition:
         self._buffer_size = buffer_size
         self._trace = trace
         self._first_channel = first_channel
+        self._length = QueueLength()
 
     def subpartition(self, index: int) -> ResultSubpartition:
         """Made when first used, so that a million idle channels cost little."""
@@ -77,6 +78,7 @@ class ResultPartition:
             buffer_size=self._buffer_size,
             trace=self._trace,
             channel_id=self._first_channel + index,
+            length=self._length,
         )
 
     def _on_created(self, subpartition: ResultSubpartition) -> None:
@@ -220,7 +222,7 @@ class ResultPartition:
 
     @property
     def queued_buffers(self) -> int:
-        return sum(s.queued_buffers for s in self._subpartitions if s is not None)
+        return self._length.buffers
 
     def _append(self, builder: BufferBuilder, rest: memoryview) -> memoryview:
         """Writes what fits; the rest."""

@@ -11,6 +11,7 @@ from flowsim.network.buffer_pool import LocalBufferPool
 from flowsim.network.data_type import DataType
 from flowsim.network.input_channel import InputChannel
 from flowsim.network.input_gate import BufferOrEvent, EndOfDataStatus, InputGateClosed
+from flowsim.network.local_input_channel import LocalInputChannel
 from flowsim.network.prioritized_deque import PrioritizedDeque
 from flowsim.network.throughput_calculator import ThroughputCalculator
 from flowsim.streamrecord.events import EndOfData, EndOfPartitionEvent, StopMode
@@ -28,7 +29,7 @@ class SingleInputGate:
 
     __slots__ = (
         "count", "pool", "availability", "priority_availability", "_channels", "_create_channel", "_queue",
-        "_ended_data", "_ended_partitions", "_drain", "finished", "_closed", "throughput",
+        "_ended_data", "_ended_partitions", "_drain", "finished", "_closed", "throughput", "_local",
     )  # fmt: skip
 
     def __init__(
@@ -46,6 +47,7 @@ class SingleInputGate:
         self._drain = True
         self.finished = False
         self._closed = False
+        self._local: list[LocalInputChannel] = []
         self.throughput: ThroughputCalculator | None = None
         """Measured where buffers are debloated (rule 6.24)."""
 
@@ -54,6 +56,8 @@ class SingleInputGate:
         if found is None:
             found = self._create_channel(self, index)
             self._channels[index] = found
+            if isinstance(found, LocalInputChannel):
+                self._local.append(found)
             if self._closed:
                 found.release()
         return found
@@ -145,7 +149,9 @@ class SingleInputGate:
 
     @property
     def queued_buffers(self) -> int:
-        return sum(channel.queued_buffers for channel in self._channels if channel is not None)
+        """Rule 13.6; asked for in every batch, so remote channels, which are enqueued when they have any, are not all asked."""
+        remote = sum(channel.queued_buffers for channel in self._queue if not isinstance(channel, LocalInputChannel))
+        return remote + sum(channel.queued_buffers for channel in self._local)
 
     @property
     def buffers_in_use(self) -> int:

@@ -49,6 +49,15 @@ class BufferAndBacklog(NamedTuple):
         return self.next_type.is_event
 
 
+class QueueLength:
+    """Buffers and events queued in all subpartitions that share it: asked for in every batch, so it is kept, not counted."""
+
+    __slots__ = ("buffers",)
+
+    def __init__(self) -> None:
+        self.buffers = 0
+
+
 class PipelinedSubpartition:
     """Consumers in order, at most the last one still being filled (I5.b). Flink: PipelinedSubpartition.
 
@@ -59,7 +68,7 @@ class PipelinedSubpartition:
     __slots__ = (
         "index", "buffers", "backlog", "flush_requested", "finished", "released", "blocked", "sequence_number",
         "buffer_size_bytes", "zero_exclusive_buffers", "on_data_available", "on_priority_event", "_state_writer",
-        "_state_future", "_state_checkpoint", "_trace", "_channel_id", "_queued",
+        "_state_future", "_state_checkpoint", "_trace", "_channel_id", "_queued", "_length",
     )  # fmt: skip
 
     def __init__(
@@ -70,8 +79,10 @@ class PipelinedSubpartition:
         buffer_size: int = UNLIMITED_SIZE,
         trace: TaskTrace | None = None,
         channel_id: int = -1,
+        length: QueueLength | None = None,
     ) -> None:
         self.index = index
+        self._length = QueueLength() if length is None else length
         self.buffers: PrioritizedDeque[Consumer] = PrioritizedDeque()
         self.backlog = 0
         """Data buffers in the queue (I5.d)."""
@@ -164,6 +175,7 @@ class PipelinedSubpartition:
                 self.flush_requested = False
             if finished:
                 buffers.popleft()
+                self._length.buffers -= 1
                 if head.event is None:
                     self.backlog -= 1
                 head.close()
@@ -254,6 +266,7 @@ class PipelinedSubpartition:
             return
         for consumer in self.buffers:
             consumer.close()
+        self._length.buffers -= len(self.buffers)
         self.buffers.clear()
         if self._state_future is not None:
             self._fail_future("the subpartition was released")
@@ -264,6 +277,7 @@ class PipelinedSubpartition:
             consumer.close()
             return REFUSED
         notify_priority = self._queue(consumer)
+        self._length.buffers += 1
         if consumer.event is None:
             self.backlog += 1
         if self._trace is not None:

@@ -12,6 +12,7 @@ from flowsim.cluster.run_options import JobExecutionResult, JobStatus
 from flowsim.connectors.script import record, sleep
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import FACT_TABLES, METRICS
+from flowsim.network.subpartition import PipelinedSubpartition
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.tasks.task_metrics import MetricsSample
@@ -200,3 +201,32 @@ def test_the_real_clock_samples_by_its_own_timers() -> None:
     assert result.status is JobStatus.FINISHED
     for sample in every(samples_of(recorder)):
         assert sample.busy_ms + sample.idle_ms + sample.soft_ms + sample.hard_ms == 1000
+
+
+@pytest.mark.parametrize("task_managers", ["each", "one"])
+def test_the_queues_that_are_kept_count_are_those_that_are_there(task_managers: str) -> None:
+    """What a batch asks for in one step, counted buffer by buffer at the end of every batch."""
+    job, _ = pipeline(0, task_managers=task_managers)
+    longest = 0
+
+    def compare(_: object) -> None:
+        nonlocal longest
+        deployment = cluster.deployment
+        assert deployment is not None
+        for task in deployment.tasks:
+            for writer in task.writers:
+                partition = writer.partition
+                there = sum(
+                    len(subpartition.buffers)
+                    for subpartition in map(partition.subpartition, range(partition.count))
+                    if isinstance(subpartition, PipelinedSubpartition)
+                )
+                assert partition.queued_buffers == there
+            for _, gate in deployment.network.gates_of(task.id):
+                waiting = sum(channel.queued_buffers for channel in gate.created_channels)
+                assert gate.queued_buffers == waiting
+                longest = max(longest, waiting)
+
+    cluster = job.cluster(on_progress=compare)
+    assert cluster.run().status is JobStatus.FINISHED
+    assert longest > 2

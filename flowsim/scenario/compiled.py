@@ -18,7 +18,7 @@ from flowsim.graph.stream_graph import StreamGraph
 from flowsim.scenario.loader import Scenario
 from flowsim.scenario.paths import InputFile
 from flowsim.scenario.record_schema import RecordSchema
-from flowsim.scenario.schema import ExpectModel
+from flowsim.scenario.schema_expect import ExpectModel
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from flowsim.cluster.run_options import JobExecutionResult, JobStatus, TaskSummary
 from flowsim.laws.catalogue import Verdict
-from flowsim.scenario.schema import ExpectModel, ScenarioModel
+from flowsim.scenario.schema import ScenarioModel
+from flowsim.scenario.schema_expect import ExpectModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ def judge_expectations(
         else:
             outcomes.append(ExpectationOutcome(what, str(rows), str(found), found == rows))
     for name, share in expect.back_pressured_at_least.items():
-        waited = back_pressured_share(result.tasks, f"Source: {name}" if name in model.sources else name)
+        waited = back_pressured_share(result.tasks, node_name(model, name))
         what = f"back-pressured share of {name}"
         met: bool | None = waited >= share
         reason = ""
@@ -56,11 +57,27 @@ def law_is_as_expected(expect: ExpectModel, law: str, verdict: Verdict) -> bool:
     return verdict not in (Verdict.VIOLATED, Verdict.VACUOUS)
 
 
+def node_name(model: ScenarioModel, name: str) -> str:
+    """How the graph calls a source, operator or sink of the scenario."""
+    prefix = "Source: " if name in model.sources else "Sink: " if name in model.sinks else ""
+    return prefix + name
+
+
+def tasks_of(model: ScenarioModel, name: str, tasks: Iterable[tuple[int, str]]) -> set[int]:
+    """The ids of the tasks whose chain holds a node of the scenario; ``tasks`` are (id, name as Flink prints it)."""
+    node = node_name(model, name)
+    return {task for task, shown in tasks if _runs(shown, node)}
+
+
+def _runs(task_name: str, node: str) -> bool:
+    return node in task_name.rpartition(" (")[0].split(" -> ")
+
+
 def back_pressured_share(tasks: tuple[TaskSummary, ...], node: str) -> float:
     """Share of its time that the tasks of a node waited for output, over all its subtasks."""
     waited = total = 0
     for task in tasks:
-        if node in task.name.rpartition(" (")[0].split(" -> "):
+        if _runs(task.name, node):
             waited += task.soft_backpressured_ns + task.hard_backpressured_ns
             total += task_time_ns(task)
     return waited / total if total else 0.0

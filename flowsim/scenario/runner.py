@@ -15,9 +15,11 @@ from flowsim.facts.kinds import Level
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.recording.manifest import Manifest
 from flowsim.recording.memory import MemoryRecorder
+from flowsim.recording.reader import Recording
 from flowsim.recording.writer import RecordingWriter
 from flowsim.scenario.compiled import CompiledScenario, RunSettings
 from flowsim.scenario.expectations import ExpectationOutcome, judge_expectations
+from flowsim.scenario.fact_expectations import judge_facts
 from flowsim.scenario.run_description import describe_run
 from flowsim.scenario.run_directory import RunDirectory
 from flowsim.sim.policy import FifoPolicy, SchedulingPolicy, SeededRandomPolicy
@@ -112,8 +114,12 @@ def run_scenario(
     cut_short = until_ns is not None and result.status is JobStatus.STOPPED
     rows = {sink.name: sink.rows for sink in sinks}
     costs_pass = settings.clock == "virtual"
-    expectations = judge_expectations(compiled.scenario.model, result, rows, cut_short, costs_pass)
+    model = compiled.scenario.model
+    expectations = judge_expectations(model, result, rows, cut_short, costs_pass)
     recording = None if writer is None else writer.directory
+    if model.expect.facts:
+        kept = facts if recording is None else Recording.open(recording)
+        expectations += judge_facts(model, kept, cut_short)
     return ScenarioRun(compiled, settings, result, recording, manifest, facts, sinks, expectations)
 
 

@@ -75,7 +75,7 @@ def _metrics_of(task: StreamTask, deployment: Deployment, interval_ms: int) -> T
         for edge_id, gate in deployment.network.gates_of(task.id)
     ]
     times = task.times.measure(deployment.scheduler, interval_ms)
-    return TaskMetrics(task, times, gates, deployment.settings.segment_size_bytes)
+    return TaskMetrics(task, times, gates, lambda: deployment.network.buffer_size(task.id))
 
 
 def _record(task: StreamTask, sample: MetricsSample) -> None:

@@ -58,6 +58,7 @@ class NetworkEnvironment:
         self._pools: dict[int, NetworkBufferPool] = {}
         self._partitions: dict[tuple[int, int], ResultPartition] = {}
         self._gates: dict[GateKey, SingleInputGate] = {}
+        self._debloaters: dict[int, list[BufferDebloater]] = {}
         self.connections = Connections(execution, faults, tasks, self._gates, scheduler)
         self._spill = SpillDirectory()
 
@@ -135,6 +136,11 @@ class NetworkEnvironment:
         self._gates[edge.id, subtask.id] = gate
         return gate
 
+    def buffer_size(self, task: int) -> int:
+        """The least size that a gate of a task asks for; without debloating that of segments. Bytes (rule 13.12)."""
+        sizes = [debloater.last_bytes for debloater in self._debloaters.get(task, ())]
+        return min(sizes, default=self.settings.segment_size_bytes)
+
     def gates_of(self, task: int) -> list[tuple[int, SingleInputGate]]:
         """The input gates of a task, each with its edge."""
         return [(edge, gate) for (edge, target), gate in self._gates.items() if target == task]
@@ -196,6 +202,7 @@ class NetworkEnvironment:
     def _start_debloating(self, task: StreamTask, settings: BufferDebloatSettings) -> None:
         gates = [self._debloating(task, edge, gate, settings) for edge, gate in self.gates_of(task.id)]
         if gates:
+            self._debloaters[task.id] = [gate.debloater for gate in gates]
             executor = task.mailbox_processor.executor(0)
             BufferDebloating(task.timers, executor, settings.period_ms, gates).start()
 

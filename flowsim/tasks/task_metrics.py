@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -38,14 +38,17 @@ class MetricsSample(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MeasuredGate:
-    """A gate and its share of the network memory. ``exclusive_buffers``: of all its remote channels, used or not."""
+    """A gate and its share of the network memory. Flink: CreditBasedInputBuffersUsageGauge.
+
+    ``exclusive_buffers``: of all its remote channels, used or not.
+    """
 
     gate: SingleInputGate
     exclusive_buffers: int
 
     @property
     def used_buffers(self) -> int:
-        """Used floating and used exclusive buffers (rule 13.6). Flink: CreditBasedInputBuffersUsageGauge."""
+        """Used floating and used exclusive buffers (rule 13.6)."""
         parked = exclusive = 0
         for channel in self.gate.created_channels:
             if isinstance(channel, RemoteInputChannel):
@@ -61,13 +64,15 @@ class MeasuredGate:
 class TaskMetrics:
     """Reads a task and changes nothing. Flink: TaskIOMetricGroup."""
 
-    __slots__ = ("task", "_times", "_gates", "_segment_bytes")
+    __slots__ = ("task", "_times", "_gates", "_buffer_size")
 
-    def __init__(self, task: StreamTask, times: TimeGauges, gates: Sequence[MeasuredGate], segment_bytes: int) -> None:
+    def __init__(
+        self, task: StreamTask, times: TimeGauges, gates: Sequence[MeasuredGate], buffer_size: Callable[[], int]
+    ) -> None:
         self.task = task
         self._times = times
         self._gates = tuple(gates)
-        self._segment_bytes = segment_bytes
+        self._buffer_size = buffer_size
 
     def update(self) -> None:
         """The interval is over: the gauges of time close their samples (rule 13.2)."""
@@ -114,7 +119,7 @@ class TaskMetrics:
             input_watermark=task.input.current_watermark,
             output_watermark=task.chain.wrappers[-1].output.current_watermark,
             mailbox_size=len(task.mailbox),
-            buffer_size=self._segment_bytes,
+            buffer_size=self._buffer_size(),
         )
 
 

@@ -90,6 +90,9 @@ def run(
     return _answer(done, directory, report)
 
 
+_ENDS = {"failed": "failed", "deadlocked": "deadlocked", "canceled": "was canceled"}
+
+
 def broken_invariant(error: Exception | None) -> InvariantViolation | None:
     """The bug of ours behind the error of a job, if that is what it is."""
     if isinstance(error, JobFailed) and isinstance(error.cause, InvariantViolation):
@@ -107,7 +110,8 @@ def _judged(judge: Judge, done: ScenarioRun, out: Path, allow_python: bool, quie
     recompute = done.compiled.recompute
     if recompute is not None:
         status = done.result.status
-        not_run = "" if status is JobStatus.FINISHED else f"the job {status.value}, its results are not whole"
+        whole = status is JobStatus.FINISHED and not done.compiled.actions
+        not_run = "" if whole else f"the job {_ENDS.get(status.value, 'was stopped')}, its results are not whole"
         not_run = not_run if allow_python else ALLOW_PYTHON_NEEDED
         plans.append(RecomputePlan(0, recompute.script.name, recompute, out, not_run))
     with count_progress("judging", quiet) as progress, judge.session() as session:

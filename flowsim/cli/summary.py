@@ -125,11 +125,11 @@ def show_run(console: Console, run: ScenarioRun) -> None:
 def _show_sinks(console: Console, run: ScenarioRun) -> None:
     from flowsim.cluster.run_options import JobStatus
 
-    finished = run.result.status is JobStatus.FINISHED
+    kept = run.result.status in (JobStatus.FINISHED, JobStatus.STOPPED)
     for sink in run.sinks:
         where = ""
         if sink.directory is not None:
-            where = f" in {sink.directory}" if finished else ", not kept: the job did not finish"
+            where = f" in {sink.directory}" if kept else ", not kept: the job did not finish"
         console.print(f"sink      {sink.name}: {sink.rows:,} rows{where}", soft_wrap=True)
         records = sink.records or ()
         for value, _ in records[:_COLLECTED_ROWS_SHOWN]:

@@ -112,7 +112,10 @@ class MiniCluster:
         if not scheduler.is_virtual and self._options.until_ns is not None:
             scheduler.call_at_ns(self._started_ns + self._options.until_ns, self._on_until)
         for action in self._actions:
-            scheduler.call_at_ns(self._started_ns + action.at_ns, self._doing(action))
+            when_ns = self._started_ns + action.at_ns
+            scheduler.call_at_ns(when_ns, self._doing(action))
+            for task in deployment.tasks:
+                task.timers.end_batch_at(when_ns)
         self._sampler = MetricsSampler(deployment, scheduler)
         self._sampler.start()
         try:

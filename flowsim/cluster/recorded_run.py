@@ -19,8 +19,12 @@ _RUN_STATUS = {
     JobStatus.FINISHED: RunStatus.COMPLETE,
     JobStatus.FAILED: RunStatus.FAILED,
     JobStatus.STOPPED: RunStatus.STOPPED,
+    JobStatus.CANCELED: RunStatus.CANCELED,
     JobStatus.DEADLOCKED: RunStatus.FAILED,
 }
+
+_INTERRUPTED = FailureStory(task="", operator=None, record=None, cause="interrupted")
+"""Tells a run that Ctrl-C ended from one whose job was cancelled at a known time."""
 
 
 def run_and_close(
@@ -36,7 +40,7 @@ def run_and_close(
         result = cluster.run()
     except KeyboardInterrupt:
         if writer is not None:
-            writer.finish(RunStatus.CANCELED, None, wall)
+            writer.finish(RunStatus.CANCELED, _INTERRUPTED, wall)
         raise
     except (BadInput, InvariantViolation) as error:
         if writer is not None:

@@ -20,7 +20,11 @@ from flowsim.scenario.runner import ScenarioRun, run_scenario
 Compile = Callable[[], CompiledScenario]
 """Makes the job afresh, so that no run sees what another left in its operators."""
 
-_PREFIX = {JobStatus.FINISHED: RunStatus.COMPLETE, JobStatus.STOPPED: RunStatus.STOPPED}
+_PREFIX = {
+    JobStatus.FINISHED: RunStatus.COMPLETE,
+    JobStatus.STOPPED: RunStatus.STOPPED,
+    JobStatus.CANCELED: RunStatus.CANCELED,
+}
 
 
 @dataclass(frozen=True, slots=True)

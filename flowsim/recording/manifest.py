@@ -34,6 +34,7 @@ class RunStatus(Enum):
     COMPLETE = "complete"
     FAILED = "failed"
     CANCELED = "canceled"
+    """By an action of the run, or, when there is a failure story, by Ctrl-C."""
     STOPPED = "stopped"
     """By ``until:``, while unbounded work was left."""
 

@@ -153,8 +153,10 @@ def _entry(context: CompileContext, path: Path, model: ScriptEntryModel, schema:
 
 
 def _generator(context: CompileContext, path: Path, model: GeneratorModel) -> tuple[Source, RecordSchema]:
-    if model.count is None and context.scenario.model.settings.until is None:
-        raise context.fail(path, "an endless generator needs settings.until (or give it a count)")
+    scenario = context.scenario.model
+    if model.count is None and scenario.settings.until is None and not scenario.actions:
+        message = "an endless generator needs settings.until, or an action that ends the job (or give it a count)"
+        raise context.fail(path, message)
     fields: dict[str, distributions.Distribution] = {}
     types: list[FieldType] = []
     for name, field in model.fields.items():

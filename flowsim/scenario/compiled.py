@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from flowsim.cluster.faults import Fault
+from flowsim.cluster.run_actions import RunAction
 from flowsim.cluster.run_options import Progress, RunOptions
 from flowsim.connectors.collect import CollectSink
 from flowsim.datastream.data_stream import DataStream
@@ -73,6 +74,8 @@ class CompiledScenario:
     sinks: tuple[CompiledSink, ...]
     faults: tuple[Fault, ...]
     """Under the names that the nodes have in the graph."""
+    actions: tuple[RunAction, ...]
+    """What is done to the job while it runs."""
     expect: ExpectModel
     recompute: Recompute | None
 
@@ -92,5 +95,6 @@ class CompiledScenario:
             until_ns=run.until_ns,
             recorder=recorder,
             faults=self.faults,
+            actions=self.actions,
             on_progress=on_progress,
         )

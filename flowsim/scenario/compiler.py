@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from flowsim.cluster.faults import FAULT_KINDS, Fault
+from flowsim.cluster.run_actions import CancelJob, RunAction, StopJob
 from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
@@ -20,6 +21,7 @@ from flowsim.scenario.loader import Scenario
 from flowsim.scenario.paths import confined
 from flowsim.scenario.problems import Problems
 from flowsim.scenario.schema import ScenarioModel, SettingsModel
+from flowsim.scenario.schema_actions import ActionModel
 from flowsim.scenario.suggestions import nearest
 
 MAX_SUBTASKS = 100_000
@@ -52,6 +54,7 @@ def compile_scenario(
         tuple(dict.fromkeys(context.inputs)),
         tuple(context.sinks),
         faults,
+        tuple(_action(action) for action in model.actions),
         model.expect,
         recompute,
     )
@@ -141,6 +144,13 @@ def _faults(model: ScenarioModel, problems: Problems) -> tuple[Fault, ...]:
         operator = None if fault.operator is None else names[fault.operator]
         faults.append(Fault(fault.fault, operator, fault.subtask, fault.channel, fault.at))
     return tuple(faults)
+
+
+def _action(model: ActionModel) -> RunAction:
+    if model.stop is not None:
+        return StopJob(model.stop.at, model.stop.drain)
+    assert model.cancel is not None
+    return CancelJob(model.cancel.at)
 
 
 def _check_expectations(model: ScenarioModel, problems: Problems) -> None:

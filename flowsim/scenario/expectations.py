@@ -92,7 +92,7 @@ def _job(expect: ExpectModel, result: JobExecutionResult, cut_short: bool) -> Ex
     found = result.status.value
     if cut_short and result.status is JobStatus.STOPPED:
         return ExpectationOutcome("job", expect.job, found, None, "the run was cut short")
-    # Who sets `until:` or stops a task by a fault, and says nothing else, gets what was asked for.
+    # Who sets `until:`, cancels the job or stops a task by a fault, and says nothing else, gets what was asked for.
     said_nothing = "job" not in expect.model_fields_set
-    met = found == expect.job or (said_nothing and result.status is JobStatus.STOPPED)
+    met = found == expect.job or (said_nothing and result.status in (JobStatus.STOPPED, JobStatus.CANCELED))
     return ExpectationOutcome("job", expect.job, found, met)

@@ -78,7 +78,7 @@ def rerun_of(manifest: Manifest) -> Rerun:
         raise BadInput("its faults were switched on by a Python program, not by the scenario")
     if manifest.status is RunStatus.RUNNING:
         raise BadInput("its run was killed, so it has no digest to compare with; run the scenario again instead")
-    if manifest.status is RunStatus.CANCELED:
+    if manifest.status is RunStatus.CANCELED and manifest.failure is not None:
         raise BadInput("its run was interrupted, and where that happened is not known; run the scenario again instead")
     policy: Literal["fifo", "random"] = "random" if run.policy == "random" else "fifo"
     return Rerun(run.seed, policy, manifest.recorded_level, _integer(run, "until_ns"), _integer(run, "budget_records"))

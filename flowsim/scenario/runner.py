@@ -107,6 +107,7 @@ def run_scenario(
         faults=(*compiled.faults, *faults),
         on_progress=on_progress,
         budget_records=budget_records,
+        actions=compiled.actions,
     )
     wall: dict[str, object] = {"scenario_folder": str(compiled.scenario.folder)}
     cluster, result, manifest = run_and_close(compiled.stream_graph(), options, writer, wall)

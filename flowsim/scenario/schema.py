@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from flowsim.scenario.schema_actions import ActionModel
 from flowsim.scenario.schema_expect import ExpectModel, RecomputeModel
 from flowsim.scenario.schema_network import BufferDebloatModel, Exchange, LinkModel, TaskManagersSetting
 from flowsim.scenario.schema_operators import OperatorModel, SinkModel
@@ -75,7 +76,7 @@ class FaultModel(Strict):
 
 
 class ScenarioModel(Strict):
-    """A flowsim scenario: a job, the settings it runs under, faults, and what it must show."""
+    """A flowsim scenario: a job, the settings it runs under, what is done to it, faults, and what it must show."""
 
     flowsim: Literal[1] = Field(description="Version of the format.")
     name: Name
@@ -84,6 +85,7 @@ class ScenarioModel(Strict):
     sources: Annotated[dict[Name, SourceModel], Field(min_length=1, max_length=200)]
     operators: Annotated[dict[Name, OperatorModel], Field(max_length=500)] = Field(default_factory=dict)
     sinks: Annotated[dict[Name, SinkModel], Field(min_length=1, max_length=200)]
+    actions: Annotated[list[ActionModel], Field(max_length=100)] = Field(default_factory=list)
     faults: Annotated[list[FaultModel], Field(max_length=100)] = Field(default_factory=list)
     expect: ExpectModel = Field(default_factory=ExpectModel)
     recompute: RecomputeModel | None = None

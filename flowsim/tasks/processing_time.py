@@ -36,6 +36,10 @@ class TaskTimers:
         clock.batch_end_ns = min(clock.batch_end_ns, when_ns)
         return self.scheduler.call_at_ns(when_ns, callback, daemon_while_not=daemon_while_not)
 
+    def end_batch_at(self, when_ns: int) -> None:
+        """Something comes from outside then, which a batch must not run past; told before the task begins."""
+        heapq.heappush(self._due, when_ns)
+
     def begin_batch(self, now_ns: int, longest_ns: int) -> None:
         """A batch starts: it ends after ``longest_ns``, or with the next timer; a cancelled one only ends it early."""
         due = self._due

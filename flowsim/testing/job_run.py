@@ -8,6 +8,7 @@ from functools import cached_property
 
 from flowsim.cluster.faults import Fault
 from flowsim.cluster.mini_cluster import JobExecutionResult, JobStatus, MiniCluster, RunOptions
+from flowsim.cluster.run_actions import RunAction
 from flowsim.connectors.collect import CollectSink
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
@@ -19,7 +20,11 @@ from flowsim.testing.observed_graph import Job, observe
 from flowsim.testing.schedule import FIFO, Schedule
 from flowsim.units import NS_PER_MS
 
-_JUDGED_AS = {JobStatus.FINISHED: RunStatus.COMPLETE, JobStatus.STOPPED: RunStatus.STOPPED}
+_JUDGED_AS = {
+    JobStatus.FINISHED: RunStatus.COMPLETE,
+    JobStatus.STOPPED: RunStatus.STOPPED,
+    JobStatus.CANCELED: RunStatus.CANCELED,
+}
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,7 @@ class JobRun:
 
     schedule: Schedule
     faults: tuple[Fault, ...]
+    actions: tuple[RunAction, ...]
     result: JobExecutionResult
     facts: MemoryRecorder = field(repr=False)
     ends: dict[str, CollectSink] = field(repr=False)
@@ -37,7 +43,8 @@ class JobRun:
     def reproduce(self) -> str:
         """The line that makes this run again."""
         faults = f", faults={list(self.faults)!r}" if self.faults else ""
-        return f"run_job(job, schedule={self.schedule!r}{faults})"
+        actions = f", actions={list(self.actions)!r}" if self.actions else ""
+        return f"run_job(job, schedule={self.schedule!r}{faults}{actions})"
 
     @cached_property
     def outcomes(self) -> tuple[Outcome, ...]:
@@ -97,16 +104,17 @@ class JobRun:
 
 def run_job(
     job: Job, *, schedule: Schedule = FIFO, level: Level = Level.FULL, faults: Iterable[Fault] = (),
-    until_ms: int | None = None,
+    until_ms: int | None = None, actions: Iterable[RunAction] = (),
 ) -> JobRun:  # fmt: skip
     """Runs a job in this process on the virtual clock and keeps its facts in memory; raises BadInput.
 
-    A job that fails, or deadlocks, is told in ``result``. ``until_ms`` bounds endless jobs, in virtual time. What
+    A job that fails, or deadlocks, is told in ``result``. ``until_ms`` bounds endless jobs, in virtual time;
+    ``actions`` stop or cancel them. What
     ``flowsim_settings`` says of runs is not used; the job itself stays as it is and can be run again.
     """
     observed = observe(job)
     recorder = MemoryRecorder(level)
-    switched_on = tuple(faults)
+    switched_on, done = tuple(faults), tuple(actions)
     options = RunOptions(
         seed=schedule.seed,
         policy=schedule.policy,
@@ -114,6 +122,7 @@ def run_job(
         recorder=None if level is Level.OFF else recorder,
         faults=switched_on,
         until_ns=None if until_ms is None else until_ms * NS_PER_MS,
+        actions=done,
     )
     result = MiniCluster(observed.graph, options).run()
-    return JobRun(schedule, switched_on, result, recorder, observed.ends)
+    return JobRun(schedule, switched_on, done, result, recorder, observed.ends)

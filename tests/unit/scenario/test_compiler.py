@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from flowsim.cluster.mini_cluster import execute
+from flowsim.cluster.run_actions import CancelJob, StopJob
 from flowsim.cluster.run_options import JobStatus
 from flowsim.errors import ScenarioError
 from flowsim.facts.kinds import Level
@@ -412,8 +413,19 @@ def test_a_source_that_cannot_work_is_refused(old: str, new: str, error: str, tm
 def test_an_endless_generator_needs_an_end(tmp_path: Path) -> None:
     text = "flowsim: 1\nname: t\nsources: {s: {generator: {pace: 1 ms, fields: {n: {sequence: {}}}}}}\n" + sinks(o="s")
     (line,) = refused(text, tmp_path)
-    assert line.endswith("an endless generator needs settings.until (or give it a count)")
+    assert line.endswith(
+        "an endless generator needs settings.until, or an action that ends the job (or give it a count)"
+    )
     assert compiled(text + "settings: {until: 1 s}\n", tmp_path).run.until_ns == 1_000_000_000
+    assert compiled(text + "actions: [{stop: {at: 1 s}}]\n", tmp_path).actions == (StopJob(1_000_000_000),)
+
+
+def test_actions_are_read_with_their_times(tmp_path: Path) -> None:
+    text = "flowsim: 1\nname: t\nsources: {s: {collection: {fields: {n: long}, rows: []}}}\n" + sinks(o="s")
+    job = compiled(text + "actions: [{stop: {at: 5 s, drain: true}}, {cancel: {at: 3 ms}}]\n", tmp_path)
+    assert job.actions == (StopJob(5_000_000_000, drain=True), CancelJob(3_000_000))
+    (line,) = refused(text + "actions: [{stop: {at: 1 s}, cancel: {at: 1 s}}]\n", tmp_path)
+    assert line.endswith("actions[0]: expected one of stop, cancel, got stop and cancel")
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "scenarios").glob("*.yaml")), ids=lambda path: path.stem)

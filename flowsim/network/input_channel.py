@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffer import MemorySegment
 from flowsim.network.data_type import DataType
+from flowsim.network.misuse import IllegalState
 from flowsim.network.subpartition import Buffer
 
 NO_SEQUENCE_NUMBER = -(2**31)
@@ -96,7 +97,9 @@ class InputChannel:
         raise NotImplementedError
 
     def acknowledge_all_records_processed(self) -> None:
-        """The consumer has processed all records up to EndOfData (rule 7.12)."""
+        """The consumer has processed all records up to EndOfData (rule 7.12). Raises IllegalState after the channel's end."""
+        if self.released:
+            raise IllegalState(f"channel {self.channel_id} was acknowledged after its end")
         if self.on_all_records_processed is not None:
             self.on_all_records_processed()
 

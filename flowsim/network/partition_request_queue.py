@@ -68,13 +68,6 @@ class PartitionRequestQueue:
         if joins_empty_queue:
             self.on_writable()
 
-    def cancel(self, reader: ViewReader) -> None:
-        """The receiver wants nothing more: what waits is dropped. Flink: CancelPartitionRequest."""
-        if reader.registered:
-            reader.registered = False
-            self._available.remove(reader)
-        reader.release()
-
     def on_writable(self) -> None:
         """Sends the next buffer, and those after it as each is written; nothing while the connection takes none."""
         self._go_on = True

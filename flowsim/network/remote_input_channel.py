@@ -162,13 +162,16 @@ class RemoteInputChannel(InputChannel):
             self.on_resume()
 
     def convert_to_priority_event(self, sequence_number: int) -> None:
-        """The barrier with this number waited for too long: now it overtakes (rule 7.14)."""
-        found = self._received.get_and_remove(
-            lambda waiting: waiting[1] == sequence_number and not waiting[0].data_type.has_priority
-        )
+        """The barrier with this number waited for too long: now it overtakes (rule 5.32).
+
+        Its announcement must have been read. Raises IllegalState.
+        """
+        found = self._received.get_and_remove(lambda waiting: waiting[1] == sequence_number)
         event = found[0].event if found is not None else None
-        if event is None:
-            raise InvariantViolation(f"channel {self.channel_id}: no event {sequence_number} waits that could overtake")
+        if found is None or event is None or found[0].data_type.has_priority:
+            raise IllegalState(
+                f"channel {self.channel_id}: no event {sequence_number} waits in line that could overtake"
+            )
         if self._add_priority(EventBuffer(event, has_priority=True), sequence_number):
             self.gate.notify_priority_event_force(self)
 

@@ -127,10 +127,6 @@ class ViewReader:
         more = next_type.is_event or (self.credits > 0 and next_type is DataType.DATA_BUFFER)
         return BufferResponse(buffer, polled.sequence_number, polled.backlog, more)
 
-    def release(self) -> None:
-        """The receiver wants nothing more."""
-        self.subpartition.release()
-
     def _pay(self) -> None:
         if self.fault_free_credits > 0:
             self.fault_free_credits -= 1

@@ -103,15 +103,6 @@ def test_a_wire_that_is_not_writable_holds_everything_until_it_is() -> None:
     assert wire.sent == [(0, 0), (1, 0)]
 
 
-def test_a_canceled_reader_sends_nothing_more() -> None:
-    connection = Connection([2, 1])
-    connection.notify_all()
-    connection.queue.cancel(connection.readers[0])
-    connection.wire.write()
-    assert connection.wire.sent == [(0, 0), (1, 0)]
-    assert connection.subpartitions[0].queued_buffers == 0
-
-
 def test_without_exclusive_buffers_the_backlog_is_announced_and_a_resume_voids_the_credits() -> None:
     """Rule 6.13."""
     connection = Connection([2], credit=0)

@@ -191,7 +191,7 @@ def test_a_timeoutable_barrier_is_announced_ahead_of_the_data_before_it() -> Non
     polled = gate.poll()
     assert polled is not None
     assert (polled.received.event, polled.received.data_type.has_priority) == (event, True)
-    with pytest.raises(InvariantViolation, match="no event 1 waits"):
+    with pytest.raises(IllegalState, match="no event 1 waits in line"):
         channel.convert_to_priority_event(1)
 
 

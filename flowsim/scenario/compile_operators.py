@@ -12,16 +12,17 @@ from flowsim.datastream.output_tag import OutputTag
 from flowsim.datastream.window import TumblingEventTimeWindows
 from flowsim.datastream.windowed_stream import WindowedStream
 from flowsim.scenario.aggregates import compile_aggregates
-from flowsim.scenario.compile_context import CompileContext, Failed, declared, type_information
+from flowsim.scenario.compile_connect import compile_connect
+from flowsim.scenario.compile_context import CompileContext, declared, type_information
+from flowsim.scenario.compile_inputs import input_stream
+from flowsim.scenario.compile_records import exploded_record, instance_of_kind, mapped_record
 from flowsim.scenario.compile_sources import watermark_strategy
 from flowsim.scenario.compiled import CompiledStream
 from flowsim.scenario.expressions import compile_expression, compile_record
-from flowsim.scenario.python_functions import instance_of
-from flowsim.scenario.record_functions import Explode, StampedFilter, StampedFlatMap, StampedMap, WindowResult
+from flowsim.scenario.record_functions import StampedFilter, StampedFlatMap, StampedMap, WindowResult
 from flowsim.scenario.record_schema import FieldType, RecordSchema
 from flowsim.scenario.reducers import compile_reduce
-from flowsim.scenario.schema_operators import EdgeModel, FlatMapModel, FunctionModel, MapModel, OperatorModel
-from flowsim.scenario.suggestions import nearest
+from flowsim.scenario.schema_operators import FlatMapModel, FunctionModel, MapModel, OperatorModel
 from flowsim.scenario.yaml_positions import Path
 
 
@@ -45,48 +46,9 @@ def compile_operator(context: CompileContext, name: str, model: OperatorModel) -
     if model.window is not None and model.window.late_output is not None:
         late = result.stream.get_side_output(OutputTag(model.window.late_output))
         context.streams[f"{name}.{model.window.late_output}"] = CompiledStream(late, incoming.schema)
-    if model.process is not None:
-        for tag, fields in model.process.side_outputs.items():
-            side = result.stream.get_side_output(OutputTag(tag))
-            context.streams[f"{name}.{tag}"] = CompiledStream(side, declared(dict(fields)))
-
-
-def input_stream(context: CompileContext, path: Path, model: EdgeModel) -> CompiledStream:
-    """The stream that a node reads: one, or a union of streams with the same fields, by its partitioner."""
-    found: list[CompiledStream] = []
-    for index, wanted in enumerate(model.inputs()):
-        at = (*path, "input") if isinstance(model.input, str) else (*path, "input", index)
-        if wanted not in context.streams:
-            hint = nearest(wanted, context.streams)
-            raise context.fail(at, f"there is no stream {wanted!r} above{hint}")
-        stream = context.streams[wanted]
-        if stream is None:
-            raise Failed
-        if found and stream.schema != found[0].schema:
-            raise context.fail(
-                at, f"its fields differ from those of {model.inputs()[0]}: a union needs the same fields"
-            )
-        found.append(stream)
-    joined = found[0].stream.union(*[other.stream for other in found[1:]]) if len(found) > 1 else found[0].stream
-    handed_over = joined if model.exchange is None else joined.exchange(model.exchange)
-    return CompiledStream(_partitioned(handed_over, model.partition), found[0].schema)
-
-
-def _partitioned(stream: DataStream, partition: str | None) -> DataStream:
-    match partition:
-        case None:
-            return stream
-        case "forward":
-            return stream.forward()
-        case "rebalance":
-            return stream.rebalance()
-        case "rescale":
-            return stream.rescale()
-        case "shuffle":
-            return stream.shuffle()
-        case "broadcast":
-            return stream.broadcast()
-    return stream.global_()
+    for tag, fields in model.side_outputs.items():
+        side = result.stream.get_side_output(OutputTag(tag))
+        context.streams[f"{name}.{tag}"] = CompiledStream(side, declared(dict(fields)))
 
 
 def _settle(context: CompileContext, path: Path, name: str, model: OperatorModel, stream: DataStream) -> None:
@@ -130,6 +92,8 @@ def _operator(context: CompileContext, path: Path, model: OperatorModel, incomin
             (*path, "reduce"), dict(reduce), lambda: compile_reduce(dict(reduce), incoming.schema)
         )
         return CompiledStream(keyed.reduce(function), incoming.schema)
+    if model.connect is not None:
+        return compile_connect(context, (*path, "connect"), model.connect, model.exchange, incoming)
     assert model.process is not None
     return _process(context, path, model, model.process, incoming)
 
@@ -143,10 +107,7 @@ def _map(context: CompileContext, path: Path, model: MapModel, incoming: Compile
             context.attempt(at, lambda: incoming.stream.map(function)),  # type: ignore[arg-type]
             declared(dict(model.fields or {})),
         )
-    keep = model.add is not None
-    columns = dict(model.add or model.select or {})
-    at = (*path, "add" if keep else "select")
-    record = context.columns(at, columns, lambda: compile_record(list(columns.items()), incoming.schema, keep=keep))
+    record = mapped_record(context, path, model, incoming.schema)
     stream = incoming.stream
     mapped = stream.process(StampedMap(record.function)) if record.uses_timestamp else stream.map(record.function)
     return CompiledStream(mapped, record.schema)
@@ -171,19 +132,14 @@ def _flat_map(context: CompileContext, path: Path, model: FlatMapModel, incoming
         function = instance_of_kind(context, at, model.python, api.FlatMapFunction)
         stream = context.attempt(at, lambda: incoming.stream.flat_map(function))  # type: ignore[arg-type]
         return CompiledStream(stream, declared(dict(model.fields or {})))
-    source, schema = model.each or "", incoming.schema
-    each = context.expression((*path, "each"), source, lambda: compile_expression(source, schema))
-    if each.type is not FieldType.ANY:
-        raise context.fail((*path, "each"), f"expected a tuple or list, this expression gives {each.type.value}")
-    item = each.item_type if model.type is None else FieldType(model.type)
-    for index, name in enumerate(model.keep):
-        if name not in schema.names:
-            raise context.fail((*path, "keep", index), f"there is no field {name!r}{nearest(name, schema.names)}")
-    explode = Explode(each.function, tuple(schema.index(name) for name in model.keep))
-    kept = RecordSchema(tuple(model.keep), tuple(schema.type_of(name) for name in model.keep))
+    explode = exploded_record(context, path, model, incoming.schema)
     stream = incoming.stream
-    exploded = stream.process(StampedFlatMap(explode)) if each.uses_timestamp else stream.flat_map(explode)
-    return CompiledStream(exploded, kept.with_fields((model.into,), (item,)))
+    exploded = (
+        stream.process(StampedFlatMap(explode.function))
+        if explode.uses_timestamp
+        else stream.flat_map(explode.function)
+    )
+    return CompiledStream(exploded, explode.schema)
 
 
 def _keyed(context: CompileContext, path: Path, incoming: CompiledStream, model: OperatorModel) -> KeyedStream:
@@ -250,9 +206,3 @@ def _process(
     target = _windowed(stream, model) if model.window is not None else stream
     made = context.attempt(at, lambda: target.process(function))  # type: ignore[arg-type]
     return CompiledStream(made, declared(dict(process.fields or {})))
-
-
-def instance_of_kind(context: CompileContext, path: Path, reference: str, kind: type[object]) -> object:
-    """The function that a reference names, or an instance of the class; raises Failed."""
-    found = context.python(path, reference)
-    return context.attempt(path, lambda: instance_of(found, kind, reference))

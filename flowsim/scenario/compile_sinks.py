@@ -8,7 +8,7 @@ from flowsim.connectors.parquet import ParquetSink
 from flowsim.connectors.print import PrintSink
 from flowsim.connectors.source import Sink
 from flowsim.scenario.compile_context import CompileContext
-from flowsim.scenario.compile_operators import input_stream
+from flowsim.scenario.compile_inputs import input_stream
 from flowsim.scenario.compiled import CompiledSink
 from flowsim.scenario.paths import confined
 from flowsim.scenario.record_schema import FieldType, RecordSchema

@@ -112,8 +112,7 @@ def _compile_nodes(context: CompileContext, model: ScenarioModel) -> None:
             context.streams[name] = None
             if operator.window is not None and operator.window.late_output is not None:
                 context.streams[f"{name}.{operator.window.late_output}"] = None
-            if operator.process is not None:
-                context.streams.update({f"{name}.{tag}": None for tag in operator.process.side_outputs})
+            context.streams.update({f"{name}.{tag}": None for tag in operator.side_outputs})
     for name, sink in model.sinks.items():
         try:
             compile_sink(context, name, sink)

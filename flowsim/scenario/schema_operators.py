@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from flowsim.operators.reading_order import Reading
 from flowsim.scenario.schema_network import Exchange
 from flowsim.scenario.schema_sources import WatermarksModel
 from flowsim.scenario.schema_types import (
@@ -24,7 +25,10 @@ from flowsim.scenario.schema_types import (
     one_of,
 )
 
-KINDS = ("map", "filter", "flat_map", "aggregate", "reduce", "process", "watermarks")
+KINDS = ("map", "filter", "flat_map", "aggregate", "reduce", "process", "watermarks", "connect")
+
+
+Partition = Literal["forward", "rebalance", "rescale", "shuffle", "broadcast", "global"]
 
 
 class MapModel(Strict):
@@ -90,13 +94,55 @@ class WindowModel(Strict):
         return self
 
 
+class ConnectModel(Strict):
+    """A second input, and what happens to the records of both; exactly one of map, flat_map, process."""
+
+    to: StreamName | Annotated[list[StreamName], Field(min_length=1)] = Field(
+        description="The stream that is the second input, a list for a union; `input` is the first."
+    )
+    partition: Partition | None = Field(
+        default=None, description="Of the second input; the operator's is of the first."
+    )
+    key_by: Annotated[list[ExpressionSource], Field(min_length=2, max_length=2)] | None = Field(
+        default=None, description="An expression for each input: equal keys of both meet in one subtask."
+    )
+    map: Annotated[list[MapModel], Field(min_length=2, max_length=2)] | None = Field(
+        default=None, description="A map for each input, which give the same fields; no Python here."
+    )
+    flat_map: Annotated[list[FlatMapModel], Field(min_length=2, max_length=2)] | None = Field(
+        default=None, description="A flat_map for each input, which give the same fields; no Python here."
+    )
+    process: FunctionModel | None = Field(
+        default=None, description="A CoProcessFunction, keyed a KeyedCoProcessFunction."
+    )
+    read: Reading = Field(
+        default="any",
+        description="Which input is read next: any in turn, the first or second to its end, or one record of each.",
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> ConnectModel:
+        one_of(self, ("map", "flat_map", "process"))
+        if self.process is not None:
+            needs_fields("python", self.process.fields)
+        if any(one.python is not None for one in (*(self.map or ()), *(self.flat_map or ()))):
+            raise ValueError("a Python function over two inputs is a process")
+        if self.key_by is not None and self.partition is not None:
+            raise ValueError("key_by decides the partition, remove partition")
+        return self
+
+    def inputs(self) -> list[str]:
+        """Names of the streams that are the second input."""
+        return [self.to] if isinstance(self.to, str) else list(self.to)
+
+
 class EdgeModel(Strict):
     """What operators and sinks share: where records come from and how the operator runs."""
 
     input: StreamName | Annotated[list[StreamName], Field(min_length=1)] = Field(
         description="Name of a source or operator above, OPERATOR.OUTPUT for a side output, a list for a union."
     )
-    partition: Literal["forward", "rebalance", "rescale", "shuffle", "broadcast", "global"] | None = None
+    partition: Partition | None = None
     exchange: Exchange | None = Field(default=None, description="How its inputs are handed over; else the settings'.")
     parallelism: Parallelism | None = None
     cost: DurationNs | None = Field(default=None, description="Virtual time that one record costs.")
@@ -108,7 +154,7 @@ class EdgeModel(Strict):
 
 
 class OperatorModel(EdgeModel):
-    """One operator; exactly one of map, filter, flat_map, aggregate, reduce, process, watermarks."""
+    """One operator; exactly one of map, filter, flat_map, aggregate, reduce, process, watermarks, connect."""
 
     map: MapModel | None = None
     filter: ExpressionSource | FunctionModel | None = Field(
@@ -133,6 +179,7 @@ class OperatorModel(EdgeModel):
     process: FunctionModel | None = Field(
         default=None, description="A ProcessFunction, KeyedProcessFunction or, with a window, ProcessWindowFunction."
     )
+    connect: ConnectModel | None = Field(default=None, description="An operator with a second input.")
     max_parallelism: Parallelism | None = None
     chaining: Literal["always", "head", "never"] = "always"
 
@@ -141,9 +188,19 @@ class OperatorModel(EdgeModel):
         """Which kind of operator it is, a member of ``KINDS``."""
         return one_of(self, KINDS)
 
+    @property
+    def side_outputs(self) -> dict[str, dict[str, TypeName]]:
+        """Side outputs of its Python function, with their fields."""
+        function = self.process if self.connect is None else self.connect.process
+        return {} if function is None else {tag: dict(fields) for tag, fields in function.side_outputs.items()}
+
     @model_validator(mode="after")
     def _consistent(self) -> OperatorModel:
         kind = one_of(self, KINDS)
+        if self.connect is not None and self.key_by is not None:
+            raise ValueError("the keys of both inputs stand in connect.key_by, remove key_by")
+        if self.connect is not None and self.connect.key_by is not None and self.partition is not None:
+            raise ValueError("connect.key_by decides the partition, remove partition")
         if self.window is not None and kind not in ("aggregate", "process"):
             raise ValueError(f"a window needs aggregate or process, this operator is a {kind}")
         if kind == "aggregate" and self.window is None:

@@ -215,6 +215,7 @@ SECTIONS: dict[str, list[type[Strict]]] = {
     "Operators": [schema_operators.OperatorModel],
     "map": [schema_operators.MapModel],
     "flat_map": [schema_operators.FlatMapModel],
+    "connect": [schema_operators.ConnectModel],
     "function": [schema_operators.FunctionModel],
     "window": [schema_operators.WindowModel],
     "Sinks": [schema_operators.SinkModel],

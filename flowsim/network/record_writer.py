@@ -100,9 +100,9 @@ class RecordWriter:
         self.partition.emit(bytes(frame), index)
         self._after_emit(index)
 
-    def broadcast_event(self, event: Event) -> None:
-        """Rule 5.7."""
-        self.partition.broadcast_event(event)
+    def broadcast_event(self, event: Event, has_priority: bool | None = None) -> None:
+        """Behind all data of every subpartition, or before them (rules 5.7, 5.28)."""
+        self.partition.broadcast_event(event, has_priority)
         self._after_events()
 
     def notify_end_of_data(self, mode: StopMode) -> None:

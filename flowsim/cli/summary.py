@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from flowsim.cli.command import error_data
@@ -35,6 +36,7 @@ def run_data(run: ScenarioRun) -> dict[str, Any]:
         "digest": run.digest,
         "recording": None if run.recording is None else str(run.recording),
         "tasks": [task_data(task) for task in result.tasks],
+        "latencies": [asdict(latency) for latency in result.latencies],
         "sinks": [_sink_data(run, sink) for sink in run.sinks],
         "expectations": [
             {"what": e.what, "expected": e.expected, "found": e.found, "met": e.met, "reason": e.reason}
@@ -111,6 +113,12 @@ def show_run(console: Console, run: ScenarioRun) -> None:
         "soft, hard: share of time back-pressured between and inside elements; pressure: about what Flink's web UI calls it;\n"
         "peaks in buffers; no credit: times"
     )
+    for latency in result.latencies:
+        console.print(
+            f"latency   {latency.source} -> {latency.operator}: {latency.markers:,} markers, min {latency.min_ms:,} ms, "
+            f"mean {latency.mean_ms:,} ms, max {latency.max_ms:,} ms",
+            soft_wrap=True,
+        )
     _show_sinks(console, run)
     for outcome in run.expectations:
         if outcome.met is False:

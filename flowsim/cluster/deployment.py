@@ -125,6 +125,7 @@ class Deployment:
                     key_group_range=subtask.key_group_range,
                     key_selector=node.key_selector,
                     key_selectors=node.key_selectors,
+                    vertex_id=vertex.id,
                     key_type=node.key_type,
                     clock=task.clock,
                     processing_time=processing_time,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, assert_never
 
 from flowsim.cluster.deployment import Deployment
+from flowsim.cluster.latency_summary import latency_summaries
 from flowsim.cluster.metrics_sampler import MetricsSampler
 from flowsim.cluster.region_schedule import RegionSchedule
 from flowsim.cluster.run_actions import CancelJob, RunAction, StopJob, checked_actions
@@ -232,8 +233,9 @@ class MiniCluster:
         if self._status is JobStatus.DEADLOCKED:
             error = Deadlock(f"the job is deadlocked: nothing can run, and these tasks wait:\n{self._report}")
         return JobExecutionResult(
-            self.job_name, self._status, self._elapsed_ns(), self._records_read(), tasks, self._report, error
-        )
+            self.job_name, self._status, self._elapsed_ns(), self._records_read(), tasks, self._report, error,
+            latency_summaries(self.execution.job, ended),
+        )  # fmt: skip
 
 
 def execute(graph: StreamGraph, options: RunOptions) -> JobExecutionResult:

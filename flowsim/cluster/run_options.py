@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Literal
 
 from flowsim.cluster.faults import Fault
+from flowsim.cluster.latency_summary import LatencySummary
 from flowsim.cluster.run_actions import RunAction
 from flowsim.facts.tracer import Recorder
 from flowsim.sim.policy import SchedulingPolicy
@@ -101,3 +102,5 @@ class JobExecutionResult:
     tasks: tuple[TaskSummary, ...] = field(default_factory=tuple)
     report: str = ""
     error: Exception | None = None
+    latencies: tuple[LatencySummary, ...] = ()
+    """What latency markers measured; empty without them."""

@@ -154,6 +154,7 @@ def source_operator(source: Source, strategy: WatermarkStrategy | None, settings
         source.create_reader(),
         None if strategy is None else strategy.for_subtask(name),
         settings.auto_watermark_interval_ms,
+        settings.latency_interval_ms,
     )
 
 

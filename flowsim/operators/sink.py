@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from flowsim.operators.stream_operator import OperatorContext, StreamOperator, Value
+from flowsim.streamrecord.elements import LatencyMarker
 
 
 class SinkWriter(Protocol):
@@ -40,6 +41,10 @@ class SinkOperator(StreamOperator):
         self.clock.now_ns += self.cost_ns
         self.records_in += 1
         self._write(value, timestamp)
+
+    def process_latency_marker(self, marker: LatencyMarker) -> None:
+        """Here its way ends (rule 8.20)."""
+        self.report_latency(marker)
 
     def finish(self) -> None:
         self.writer.flush()

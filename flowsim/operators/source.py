@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from flowsim.operators.data_input_status import DataInputStatus
+from flowsim.operators.latency_marker_emitter import LatencyMarkerEmitter
 from flowsim.operators.source_output import SourceOutput, SourceOutputWithWatermarks
 from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator, Value
 from flowsim.streamrecord.events import StopMode
@@ -45,16 +46,25 @@ class SourceOperator(StreamOperator):
     the stream active, as with Flink's legacy ``SourceContext``.
     """
 
-    __slots__ = ("source_output", "stopping", "on_stop", "_reader", "_strategy", "_interval_ms", "_ended", "_is_open")
+    __slots__ = (
+        "source_output", "stopping", "on_stop", "_reader", "_strategy", "_interval_ms", "_latency_ms", "_markers",
+        "_ended", "_is_open",
+    )  # fmt: skip
 
     source_output: SourceOutput
 
     def __init__(
-        self, reader: SourceReader, strategy: WatermarkStrategy | None = None, auto_watermark_interval_ms: int = 200
+        self,
+        reader: SourceReader,
+        strategy: WatermarkStrategy | None = None,
+        auto_watermark_interval_ms: int = 200,
+        latency_interval_ms: int = 0,
     ) -> None:
         self._reader = reader
         self._strategy = strategy
         self._interval_ms = auto_watermark_interval_ms
+        self._latency_ms = latency_interval_ms
+        self._markers: LatencyMarkerEmitter | None = None
         self.stopping: StopMode | None = None
         """How the source was told to stop and has not said yet that it did."""
         self.on_stop: Callable[[], None] = _nobody_waits
@@ -103,6 +113,8 @@ class SourceOperator(StreamOperator):
             return DataInputStatus.END_OF_INPUT
         if self.stopping is not None:
             return self._stopped(self.stopping)
+        if self._latency_ms and self._markers is None:
+            self._markers = LatencyMarkerEmitter(self.ctx, self.output, self._latency_ms)
         try:
             status = self._reader.poll_next(self.source_output)
         finally:
@@ -116,6 +128,8 @@ class SourceOperator(StreamOperator):
         if self._ended or self.stopping is not None:
             return False
         self.stopping = mode
+        if mode is StopMode.NO_DRAIN:
+            self._close_markers()
         self.on_stop()
         return True
 
@@ -124,6 +138,14 @@ class SourceOperator(StreamOperator):
         self.stopping = None
         self._ended = True
         return DataInputStatus.END_OF_DATA if mode is StopMode.DRAIN else DataInputStatus.STOPPED
+
+    def finish(self) -> None:
+        """Nothing is left to emit but the last watermark, which the task asks for before this (rule 4.9)."""
+        self._close_markers()
+
+    def _close_markers(self) -> None:
+        if self._markers is not None:
+            self._markers.close()
 
     def advance_to_end_of_event_time(self) -> None:
         """The task's last watermark when it drains (rule 4.10); an output that is idle drops it (rule 5.8)."""

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from flowsim.facts.tracer import TaskTrace
 from flowsim.operators.input_selection import InputSelectable
+from flowsim.operators.latency_stats import LatencyStats
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.streamrecord.elements import LatencyMarker, OutputTag, WatermarkStatus
 from flowsim.timers.processing_time_service import ProcessingTimeService
@@ -95,6 +96,8 @@ class OperatorContext:
     """Names of the faults switched on in this operator, e.g. ``window_loses_row``."""
     key_selectors: tuple[KeySelector | None, ...] = ()
     """Of every input, for an operator with several."""
+    vertex_id: int = -1
+    """Of the job vertex: what a source's latency markers are known by."""
 
 
 class StreamOperator:
@@ -107,7 +110,7 @@ class StreamOperator:
     ``process_watermark`` takes what they reached together (``operator_inputs``).
     """
 
-    __slots__ = ("ctx", "output", "collect", "clock", "cost_ns", "records_in", "records_dropped")
+    __slots__ = ("ctx", "output", "collect", "clock", "cost_ns", "records_in", "records_dropped", "latency_stats")
 
     ctx: OperatorContext
     output: Output
@@ -123,6 +126,7 @@ class StreamOperator:
         self.cost_ns = ctx.cost_ns
         self.records_in = 0
         self.records_dropped = 0
+        self.latency_stats = LatencyStats()
 
     @property
     def inputs(self) -> tuple[OperatorInput, ...]:
@@ -159,8 +163,18 @@ class StreamOperator:
         self.output.emit_watermark_status(status)
 
     def process_latency_marker(self, marker: LatencyMarker) -> None:
-        """Forwards (rule 8.20)."""
+        """Measures and forwards; a marker waits for nothing that records wait for (rule 8.20)."""
+        self.report_latency(marker)
         self.output.emit_latency_marker(marker)
+
+    def report_latency(self, marker: LatencyMarker) -> None:
+        """Counts how long a marker took to here."""
+        ctx = self.ctx
+        took_ms = self.latency_stats.report_latency(marker, ctx.processing_time.current_processing_time_ms())
+        if ctx.trace is not None:
+            ctx.trace.latency(
+                ctx.operator_index, marker.operator_id, marker.subtask_index, marker.marked_time_ms, took_ms
+            )
 
     def end_input(self) -> None:
         """No more elements will come; drain only (rule 4.11)."""

@@ -75,6 +75,7 @@ def environment_of(settings: SettingsModel) -> StreamExecutionEnvironment:
         overdraft_buffers=settings.overdraft_buffers,
         auto_watermark_interval_ms=settings.auto_watermark_interval,
         metrics_interval_ms=settings.metrics_interval,
+        latency_interval_ms=settings.latency_interval,
         operator_chaining=settings.operator_chaining,
         object_reuse=settings.object_reuse,
         cost_ns=settings.cost,

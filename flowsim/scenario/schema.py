@@ -49,6 +49,9 @@ class SettingsModel(Strict):
     metrics_interval: DurationMs = Field(
         default=5000, description="How often the metrics of every task are sampled; 0: only when it ends."
     )
+    latency_interval: DurationMs = Field(
+        default=0, description="How often sources send a latency marker; 0: never (Flink's metrics.latency.interval)."
+    )
     operator_chaining: bool = True
     object_reuse: bool = False
     cost: DurationNs = Field(default=1000, description="Virtual time that one record costs in one operator.")

@@ -27,6 +27,7 @@ OPTIONS: Final[dict[str, Option]] = {
     "pipeline.operator-chaining.enabled": Option("operator_chaining", "bool"),
     "pipeline.object-reuse": Option("object_reuse", "bool"),
     "pipeline.auto-watermark-interval": Option("auto_watermark_interval_ms", "ms"),
+    "metrics.latency.interval": Option("latency_interval_ms", "ms"),
     "execution.buffer-timeout.interval": Option("buffer_timeout_ms", "ms"),
     "taskmanager.memory.segment-size": Option("segment_size_bytes", "bytes"),
     "taskmanager.network.memory.buffers-per-channel": Option("exclusive_buffers_per_channel", "int"),

@@ -31,7 +31,7 @@ class InputSelection:
 
     @staticmethod
     def of(*input_ids: int) -> InputSelection:
-        """These inputs. Raises BadInput for an id outside 1 to 63. Flink: InputSelection.Builder."""
+        """These inputs. Raises BadInput for an id outside 1 to 63."""
         mask = 0
         for input_id in input_ids:
             if type(input_id) is not int or not 1 <= input_id <= MAX_SUPPORTED_INPUT_COUNT:

@@ -17,8 +17,8 @@ def life_cycle(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     firsts = _first_elements(facts, graph)
     undrained = _undrained(facts)
     operators: dict[int, int] = {}
-    for operator in graph.operators:
-        operators[operator.vertex] = operators.get(operator.vertex, 0) + 1
+    for described in graph.operators:
+        operators[described.vertex] = operators.get(described.vertex, 0) + 1
     lives: dict[int, _Life] = {}
     for task in graph.tasks.values():
         lives[task.task] = _Life(operators.get(task.vertex, 0), task.inputs, task.task in undrained)
@@ -48,13 +48,18 @@ def _first_elements(facts: Facts, graph: JobGraph) -> dict[int, int]:
 
 
 def _undrained(facts: Facts) -> set[int]:
-    """Tasks to which EndOfData came, or which sent it, with NO_DRAIN."""
-    return {
+    """Tasks to which EndOfData came, or which sent it, with NO_DRAIN, or to which the end came without it (rule 4.22)."""
+    undrained = {
         row[1]
         for table in ("sent", "received")
         for row in facts.rows(table)
         if row[5] == ElementKind.END_OF_DATA and row[6] == 0
     }
+    told = {row[3] for row in facts.rows("received") if row[5] == ElementKind.END_OF_DATA}
+    for row in facts.rows("received"):
+        if row[5] == ElementKind.END_OF_PARTITION and row[3] not in told:
+            undrained.add(row[1])
+    return undrained
 
 
 class _Life:

@@ -21,7 +21,9 @@ def _tasks(facts: Recordings) -> DataFrame:
     """One row per task: how many operators and inputs, and what its channels tell about it."""
     chains = facts["operators"].groupBy("run", "vertex").agg(F.count(F.lit(1)).alias("operators"))
     channels = summary(facts)
-    undrained = channels.groupBy(*TASK).agg(F.max("undrained").alias("undrained"))
+    # Rule 4.22: behind a task with several stopped inputs the end comes without END_OF_DATA.
+    untold = (F.col("side") == "received") & F.col("end").isNotNull() & F.col("end_of_data").isNull()
+    undrained = channels.groupBy(*TASK).agg(F.max(F.col("undrained") | untold).alias("undrained"))
     firsts = channels.groupBy(*TASK, "side").agg(F.min("first_seq").alias("first"))
     came = firsts.where("side = 'received'").select(*TASK, F.col("first").alias("came"))
     went = firsts.where("side = 'sent'").select(*TASK, F.col("first").alias("went"))

@@ -65,7 +65,7 @@ def test_a_marker_measures_what_it_waits_for_in_queues() -> None:
     assert arrivals(recorder) == [(1, 0, 0, 0, 4), (1, 1, 0, 0, 4), (1, 0, 0, 1000, 0), (1, 1, 0, 1000, 0)]
     assert result.latencies == (
         LatencySummary("Source: s", "slow", 2, 0, 2.0, 4),
-        LatencySummary("Source: s", "Sink: out", 2, 0, 2.0, 4),
+        LatencySummary("Source: s", "out", 2, 0, 2.0, 4),
     )
 
 
@@ -81,7 +81,7 @@ def test_a_marker_goes_to_one_output_and_one_channel() -> None:
     assert len({row[3] for row in sent if row[1] == 0}) == 4, "every channel of the source got some"
     by_operator = {one.operator: one.markers for one in result.latencies}
     assert by_operator["a"] + by_operator["b"] == 100
-    assert by_operator["a"] == by_operator["Sink: out a"]
+    assert by_operator["a"] == by_operator["out a"]
 
 
 def test_markers_do_not_keep_a_run_alive_and_end_with_a_stop() -> None:

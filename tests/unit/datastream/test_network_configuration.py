@@ -1,0 +1,107 @@
+"""Placement, links, exchange modes and debloating in Python, and Flink's keys for the last."""
+
+from __future__ import annotations
+
+import pytest
+
+from flowsim.datastream import StreamExecutionEnvironment
+from flowsim.datastream.common import Configuration
+from flowsim.errors import BadInput
+from flowsim.graph.execution_graph import create_execution_graph
+from flowsim.graph.job_graph import create_job_graph
+from flowsim.graph.stream_graph import BufferDebloatSettings, Link
+from flowsim.network.result_partition_type import ResultPartitionType
+
+
+def env(**settings: object) -> StreamExecutionEnvironment:
+    return StreamExecutionEnvironment.get_execution_environment().configure(None, **settings)
+
+
+def test_flinks_keys_turn_debloating_on_with_its_defaults() -> None:
+    keys = {"taskmanager.network.memory.buffer-debloat.enabled": "true"}
+    configured = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(keys))
+    assert configured.settings.buffer_debloat == BufferDebloatSettings(200, 1000, 25, 20, 1024, 256)
+
+
+def test_flinks_keys_set_every_number_of_debloating() -> None:
+    prefix = "taskmanager.network.memory.buffer-debloat."
+    keys = {
+        f"{prefix}enabled": "true",
+        f"{prefix}period": "50 ms",
+        f"{prefix}target": "2 s",
+        f"{prefix}threshold-percentages": "10",
+        f"{prefix}samples": "5",
+        "taskmanager.memory.starting-segment-size": "2kb",
+        "taskmanager.memory.min-segment-size": "128",
+    }
+    configured = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(keys))
+    assert configured.settings.buffer_debloat == BufferDebloatSettings(50, 2000, 10, 5, 2048, 128)
+    keys[f"{prefix}enabled"] = "false"
+    assert env().configure(Configuration.from_dict(keys)).settings.buffer_debloat is None
+    del keys[f"{prefix}enabled"]
+    assert env().configure(Configuration.from_dict(keys)).settings.buffer_debloat is None
+
+
+def test_an_exchange_mode_belongs_to_the_way_into_the_next_operator() -> None:
+    made = env(parallelism=2)
+    source = made.from_collection([1, 2, 3])
+    keyed = source.exchange("blocking").key_by(lambda value: value).exchange("pipelined")
+    keyed.reduce(lambda a, b: a).name("keyed")
+    source.exchange("blocking").map(lambda value: value).name("mapped")
+    source.map(lambda value: value).set_parallelism(1).name("chained")
+    edges = {edge.target_id: edge.exchange for edge in made.stream_graph().edges}
+    names = {node.name: node.id for node in made.stream_graph().nodes.values()}
+    assert edges[names["keyed"]] is ResultPartitionType.PIPELINED
+    assert edges[names["mapped"]] is ResultPartitionType.BLOCKING
+    assert edges[names["chained"]] is None
+    vertices = [vertex.name for vertex in create_job_graph(made.stream_graph()).vertices]
+    assert vertices == ["Source: Collection Source -> chained", "keyed", "mapped"]
+
+
+def test_what_an_operator_is_called_is_said_before_its_exchange() -> None:
+    stream = env().from_collection([1]).exchange("blocking")
+    with pytest.raises(BadInput, match="this stream comes from 'Source: Collection Source' by a blocking exchange"):
+        stream.name("late")
+
+
+def test_placement_and_links_are_taken_by_the_names_of_operators() -> None:
+    made = env(
+        task_managers={"left": ["Source: Collection Source", "out/0"]},
+        links=[Link("Source: Collection Source", "out", 5)],
+    )
+    made.from_collection([1]).rebalance().map(lambda value: value).set_parallelism(2).name("out")
+    execution = create_execution_graph(create_job_graph(made.stream_graph()))
+    assert execution.placement.task_manager_of == [0, 0, 1]
+    assert execution.links == {0: Link("Source: Collection Source", "out", 5)}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"exchange": "batch"},
+            "configure: exchange: expected one of pipelined_bounded, pipelined, blocking, got 'batch'",
+        ),
+        ({"task_managers": 3}, "configure: task_managers: expected 'each', 'one' or a mapping"),
+        ({"links": "slow"}, "configure: links: expected a list of Link, got 'slow'"),
+        ({"links": ["slow"]}, r"configure: links\[0\]: expected a Link, got 'slow'"),
+        ({"links": [Link(latency_ns=-1)]}, r"configure: links\[0\]: latency_ns: expected 0 or more, got -1"),
+        (
+            {"links": [Link(bytes_per_second=0)]},
+            r"configure: links\[0\]: bytes_per_second: expected 1 or more or None, got 0",
+        ),
+        ({"buffer_debloat": 5}, "configure: buffer_debloat: expected BufferDebloatSettings, True or None, got 5"),
+        (
+            {"buffer_debloat": BufferDebloatSettings(samples=0)},
+            "configure: buffer_debloat: samples: expected 1 or more, got 0",
+        ),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        env(**settings)
+
+
+def test_an_exchange_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(BadInput, match="exchange: expected one of pipelined_bounded, pipelined, blocking, got 'fast'"):
+        env().from_collection([1]).exchange("fast")

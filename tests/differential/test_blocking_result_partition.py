@@ -1,0 +1,145 @@
+"""A blocking partition beside the real BoundedBlockingResultPartition with its files and readers (rules 5.11-5.14, 5.43)."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from hypothesis import strategies as st
+from hypothesis.stateful import initialize, precondition, rule
+from machine import Differential, DifferentialMachine
+
+from flowsim.network.blocking_result_partition import BlockingResultPartition
+from flowsim.network.blocking_subpartition import BoundedBlockingSubpartition, BoundedBlockingSubpartitionReader
+from flowsim.network.buffer_pool import UNLIMITED, LocalBufferPool, NetworkBufferPool
+from flowsim.network.data_type import DataType
+from flowsim.network.misuse import IllegalState
+from flowsim.streamrecord.events import StopMode
+
+SEGMENTS = 64
+
+
+def text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def never_blocks(pool: LocalBufferPool) -> None:
+    raise AssertionError("a blocking partition spills before it takes another segment")
+
+
+class BlockingResultPartitionMachine(DifferentialMachine):
+    """A writer that never waits, the end, and readers from the begin on."""
+
+    subject = "BoundedBlockingResultPartition"
+
+    @initialize(count=st.integers(1, 3), size=st.sampled_from([4, 8, 32]))
+    def begin(self, count: int, size: int) -> None:
+        self.real = self.flink.java.org.apache.flink.runtime.io.network.partition.BlockingPartitionDriver(
+            SEGMENTS, size, count
+        )
+        self.folder = Path(tempfile.mkdtemp())
+        self.pool = NetworkBufferPool(SEGMENTS, size).create_buffer_pool(count + 1, UNLIMITED, count)
+        self.partition = BlockingResultPartition(count, self.pool, never_blocks, self.folder / "spill")
+        self.subpartitions = [self.partition.subpartition(index) for index in range(count)]
+        self.views: list[BoundedBlockingSubpartitionReader] = []
+        self.written = 0
+        self.ends = 0
+
+    def teardown(self) -> None:
+        if hasattr(self, "folder"):
+            for view in self.views:
+                view.release()
+            self.partition.release()
+            try:
+                self.same(self.real.clean(), lambda: len(list(self.folder.iterdir())))
+            finally:
+                shutil.rmtree(self.folder)
+
+    @rule(pick=st.integers(0, 99), length=st.integers(1, 70), times=st.integers(1, 3))
+    def emit(self, pick: int, length: int, times: int) -> None:
+        index = pick % len(self.subpartitions)
+        for _ in range(times):
+            self.command(f"emit {index} {length}", lambda: self.partition.emit(self.next_bytes(length), index))
+
+    @rule(length=st.integers(1, 70))
+    def broadcast(self, length: int) -> None:
+        self.command(f"broadcast {length}", lambda: self.partition.broadcast(self.next_bytes(length)))
+
+    @rule(pick=st.integers(0, 99))
+    def flush(self, pick: int) -> None:
+        index = pick % len(self.subpartitions)
+        self.command(f"flush {index}", lambda: self.partition.flush(index))
+
+    @rule()
+    def flush_all(self) -> None:
+        self.command("flush_all", self.partition.flush_all)
+
+    @rule(really=st.integers(0, 2))
+    def end_of_data(self, really: int) -> None:
+        if really == 0:
+            self.command("end_of_data", lambda: self.partition.notify_end_of_data(StopMode.DRAIN))
+
+    @rule(really=st.integers(0, 3))
+    def finish(self, really: int) -> None:
+        if really == 0:
+            self.command("finish", self.partition.finish)
+
+    @precondition(lambda self: len(self.views) < 5)
+    @rule(pick=st.integers(0, 99))
+    def view(self, pick: int) -> None:
+        index = pick % len(self.subpartitions)
+
+        def ours() -> None:
+            found = self.subpartitions[index]
+            assert isinstance(found, BoundedBlockingSubpartition)
+            self.views.append(found.create_read_view(lambda: None))
+
+        self.command(f"view {index}", ours)
+
+    @precondition(lambda self: bool(self.views))
+    @rule(pick=st.integers(0, 99), times=st.integers(1, 12))
+    def poll(self, pick: int, times: int) -> None:
+        number = pick % len(self.views)
+        for _ in range(times):
+            self.command(f"poll {number}", lambda: self.polled(number))
+
+    def next_bytes(self, length: int) -> bytes:
+        data = bytes((self.written + i) % 256 for i in range(length))
+        self.written += length
+        return data
+
+    def polled(self, number: int) -> str:
+        polled = self.views[number].poll()
+        if polled is None:
+            return "none"
+        buffer = polled.buffer
+        content = f"event{len(buffer)}" if buffer.event is not None else buffer.payload.hex()
+        buffer.recycle()
+        more = polled.next_type is not DataType.NONE
+        return ",".join(map(text, (content, polled.backlog, more, polled.next_type.is_event, polled.sequence_number)))
+
+    def command(self, command: str, ours: Callable[[], str | None]) -> None:
+        self.same(self.real.run(command), lambda: f"{self.outcome(ours)} {self.state()}")
+
+    def outcome(self, ours: Callable[[], str | None]) -> str:
+        try:
+            return ours() or "-"
+        except IllegalState:
+            return "!IllegalStateException"
+
+    def state(self) -> str:
+        seen: list[object] = [self.pool.used_segments, self.partition.buffers_out, self.partition.bytes_out]
+        for found in self.subpartitions:
+            assert isinstance(found, BoundedBlockingSubpartition)
+            seen.append(found.data_buffers)
+        seen += [
+            f"{text(view.is_available(False))},{text(view.is_available(True))},{view.reported_backlog}"
+            for view in self.views
+        ]
+        return " ".join(map(text, seen))
+
+
+def test_a_blocking_partition_is_flinks(differential: Differential) -> None:
+    differential.run(BlockingResultPartitionMachine, examples=30, steps=30)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.facts.tracer import TaskTrace
+from flowsim.network.checkpointed_input_gate import CheckpointedInputGate
 from flowsim.network.input_channel import InputChannel, Received
 from flowsim.network.input_gate import EndOfDataStatus, InputGate
 from flowsim.operators.data_input_status import DataInputStatus
@@ -77,7 +78,7 @@ class StreamTaskNetworkInput:
         valve_faults: frozenset[str] = frozenset(),
         input_index: int = 0,
     ) -> None:
-        self.gate = gate
+        self.gate = CheckpointedInputGate(gate)
         self._operator = operator
         self._clock = clock
         self._trace = trace
@@ -115,7 +116,6 @@ class StreamTaskNetworkInput:
                     return DataInputStatus.MORE_AVAILABLE
             found = self.gate.poll()
             if found is None:
-                # Rule 7.13: the end shows only when a finished gate has nothing more to give.
                 return DataInputStatus.END_OF_INPUT if self.gate.finished else DataInputStatus.NOTHING_AVAILABLE
             channel, received = found.channel, found.received
             if received.event is not None:

@@ -171,6 +171,7 @@ class OneInputOperatorHarness:
         self, operator: StreamOperator, *, key_selector: KeySelector | None = None, key_type: str | None = None,
         subtask_index: int = 0, parallelism: int = 1, max_parallelism: int = 128, cost_ns: int = 0, seed: int = 0,
         faults: Iterable[str] = (), trace: Callable[[ManualClock], TaskTrace] | None = None,
+        key_selectors: tuple[KeySelector | None, ...] = (),
     ) -> None:  # fmt: skip
         """``trace`` builds the operator's trace over the harness's clock; None records nothing."""
         self.operator = operator
@@ -195,6 +196,7 @@ class OneInputOperatorHarness:
             cost_ns=cost_ns,
             trace=None if trace is None else trace(self.clock),
             faults=frozenset(faults),
+            key_selectors=key_selectors,
         )
         operator.setup(self.context, self.collected)
 

@@ -1,0 +1,175 @@
+"""Which input is read next: selections, the handler that keeps them, and ready-made orders (rules 4.22, 7.22-7.25)."""
+
+from __future__ import annotations
+
+import pytest
+
+from flowsim.errors import BadInput
+from flowsim.operators.data_input_status import DataInputStatus
+from flowsim.operators.input_selection import NONE_AVAILABLE, InputSelection
+from flowsim.operators.multiple_input_selection_handler import MultipleInputSelectionHandler
+from flowsim.operators.reading_order import OneToItsEnd, StrictTurns, reading_order
+
+MORE, NOTHING = DataInputStatus.MORE_AVAILABLE, DataInputStatus.NOTHING_AVAILABLE
+STOPPED, END_OF_DATA, END_OF_INPUT = (
+    DataInputStatus.STOPPED,
+    DataInputStatus.END_OF_DATA,
+    DataInputStatus.END_OF_INPUT,
+)
+
+
+class Selecting:
+    """Selects what it was told to."""
+
+    def __init__(self, *selections: InputSelection) -> None:
+        self.selections = list(selections)
+
+    def next_selection(self) -> InputSelection:
+        return self.selections.pop(0) if len(self.selections) > 1 else self.selections[0]
+
+
+def test_a_selection_counts_inputs_from_one() -> None:
+    selection = InputSelection.of(1, 3)
+    assert selection.input_mask == 0b101
+    assert [selection.is_input_selected(input_id) for input_id in (1, 2, 3)] == [True, False, True]
+    assert [InputSelection.ALL.is_input_selected(input_id) for input_id in (1, 63)] == [True, True]
+    assert (InputSelection.of(1), InputSelection.of(2)) == (InputSelection.FIRST, InputSelection.SECOND)
+
+
+@pytest.mark.parametrize("input_id", [0, -1, 64, True, "1"])
+def test_a_selection_of_an_input_that_cannot_be_is_refused(input_id: int) -> None:
+    with pytest.raises(BadInput, match="expected the id of an input, from 1 to 63"):
+        InputSelection.of(input_id)
+
+
+def test_the_next_input_is_the_one_after_the_last_in_a_circle() -> None:
+    def following(last_read: int, candidates: int) -> int:
+        return InputSelection.fair_select_next_index(-1, candidates, last_read)
+
+    assert [following(last, 0b1011) for last in (0, 1, 2, 3)] == [1, 3, 3, 0]
+    assert following(1, 0b0010) == 1
+    assert following(0, 0) == NONE_AVAILABLE
+
+
+def test_more_than_63_inputs_are_refused() -> None:
+    MultipleInputSelectionHandler(None, 63)
+    with pytest.raises(BadInput, match="up to 63 inputs, not 64"):
+        MultipleInputSelectionHandler(None, 64)
+
+
+def test_of_two_inputs_the_first_is_read_first_and_then_they_alternate() -> None:
+    handler = MultipleInputSelectionHandler(None, 2)
+    read, last = [], 1
+    for _ in range(4):
+        last = handler.select_next_input_index(last)
+        read.append(last)
+        assert handler.update_status_and_selection(MORE, last) is MORE
+    assert read == [0, 1, 0, 1]
+
+
+def test_an_input_that_has_nothing_is_passed_over_until_it_is_asked_again() -> None:
+    handler = MultipleInputSelectionHandler(None, 2)
+    assert handler.update_status_and_selection(NOTHING, 0) is MORE
+    assert handler.should_set_available_for_another_input
+    assert handler.select_next_input_index(1) == 1
+    assert handler.update_status_and_selection(NOTHING, 1) is NOTHING
+    assert handler.select_next_input_index(1) == NONE_AVAILABLE
+    handler.set_available_input(0)
+    assert handler.select_next_input_index(0) == 0
+
+
+def test_the_data_of_the_task_end_with_the_last_input() -> None:
+    handler = MultipleInputSelectionHandler(None, 2)
+    assert handler.update_status_and_selection(END_OF_DATA, 0) is MORE
+    assert not handler.are_all_data_inputs_finished
+    assert handler.update_status_and_selection(END_OF_DATA, 1) is END_OF_DATA
+    assert handler.are_all_data_inputs_finished
+    assert handler.update_status_and_selection(END_OF_INPUT, 1) is MORE
+    assert handler.update_status_and_selection(END_OF_INPUT, 0) is END_OF_INPUT
+
+
+def test_an_input_that_stopped_before_the_last_one_drained_stops_the_task() -> None:
+    handler = MultipleInputSelectionHandler(None, 2)
+    handler.update_status_and_selection(STOPPED, 0)
+    assert handler.update_status_and_selection(END_OF_DATA, 1) is STOPPED
+
+
+@pytest.mark.parametrize("first", [STOPPED, END_OF_DATA])
+def test_a_last_input_that_stops_ends_no_data(first: DataInputStatus) -> None:
+    """Rule 4.22."""
+    handler = MultipleInputSelectionHandler(None, 2)
+    handler.update_status_and_selection(first, 0)
+    assert handler.update_status_and_selection(STOPPED, 1) is MORE
+
+
+def test_the_operator_is_asked_after_every_answer() -> None:
+    first, second = InputSelection.FIRST, InputSelection.SECOND
+    handler = MultipleInputSelectionHandler(Selecting(first, second, first, second), 2)
+    handler.next_selection()
+    read, last = [], 1
+    for status in (MORE, NOTHING, MORE):
+        last = handler.select_next_input_index(last)
+        read.append(last)
+        handler.update_status_and_selection(status, last)
+    assert read == [0, 1, 0]
+
+
+def test_an_input_whose_data_ended_is_read_to_its_end_though_nobody_selects_it() -> None:
+    handler = MultipleInputSelectionHandler(Selecting(InputSelection.FIRST, InputSelection.SECOND), 2)
+    handler.next_selection()
+    handler.update_status_and_selection(END_OF_DATA, 0)
+    assert [handler.is_input_selected(index) for index in (0, 1)] == [True, True]
+    handler.update_status_and_selection(END_OF_INPUT, 0)
+    assert [handler.is_input_selected(index) for index in (0, 1)] == [False, True]
+
+
+def test_selecting_only_inputs_that_are_finished_is_an_error() -> None:
+    handler = MultipleInputSelectionHandler(Selecting(InputSelection.FIRST), 2)
+    handler.next_selection()
+    handler.update_status_and_selection(END_OF_DATA, 0)
+    with pytest.raises(BadInput, match=r"all inputs that next_selection\(\) selects are finished"):
+        handler.update_status_and_selection(END_OF_INPUT, 0)
+
+
+def test_once_all_data_ended_the_operator_is_not_asked_any_more() -> None:
+    handler = MultipleInputSelectionHandler(Selecting(InputSelection.FIRST), 2)
+    handler.update_status_and_selection(END_OF_DATA, 0)
+    handler.update_status_and_selection(END_OF_DATA, 1)
+    handler.update_status_and_selection(END_OF_INPUT, 0)
+    assert handler.update_status_and_selection(END_OF_INPUT, 1) is END_OF_INPUT
+
+
+def test_one_input_alone_to_its_end() -> None:
+    order = OneToItsEnd(2)
+    order.note_read(2)
+    assert order.next_selection() == InputSelection.SECOND
+    order.note_end(1)
+    assert order.next_selection() == InputSelection.SECOND
+    order.note_end(2)
+    assert order.next_selection() == InputSelection.ALL
+
+
+def test_strict_turns_pass_over_inputs_that_ended() -> None:
+    order = StrictTurns(3)
+
+    def next_id() -> int:
+        return order.next_selection().input_mask.bit_length()
+
+    turns = [next_id()]
+    for _ in range(3):
+        order.note_read(next_id())
+        turns.append(next_id())
+    assert turns == [1, 2, 3, 1]
+    order.note_end(1)
+    assert next_id() == 2
+    order.note_end(3)
+    order.note_read(2)
+    assert next_id() == 2
+    order.note_end(2)
+    assert order.next_selection() == InputSelection.ALL
+
+
+def test_an_unknown_reading_is_refused() -> None:
+    assert reading_order("any") is None
+    with pytest.raises(BadInput, match="expected one of any, first, second, alternate, got 'third'"):
+        reading_order("third")  # type: ignore[arg-type]

@@ -56,11 +56,11 @@ def test_the_oldest_of_twelve_samples_is_forgotten() -> None:
 
     interval(gauge, clock, 5000, 0)
     for _ in range(11):
-        interval(gauge, clock, 0, 5000)
-    assert gauge.value == 5000 // (5 * 12)
+        interval(gauge, clock, 1000, 4000)
+    assert gauge.value == (5000 + 11 * 1000) // (5 * 12)
     interval(gauge, clock, 0, 5000)
 
-    assert gauge.value == 0
+    assert gauge.value == 11 * 1000 // (5 * 12)
 
 
 def test_a_measurement_that_begins_at_time_zero_is_lost() -> None:

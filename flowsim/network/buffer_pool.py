@@ -60,12 +60,13 @@ class NetworkBufferPool:
         return self.total_segments - self._reserved - self._made + len(self._free)
 
     def request_segment(self) -> MemorySegment | None:
+        # Segments that came back may be reserved by now: a free one is not always to be had.
+        if self.available_segments <= 0:
+            return None
         if self._free:
             return self._free.pop()
-        if self._made < self.total_segments - self._reserved:
-            self._made += 1
-            return MemorySegment(self.segment_size_bytes)
-        return None
+        self._made += 1
+        return MemorySegment(self.segment_size_bytes)
 
     def recycle_segment(self, segment: MemorySegment) -> None:
         was_empty = self.available_segments == 0

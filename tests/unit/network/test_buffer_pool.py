@@ -163,6 +163,18 @@ def test_only_what_is_guaranteed_can_be_reserved_and_only_while_others_did_not_t
         late.reserve_segments(1)
 
 
+def test_a_segment_that_came_back_and_was_reserved_then_is_not_handed_out() -> None:
+    """Law C.7: the pools together never hold more than there is."""
+    network = NetworkBufferPool(3, 8)
+    pool = network.create_buffer_pool(1, 1, 1, overdraft=2)
+    first, second = pool.request_builder(0), pool.request_builder(0)
+    assert first is not None
+    assert second is not None
+    second.close()
+    network.reserve(2)
+    assert (pool.request_builder(0), network.available_segments) == (None, 0)
+
+
 def test_reserved_segments_that_come_back_are_shared_again() -> None:
     network = NetworkBufferPool(6, 8)
     pool = network.create_buffer_pool(1, UNLIMITED)

@@ -124,6 +124,24 @@ class SmallJob:
             self.graph.add_edge(StreamEdge(source, added, partitioner, side_output))
         return added
 
+    def inputs(
+        self,
+        before: Sequence[int | Sequence[int]],
+        make: Callable[[], StreamOperator],
+        name: str = "inputs",
+        *,
+        by: str | PartitionerSpec | None = None,
+        parallelism: int = 1,
+        **settings: object,
+    ) -> int:
+        """An operator with one input per entry; several ids in one entry are united."""
+        added = self._add(name, "multiple_input", make, parallelism, **settings)
+        partitioner = PartitionerSpec(by) if isinstance(by, str) else by
+        for index, sources in enumerate(before):
+            for source in [sources] if isinstance(sources, int) else sources:
+                self.graph.add_edge(StreamEdge(source, added, partitioner, None, index))
+        return added
+
     def _add(
         self, name: str, kind: str, make: Callable[[], StreamOperator], parallelism: int, **settings: object
     ) -> int:

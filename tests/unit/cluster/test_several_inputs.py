@@ -130,7 +130,7 @@ def test_the_gates_of_one_input_are_united_and_those_of_another_are_not() -> Non
 
 
 def test_each_input_has_a_valve_of_its_own_and_the_operator_the_least_of_both() -> None:
-    job = SmallJob()
+    job = SmallJob(buffer_timeout_ms=0)
     first = job.script([watermark(10), sleep(5), watermark(30)], [watermark(20), sleep(50)])
     second = job.script([sleep(2), watermark(15), sleep(9), watermark(40)])
     arrivals = job.sink(job.inputs([first, second], tagging(), by="GLOBAL"))

@@ -30,7 +30,7 @@ from flowsim.network.throughput_calculator import ThroughputCalculator
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.scheduler import Scheduler
 from flowsim.tasks.buffer_debloating import BufferDebloating, GateDebloating
-from flowsim.tasks.output_flusher import flusher_for
+from flowsim.tasks.output_flusher import OutputFlusher, flusher_for
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.units import NS_PER_MS
 
@@ -61,6 +61,8 @@ class NetworkEnvironment:
         self._debloaters: dict[int, list[BufferDebloater]] = {}
         self.connections = Connections(execution, faults, tasks, self._gates, scheduler)
         self._spill = SpillDirectory()
+        self._flushers: dict[int, list[OutputFlusher]] = {}
+        """Of the tasks that have not started."""
 
     def _network_pool(self, subtask: Subtask) -> NetworkBufferPool:
         owner = self.execution.placement.task_manager_of[subtask.id]
@@ -92,6 +94,7 @@ class NetworkEnvironment:
         self._faults.apply_to_writer(subtask, edge, writer)
         if flusher is not None:
             flusher.attach(writer)
+            self._flushers.setdefault(subtask.id, []).append(flusher)
         return writer
 
     def _create_partition(self, subtask: Subtask, expansion: EdgeExpansion, count: int) -> ResultPartition:
@@ -182,6 +185,8 @@ class NetworkEnvironment:
 
     def start(self, task: StreamTask) -> None:
         """The task is started: it reads what is complete already, and begins to look at its buffer sizes."""
+        for flusher in self._flushers.pop(task.id, ()):
+            flusher.start()
         subtask = self.execution.subtasks[task.id]
         for edge in self.execution.job.in_edges(subtask.vertex):
             if not edge.exchange.is_pipelined:

@@ -29,6 +29,10 @@ class OutputFlusher:
     def attach(self, writer: RecordWriter) -> None:
         self._writer = writer
 
+    def start(self) -> None:
+        """The task starts: beats are counted from now (rule 5.3)."""
+        self._started_ns = self._timers.scheduler.now_ns
+
     def on_data(self) -> None:
         """Data was written that only a flush makes readable."""
         if not self._armed:

@@ -123,6 +123,7 @@ class _PassOn(NotingSink):
     def process_element(self, value: object, timestamp: int | None) -> None:
         if self._fails and value == 5:
             raise ValueError("no more")
+        self.clock.now_ns += self.cost_ns
         self.output.collect(value, timestamp)
 
 
@@ -132,6 +133,25 @@ def test_a_job_that_is_stopped_says_who_waits_for_whom_and_leaves_no_file(spille
     result = job.run(until_ns=20 * MS)
     assert result.status is JobStatus.STOPPED
     assert "sink (1/1) waits for the end of source (1/1), to read what is written then" in result.report
+
+
+def test_the_flusher_of_a_task_that_starts_later_beats_from_its_start() -> None:
+    """Rule 5.3: the writer starts after 25 ms and its first beat is 10 ms later."""
+    job = SmallJob(cost_ns=0, buffer_timeout_ms=10)
+    source = job.values(lambda _: range(25), cost_ns=MS)
+    middle = job.operator(source, "middle", "sink", lambda: _PassOn(False), by="FORWARD", chain=False, cost_ns=MS)
+    edge = job.graph.edges.pop()
+    job.graph.edges.append(StreamEdge(edge.source_id, edge.target_id, edge.partitioner, exchange=BLOCKING))
+    arrivals = job.sink(middle, by="FORWARD", chain=False)
+    job.run()
+    assert arrivals.records[0].at_ns == 35 * MS
+
+
+def test_a_blocking_exchange_works_on_the_real_clock() -> None:
+    job = SmallJob(exchange=BLOCKING, segment_size_bytes=64)
+    arrivals = job.sink(job.values(lambda _: range(500)), by="FORWARD", chain=False)
+    assert job.run(clock="real").status is JobStatus.FINISHED
+    assert arrivals.values == list(range(500))
 
 
 def test_an_interrupted_run_leaves_no_file(spilled: Path) -> None:

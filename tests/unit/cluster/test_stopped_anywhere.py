@@ -10,7 +10,7 @@ from flowsim.cluster.mini_cluster import JobStatus, MiniCluster, RunOptions
 from flowsim.connectors.collect import CollectSink
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.facts.kinds import Level
-from flowsim.graph.stream_graph import StreamGraph
+from flowsim.graph.stream_graph import Link, StreamGraph
 from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.memory import MemoryRecorder
@@ -18,9 +18,9 @@ from flowsim.recording.memory import MemoryRecorder
 STEP_NS = 500
 
 
-def job() -> StreamGraph:
+def job(**settings: object) -> StreamGraph:
     env = StreamExecutionEnvironment.get_execution_environment()
-    env.configure(buffer_timeout_ms=0)
+    env.configure(None, buffer_timeout_ms=0, **settings)
     words = env.from_collection(["a b", "c", "a a c"]).flat_map(str.split).map(lambda word: (word, 1))
     words.key_by(lambda pair: pair[0]).map(lambda pair: pair).set_parallelism(2).sink_to(CollectSink())
     return env.stream_graph()
@@ -40,3 +40,23 @@ def test_a_run_stopped_at_any_moment_breaks_no_law_and_counts_once(policy: str) 
         task, operator = (recorder.columns("operator_counts").index(name) for name in ("task", "operator"))
         counted = Counter((row[task], row[operator]) for row in recorder.rows("operator_counts"))
         assert (until_ns, [place for place, times in counted.items() if times > 1]) == (until_ns, [])
+
+
+LINKED = {"links": (Link(latency_ns=3_000, bytes_per_second=20_000_000),)}
+PLACED = {"task_managers": "one"}
+BLOCKED = {"exchange": "blocking"}
+
+
+@pytest.mark.parametrize("settings", [LINKED, PLACED, BLOCKED], ids=["linked", "placed", "blocked"])
+def test_wherever_its_buffers_are_a_run_may_be_stopped(settings: dict[str, object]) -> None:
+    """Under way, in one memory, or in files."""
+    graph = job(**settings)
+    whole = MiniCluster(graph, RunOptions(seed=3)).run()
+    stops = range(STEP_NS, whole.elapsed_ns, 3 * STEP_NS)
+    assert len(stops) > 8
+    for until_ns in stops:
+        recorder = MemoryRecorder(Level.FULL)
+        result = MiniCluster(graph, RunOptions(seed=3, until_ns=until_ns, recorder=recorder)).run()
+        assert result.status is JobStatus.STOPPED
+        broken = [o for o in check_all(recorder, "stopped") if o.verdict is Verdict.VIOLATED]
+        assert (until_ns, broken) == (until_ns, [])

@@ -1,0 +1,33 @@
+"""Every scenario that teaches shows what it says: its expectations are met, and every law is as it expects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flowsim.facts.kinds import Level
+from flowsim.laws.judge import check_all
+from flowsim.scenario.compiler import compile_scenario
+from flowsim.scenario.expectations import law_is_as_expected
+from flowsim.scenario.loader import load_scenario
+from flowsim.scenario.runner import run_scenario
+
+SCENARIOS = Path(__file__).parents[3] / "scenarios"
+SMALL = [path for path in sorted(SCENARIOS.glob("*.yaml")) if not path.stem.startswith("01")]
+"""The flights have tests of their own, on Spark."""
+
+
+@pytest.mark.parametrize("path", SMALL, ids=lambda path: path.stem)
+def test_a_scenario_shows_what_it_says(path: Path, tmp_path: Path) -> None:
+    compiled = compile_scenario(load_scenario(path), out_dir=tmp_path / "out", allow_python=True)
+    run = run_scenario(compiled, record=Level.FULL)
+    assert [outcome for outcome in run.expectations if not outcome.met] == []
+    assert run.facts is not None
+    outcomes = check_all(run.facts)
+    assert [o for o in outcomes if not law_is_as_expected(compiled.expect, o.law, o.verdict)] == []
+
+
+@pytest.mark.parametrize("path", SMALL, ids=lambda path: path.stem)
+def test_a_scenario_says_first_what_it_teaches(path: Path) -> None:
+    assert path.read_text(encoding="utf-8").startswith("# Teaches ")

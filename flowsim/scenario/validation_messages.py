@@ -115,7 +115,9 @@ def _expected(details: ErrorDetails) -> str:
         pattern = str(context["pattern"])
         return _PATTERNS.get(pattern, f"a text of the form {pattern}")
     if kind in ("too_short", "string_too_short"):
-        return f"at least {context['min_length']} {'entry' if kind == 'too_short' else 'character'}"
+        least = context["min_length"]
+        one, several = ("entry", "entries") if kind == "too_short" else ("character", "characters")
+        return f"at least {least} {one if least == 1 else several}"
     if kind in ("too_long", "string_too_long"):
         return f"at most {context['max_length']} {'entries' if kind == 'too_long' else 'characters'}"
     return details["msg"][:1].lower() + details["msg"][1:]

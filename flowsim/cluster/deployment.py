@@ -13,9 +13,11 @@ from flowsim.network.record_writer import RecordWriter
 from flowsim.network.union_input_gate import UnionInputGate
 from flowsim.operators.source import SourceOperator
 from flowsim.operators.stream_operator import OperatorContext, StreamOperator
+from flowsim.operators.stream_source import StreamSource
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.scheduler import Scheduler
 from flowsim.tasks.batches import BatchBudget
+from flowsim.tasks.legacy.source_stream_task import LegacySourceInput, SourceStreamTask
 from flowsim.tasks.multiple_input_processor import StreamMultipleInputProcessor
 from flowsim.tasks.network_input import StreamTaskNetworkInput
 from flowsim.tasks.one_element_input import OneElementInput
@@ -57,6 +59,9 @@ class Deployment:
     def _create_task(self, subtask: Subtask) -> StreamTask:
         clock = TaskClock(self.scheduler.now_ns)
         trace = None if self.recorder is None else TaskTrace(subtask.id, clock, self.recorder, self.scheduler)
+        if subtask.vertex.is_legacy_source:
+            thread_id = len(self.execution.subtasks) + subtask.id
+            return SourceStreamTask(subtask.id, subtask.name, self.scheduler, self._budget, trace, clock, thread_id)
         kind = SourceOperatorStreamTask if subtask.vertex.operators[0].node.is_source else StreamTask
         return kind(subtask.id, subtask.name, self.scheduler, self._budget, trace, clock)
 
@@ -70,6 +75,9 @@ class Deployment:
         head = chain.head
         if isinstance(head, SourceOperator):
             task.wire(chain, StreamTaskSourceInput(head, task.timers), list(writers.values()))
+            return
+        if isinstance(head, StreamSource):
+            task.wire(chain, LegacySourceInput(head), list(writers.values()))
             return
         task.wire(chain, self._create_input(subtask, task, chain), list(writers.values()))
 

@@ -20,6 +20,7 @@ from flowsim.graph.execution_graph import create_execution_graph, describe
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.operators.source import SourceOperator
+from flowsim.operators.stream_source import StreamSource
 from flowsim.sim.policy import FifoPolicy, SchedulingPolicy, SeededRandomPolicy
 from flowsim.sim.real_clock import run_real
 from flowsim.sim.rng import RandomStreams
@@ -27,6 +28,7 @@ from flowsim.sim.run_virtual import run_virtual
 from flowsim.sim.scheduler import Scheduler
 from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.streamrecord.events import StopMode
+from flowsim.tasks.actor import Actor
 from flowsim.tasks.failure import job_failed
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_metrics import MetricsSample
@@ -44,7 +46,7 @@ class MiniCluster:
         self.execution = create_execution_graph(create_job_graph(graph))
         self._schedule = RegionSchedule(self.execution.regions)
         self._actors: dict[int, asyncio.Task[None]] = {}
-        """Of the tasks that were started, by task id."""
+        """Of the tasks that were started, by the id of the actor, which for all but source threads is the task's."""
         self._streams = RandomStreams(options.seed)
         self.deployment: Deployment | None = None
         self._scheduler: Scheduler | None = None
@@ -131,8 +133,9 @@ class MiniCluster:
             # In task order: the order in which tasks are cancelled is part of what is recorded (D4).
             for task in deployment.tasks:
                 task.cancel()
-                if task.id in self._actors:
-                    self._actors[task.id].cancel()
+                for each in task.actors:
+                    if each.actor_id in self._actors:
+                        self._actors[each.actor_id].cancel()
             for number in sorted(self._actors):
                 await _ended(self._actors[number])
             self._sampler.stop()
@@ -151,9 +154,11 @@ class MiniCluster:
         for number in subtasks:
             task = self.deployment.tasks[number]
             self.deployment.network.start(task)
-            actor = asyncio.get_running_loop().create_task(_coroutine(task), name=task.name)
-            actor.add_done_callback(self._when_ended(task))
-            self._actors[number] = actor
+            for actor in task.actors:
+                started = asyncio.get_running_loop().create_task(_coroutine(actor), name=actor.name)
+                if actor is task.actor:
+                    started.add_done_callback(self._when_ended(task))
+                self._actors[actor.actor_id] = started
 
     def _when_ended(self, task: StreamTask) -> Callable[[asyncio.Task[None]], None]:
         return lambda done: self._on_task_end(task, done)
@@ -218,7 +223,7 @@ class MiniCluster:
         if self.deployment is None:
             return 0
         heads = [task.chain.head for task in self.deployment.tasks]
-        return sum(head.records_in for head in heads if isinstance(head, SourceOperator))
+        return sum(head.records_in for head in heads if isinstance(head, SourceOperator | StreamSource))
 
     def _elapsed_ns(self) -> int:
         if self._scheduler is None:
@@ -255,8 +260,8 @@ def summary(task: StreamTask, last_sample: MetricsSample | None) -> TaskSummary:
     )  # fmt: skip
 
 
-def _coroutine(task: StreamTask) -> Coroutine[Any, Any, None]:
-    return task.actor.run()
+def _coroutine(actor: Actor) -> Coroutine[Any, Any, None]:
+    return actor.run()
 
 
 async def _ended(actor: asyncio.Task[None]) -> None:

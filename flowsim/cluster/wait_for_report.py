@@ -27,7 +27,7 @@ def _task(task: StreamTask, deployment: Deployment, schedule: RegionSchedule) ->
     if task.state is TaskState.DEPLOYED and waits_for:
         writers = _some(deployment.tasks[number].name for number in waits_for)
         return f"{task.name} waits for the end of {writers}, to read what is written then"
-    return f"{task.name} waits for {task.batches.waiting_for}; {_queues(task)}"
+    return f"{task.name} waits for {task.waiting_for}; {_queues(task)}"
 
 
 def _queues(task: StreamTask) -> str:

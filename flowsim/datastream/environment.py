@@ -11,6 +11,7 @@ from flowsim.cluster.mini_cluster import JobExecutionResult, RunOptions, execute
 from flowsim.cluster.recorded_run import execute_recorded
 from flowsim.connectors.collection import CollectionSource
 from flowsim.connectors.columns import nearest
+from flowsim.connectors.legacy import LegacySource
 from flowsim.connectors.source import Source
 from flowsim.datastream import operator_factories as factories
 from flowsim.datastream.common.configuration import Configuration
@@ -26,6 +27,7 @@ from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import JobSettings, OperatorDescription, StreamGraph
 from flowsim.operators.input_selection import MAX_SUPPORTED_INPUT_COUNT
+from flowsim.operators.source_function import ParallelSourceFunction, SourceFunction
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.values import Row, TypeInformation, TypeKind
 
@@ -168,9 +170,17 @@ class StreamExecutionEnvironment:
         return self._source(source, None if own else watermark_strategy, source_name, type_info)
 
     def add_source(
-        self, source_func: Source, source_name: str = "Custom Source", type_info: TypeInformation | None = None
+        self,
+        source_func: Source | SourceFunction | LegacySource,
+        source_name: str = "Custom Source",
+        type_info: TypeInformation | None = None,
     ) -> DataStream:
-        """A source that speaks for itself, such as a ScriptedSource. Flink: SourceFunction."""
+        """A source that speaks for itself: a SourceFunction, on a thread of its own as in Flink, or a ScriptedSource.
+
+        ``LegacySource(source)`` plays any other source as such a function. Flink: SourceFunction (deprecated there).
+        """
+        if isinstance(source_func, SourceFunction | LegacySource):
+            return self._legacy_source(source_func, source_name, type_info)
         _check_source(source_func, "add_source")
         return self._source(source_func, None, source_name, type_info)
 
@@ -185,6 +195,26 @@ class StreamExecutionEnvironment:
         if source.required_parallelism is not None:
             added.parallelism = added.required_parallelism = source.required_parallelism
             added.required_because = f"a {source.kind} source of this kind has as many subtasks, no more and no fewer"
+        return DataStream(self, (Upstream(added),), type_info)
+
+    def _legacy_source(
+        self, function: SourceFunction | LegacySource, name: str, type_info: TypeInformation | None
+    ) -> DataStream:
+        make = factories.source_function_operator(function, self.settings)
+        described: dict[str, object] = {"source": "function"}
+        if isinstance(function, LegacySource):
+            described = {"source": function.kind, **function.params}
+        description = OperatorDescription("source", {**described, "legacy": True})
+        added = self._transformation(f"Source: {name}", description, make, ())
+        added.is_source = added.is_legacy_source = True
+        required: int | None = 1
+        if isinstance(function, LegacySource):
+            added.needs_cost, required = function.needs_cost, function.required_parallelism
+        elif isinstance(function, ParallelSourceFunction):
+            required = None
+        if required is not None:
+            added.parallelism = added.required_parallelism = required
+            added.required_because = "such a source has as many subtasks (a ParallelSourceFunction may have more)"
         return DataStream(self, (Upstream(added),), type_info)
 
     # The job.

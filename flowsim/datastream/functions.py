@@ -12,6 +12,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from flowsim.operators.process import ProcessContext
 from flowsim.operators.runtime_context import RuntimeContext
+from flowsim.operators.source_function import ParallelSourceFunction, SourceFunction
 from flowsim.state.keyed_state import KeyedStateStore
 
 __all__ = [
@@ -27,11 +28,13 @@ __all__ = [
     "KeyedProcessFunction",
     "KeyedStateStore",
     "MapFunction",
+    "ParallelSourceFunction",
     "Partitioner",
     "ProcessFunction",
     "ProcessWindowFunction",
     "ReduceFunction",
     "RuntimeContext",
+    "SourceFunction",
     "WindowFunction",
 ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeGuard
 
+from flowsim.connectors.legacy import LegacySource
 from flowsim.connectors.source import Sink, Source
 from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
 from flowsim.datastream.functions import (
@@ -36,7 +37,9 @@ from flowsim.operators.process import KeyedProcessOperator, ProcessOperator
 from flowsim.operators.reading_order import Reading, reading_order
 from flowsim.operators.sink import SinkOperator
 from flowsim.operators.source import SourceOperator
+from flowsim.operators.source_function import SourceFunction
 from flowsim.operators.stream_operator import StreamOperator
+from flowsim.operators.stream_source import StreamSource
 from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 
 MakeOperator = Callable[[str], StreamOperator]
@@ -156,6 +159,14 @@ def source_operator(source: Source, strategy: WatermarkStrategy | None, settings
         settings.auto_watermark_interval_ms,
         settings.latency_interval_ms,
     )
+
+
+def source_function_operator(function: SourceFunction | LegacySource, settings: JobSettings) -> MakeOperator:
+    """The old kind of source, with a function of its own for each subtask."""
+    if isinstance(function, LegacySource):
+        return lambda name: StreamSource(function.create_function(), settings.latency_interval_ms)
+    isolated(function, "add_source")
+    return lambda name: StreamSource(isolated(function, name), settings.latency_interval_ms)
 
 
 def sink_operator(sink: Sink) -> MakeOperator:

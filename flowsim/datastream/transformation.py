@@ -47,6 +47,7 @@ class Transformation:
     parallelism: int
     inputs: tuple[Upstream, ...] = ()
     is_source: bool = False
+    is_legacy_source: bool = False
     max_parallelism: int | None = None
     required_parallelism: int | None = None
     """The only parallelism it may have; None: any."""
@@ -135,6 +136,7 @@ def _node(one: Transformation, max_parallelism: int | None) -> StreamNode:
         parallelism=one.parallelism,
         max_parallelism=one.max_parallelism if one.max_parallelism is not None else max_parallelism,
         is_source=one.is_source,
+        is_legacy_source=one.is_legacy_source,
         chaining=one.chaining,
         key_selector=one.key_selector,
         key_type=one.key_type,

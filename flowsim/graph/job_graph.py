@@ -51,6 +51,11 @@ class JobVertex:
     def head(self) -> StreamNode:
         return self.operators[0].node
 
+    @property
+    def is_legacy_source(self) -> bool:
+        """Whether a source function, on a thread of its own, feeds the chain (rules 1.10, 5.40)."""
+        return self.head.is_legacy_source
+
     def consumers_of(self, operator: ChainedOperator) -> list[ChainedOperator]:
         """The operators that it feeds inside the chain, in the order of their edges."""
         return [other for other in self.operators if other.input_operator == operator.index]

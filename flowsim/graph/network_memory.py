@@ -89,13 +89,14 @@ def plan_network_memory(
 
 
 def _output(settings: JobSettings, number: int, owner: int, subtask: Subtask, expansion: EdgeExpansion) -> PlannedPool:
-    """Rule 5.41."""
+    """Rules 5.40, 5.41: a legacy source has no overdraft."""
     count, exchange = expansion.subpartitions(subtask.index), expansion.edge.exchange
+    has_overdraft = exchange.has_overdraft and not subtask.vertex.is_legacy_source
     bound = count * settings.exclusive_buffers_per_channel + settings.floating_buffers_per_gate
     return PlannedPool(
         number, owner, subtask, expansion.edge, PoolKind.OUTPUT, count + 1,
         max(bound, count + 1) if exchange.is_bounded else UNLIMITED,
-        settings.overdraft_buffers if exchange.has_overdraft else 0, settings.max_buffers_per_channel, 0, 0,
+        settings.overdraft_buffers if has_overdraft else 0, settings.max_buffers_per_channel, 0, 0,
     )  # fmt: skip
 
 

@@ -54,6 +54,8 @@ class StreamNode:
     max_parallelism: int | None = None
     """None: derived from the parallelism (rule 1.21)."""
     is_source: bool = False
+    is_legacy_source: bool = False
+    """Of a source function, which runs on a thread of its own (rules 1.10, 5.40)."""
     chaining: ChainingStrategy = ChainingStrategy.ALWAYS
     key_selector: KeySelector | None = None
     """Of the keyed input, the first where there are several; the task sets the key context from it (rule 7.20)."""

@@ -9,6 +9,7 @@ from flowsim.connectors import distributions, script
 from flowsim.connectors.collection import CollectionSource
 from flowsim.connectors.csv import CsvSource
 from flowsim.connectors.generator import GeneratorSource
+from flowsim.connectors.legacy import LegacySource
 from flowsim.connectors.source import Source
 from flowsim.datastream.common.time import Duration
 from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
@@ -47,7 +48,10 @@ def compile_source(context: CompileContext, name: str, model: SourceModel) -> Co
     strategy = WatermarkStrategy.no_watermarks()
     if model.watermarks is not None:
         strategy = watermark_strategy(context, (*path, "watermarks"), model.watermarks, schema)
-    stream = context.attempt(path, lambda: context.env.from_source(source, strategy, name))
+    if model.legacy:
+        stream = context.attempt(path, lambda: context.env.add_source(LegacySource(source), name))
+    else:
+        stream = context.attempt(path, lambda: context.env.from_source(source, strategy, name))
     if model.parallelism is not None:
         parallelism = model.parallelism
         context.attempt((*path, "parallelism"), lambda: stream.set_parallelism(parallelism))
@@ -57,6 +61,9 @@ def compile_source(context: CompileContext, name: str, model: SourceModel) -> Co
         stream.set_buffer_timeout(model.buffer_timeout)
     if model.chaining == "never":
         stream.disable_chaining()
+    if model.legacy and model.watermarks is not None:
+        # A source function speaks for itself, so an operator behind it makes the watermarks.
+        stream = stream.assign_timestamps_and_watermarks(strategy).name(f"{name} watermarks")
     return CompiledStream(stream, schema)
 
 

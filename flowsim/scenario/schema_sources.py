@@ -173,6 +173,9 @@ class SourceModel(Strict):
     python: PythonSourceModel | None = None
     parallelism: Parallelism | None = None
     watermarks: WatermarksModel | None = None
+    legacy: bool = Field(
+        default=False, description="Runs as a source function on a thread of its own, as Flink's old sources do."
+    )
     cost: DurationNs | None = Field(default=None, description="Virtual time that one record costs.")
     buffer_timeout: TimeoutMs | None = None
     chaining: Literal["always", "never"] = "always"

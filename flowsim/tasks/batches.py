@@ -99,13 +99,17 @@ class Batches:
             self.give_way()
 
     def give_way(self) -> None:
+        """Ends the batch and begins another."""
+        self.end()
+        self.begin()
+
+    def end(self) -> None:
         """Spends the batch, publishes it, and lets other ready tasks go first even if it cost nothing."""
         cost_ns = self._clock.now_ns - self._start_ns
         self._wait(WaitKind.COST, lambda: self.actor.spend(cost_ns))
         self._outbox.publish()
         if self.on_batch_end is not None:
             self.on_batch_end()
-        self.begin()
 
     def block(self, kind: WaitKind, ready: Callable[[], bool], reason: str) -> None:
         """Waits until ``ready``, the batch spent and published before."""

@@ -189,9 +189,9 @@ class MailboxProcessor:
 
     def action(self, kind: ActionKind, body: Callable[[], None]) -> None:
         """Runs ``body`` as one recorded action."""
-        number = self._begin(kind)
+        number = self.begin_action(kind)
         body()
-        self._end(kind, number)
+        self.end_action(kind, number)
 
     def _process_mail(self) -> None:
         """Rule 3.12: the batch, then, while the default action is suspended, mail by mail."""
@@ -237,9 +237,9 @@ class MailboxProcessor:
             self.suspension.timer.mark_start()
 
     def _run_as_action(self, mail: Mail) -> None:
-        number = self._begin(ActionKind.MAIL)
+        number = self.begin_action(ActionKind.MAIL)
         mail.run()
-        self._end(ActionKind.MAIL, number)
+        self.end_action(ActionKind.MAIL, number)
 
     def _run_default_action_if_possible(self) -> bool:
         if self.suspension is not None or self.suspended:
@@ -248,18 +248,19 @@ class MailboxProcessor:
         return True
 
     def _run_default_action(self) -> None:
-        number = self._begin(ActionKind.DEFAULT_ACTION)
+        number = self.begin_action(ActionKind.DEFAULT_ACTION)
         self._default_action()
-        self._end(ActionKind.DEFAULT_ACTION, number)
+        self.end_action(ActionKind.DEFAULT_ACTION, number)
 
-    def _begin(self, kind: ActionKind) -> int:
+    def begin_action(self, kind: ActionKind) -> int:
+        """An action begins; answers the number to end it with."""
         number = self._actions
         self._actions = number + 1
         if self._trace is not None:
             self._trace.action(ActionPhase.BEGIN, kind, number)
         return number
 
-    def _end(self, kind: ActionKind, number: int) -> None:
+    def end_action(self, kind: ActionKind, number: int) -> None:
         if self._trace is not None:
             self._trace.action(ActionPhase.END, kind, number)
 

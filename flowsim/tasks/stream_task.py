@@ -35,6 +35,9 @@ class StreamTask:
     lets it.
     """
 
+    measures_busy_time = True
+    """Whether the time in which it neither waits for input nor for output says something (rule 13.1)."""
+
     def __init__(
         self,
         task_id: int,
@@ -56,9 +59,8 @@ class StreamTask:
         self.outbox = Outbox(_deliver_credit)
         self.mailbox = TaskMailbox(self._on_mail, self._full, self._is_inside)
         self.times = TimeBuckets(clock)
-        self.batches = Batches(
-            self.actor, scheduler, self.timers, self.outbox, self.times, budget, on_begin=self._note_queues
-        )
+        self.budget = budget
+        self.batches = self._create_batches(self.actor)
         self.mailbox_processor = self.batches.processor = MailboxProcessor(
             self._process_input, self.mailbox, self.batches.wait_for_mail, self.batches.end_if_due, self._full
         )
@@ -87,6 +89,21 @@ class StreamTask:
             writer.partition.pool.on_unavailable = self.clock.interrupt
         activity = chain.input_activity_clocks
         self.times.soft.pausing = self.times.hard.pausing = activity
+
+    def _create_batches(self, actor: Actor) -> Batches:
+        return Batches(
+            actor, self.scheduler, self.timers, self.outbox, self.times, self.budget, on_begin=self._note_queues
+        )
+
+    @property
+    def actors(self) -> tuple[Actor, ...]:
+        """All that run for the task, in the order in which they are ended."""
+        return (self.actor,)
+
+    @property
+    def waiting_for(self) -> str:
+        """What the task waits for, told in the wait-for report of a deadlock."""
+        return self.batches.waiting_for
 
     # Life cycle.
 

@@ -99,7 +99,7 @@ class TaskMetrics:
         task = self.task
         partitions = [writer.partition for writer in task.writers]
         return MetricsSample(
-            busy_ms=busy_ms_per_second(idle_ms, soft_ms + hard_ms),
+            busy_ms=busy_ms_per_second(idle_ms, soft_ms + hard_ms) if task.measures_busy_time else -1,
             idle_ms=idle_ms,
             soft_ms=soft_ms,
             hard_ms=hard_ms,

@@ -31,6 +31,8 @@ What to know about py4j
 * ``calls`` runs many methods of one object in one round trip (0.15 ms); it needs ``javac``, as do all classes under
   ``java/probes``, which are compiled once and stand in the classpath. A probe in one of Flink's own packages may use what
   is package-private there: the jars are not sealed.
+* Whole jobs run on an embedded cluster in the same virtual machine: write a class like ``flowsim.jobs.ScriptedChain``
+  and run it with ``job``.
 * Java's abstract classes cannot be implemented from Python, only interfaces: write a probe.
 """
 
@@ -38,6 +40,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -223,6 +226,14 @@ class Flink:
         """
         script = "\n".join("\t".join(map(_word, c)).removeprefix("s") if isinstance(c, tuple) else c for c in calls)
         return [_value(line) for line in self.java.flowsim.differential.Calls.run(target, script).split("\n")]
+
+    def job(self, name: str, parameters: object) -> dict[str, Any]:
+        """Runs the job of the class ``flowsim.jobs.<name>`` (``java/probes``) on an embedded cluster.
+
+        Answers ``{"log": {task: [event]}, "error": cause or None}``: what it told its Log, in the order of each task.
+        """
+        result: dict[str, Any] = json.loads(self.java.flowsim.jobs.Cluster.run(name, json.dumps(parameters)))
+        return result
 
     def _classes(self, names: Iterable[str]) -> Any:
         return self.array("java.lang.Class", [self.class_(name) for name in names])

@@ -1,0 +1,90 @@
+"""Whole jobs here and on the real Flink: what happens inside one task, in the order that Flink determines (D3)."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from machine import Differential
+from scripted_chain import Case, Writer, run
+
+from flowsim.cluster.run_options import JobStatus
+
+
+def agrees(differential: Differential, case: Case) -> None:
+    """The chain does the same in the same order, on a fair schedule and on a random one."""
+    theirs = differential.flink.job("ScriptedChain", case)
+    assert theirs["error"] is None, theirs
+    events = len(theirs["log"]["chain"]) + len(theirs["log"].get("sink", ()))
+    with differential.comparing("jobs: a chain against a full output", commands=events):
+        for options in ({}, {"policy": "random", "seed": 5}):
+            logs, result = run(case, **options)
+            assert result.status is JobStatus.FINISHED, result.report
+            assert logs["chain"] == theirs["log"]["chain"]
+            assert logs["sink"] == theirs["log"].get("sink", [])
+            if theirs["log"].get("blocked"):
+                assert result.tasks[1].hard_backpressured_ns > 0
+
+
+def test_a_fan_out_beyond_the_overdraft_runs_no_mail_before_its_element_ends(differential: Differential) -> None:
+    put = [
+        ["mail", target, options, f"{options} {target}", []] for target in (1, 2) for options in ("options", "urgent")
+    ]
+    case = {
+        "source": [["r", "0", 0], ["r", "1", 1]],
+        "operators": [
+            {"0": [*put, ["timer", 1, "upstream", []], ["forward", "a"], *put], "1": []},
+            {"a": [["timer", 3, "own", []], ["emit", "r", 400]]},
+        ],
+    }
+    agrees(differential, case)
+
+
+def test_timers_whose_records_fill_the_output_run_one_after_the_other(differential: Differential) -> None:
+    timers = [["timer", 2 * number + 1, f"t{number}", [["emit", f"of-t{number}", 250]]] for number in range(3)]
+    case = {
+        "source": [["r", "0", 0], ["r", "1", 1]],
+        "operators": [{"0": [["forward", "a"]], "1": []}, {"a": [*timers, ["emit", "r", 300]]}],
+    }
+    agrees(differential, case)
+
+
+def test_a_watermark_whose_timers_fill_the_output_is_one_action(differential: Differential) -> None:
+    mail = ["mail", 1, "urgent", "put by a timer", []]
+    case = {
+        "source": [["r", "0", 0], ["w", 50], ["r", "1", 51]],
+        "operators": [
+            {
+                "0": [["event_timer", 30], ["event_timer", 10], ["event_timer", 20]],
+                "event timer 10": [mail, ["forward", "a"]],
+                "event timer 20": [["forward", "b"], ["timer", 1, "late", []], ["forward", "c"]],
+                "1": [],
+            },
+            {"a": [["emit", "ra", 300]], "b": [["emit", "rb", 3]], "c": [["emit", "rc", 250]]},
+        ],
+    }
+    agrees(differential, case)
+
+
+def test_an_operator_that_yields_in_the_middle_of_its_element_runs_what_flink_runs(differential: Differential) -> None:
+    mails = [["mail", target, "options", f"to {target}", []] for target in (1, 2, 3)]
+    case = {
+        "source": [["r", "0", 0], ["r", "1", 1]],
+        "operators": [
+            {"0": [*mails, ["forward", "a"], ["yield"]], "1": []},
+            {"a": [["mail", 2, "deferrable", "deferred", []], ["forward", "b"], ["try_yield"], ["try_yield"]]},
+            {"b": [["timer", 1, "t", []], ["emit", "r", 250], ["yield"], ["yield"], ["try_yield"]]},
+        ],
+    }
+    agrees(differential, case)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_chains_do_everything_in_the_order_of_flink(differential: Differential, seed: int) -> None:
+    agrees(differential, Writer(random.Random(seed)).case())
+
+
+def test_more_random_chains_on_demand(differential: Differential, request: pytest.FixtureRequest) -> None:
+    """``--flink-examples=N``: N more of them, others than the fixed ones."""
+    for seed in range(1000, 1000 + (request.config.getoption("--flink-examples") or 0)):
+        agrees(differential, Writer(random.Random(seed)).case())

@@ -61,6 +61,21 @@ def test_the_graph_shows_chains_parallelism_and_partitioners(flowsim: Any, write
     assert [task["parallelism"] for task in flowsim("graph", scenario, "--json").document["tasks"]] == [1, 2, 1]
 
 
+def test_the_graph_shows_where_subtasks_run_and_how_edges_are_handed_over(flowsim: Any, write: Any) -> None:
+    scenario = write("g.yaml", ("input: sums,", "input: sums, exchange: pipelined,"))
+    placed = ("--set", "settings.task_managers={left: [numbers, sums/1]}")
+    assert flowsim("graph", scenario, *placed).out == (
+        "tiny: 3 tasks, 4 subtasks\n"
+        "\n[0] Source: numbers\n    parallelism 1, max parallelism 128\n    on left: 0\n    --HASH--> [1] sums\n"
+        "\n[1] sums\n    parallelism 2, max parallelism 128\n    on task managers of their own: 0, left: 1\n"
+        "    --REBALANCE pipelined--> [2] Sink: kept\n"
+        "\n[2] Sink: kept\n    parallelism 1, max parallelism 128\n    on task managers of their own: 0\n"
+    )
+    document = flowsim("graph", scenario, *placed, "--json").document
+    assert [task["task_managers"] for task in document["tasks"]] == [["left"], ["sums (1)", "left"], ["Sink: kept (1)"]]
+    assert [edge["exchange"] for edge in document["edges"]] == ["pipelined_bounded", "pipelined"]
+
+
 def test_explore_counts_distinct_recordings_and_writes_nothing(flowsim: Any, tmp_path: Path) -> None:
     called = flowsim("explore", "tiny.yaml", "--seeds", 5, "--json")
     assert called.code == 0

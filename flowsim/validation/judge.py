@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from flowsim.errors import BadInput
 from flowsim.laws.catalogue import EVIDENCE_ROWS, LAWS, Law, Outcome, Verdict
 from flowsim.validation.recordings import Recording, Recordings, open_recordings
-from flowsim.validation.verdict import Line, Report
+from flowsim.validation.verdict import Audited, Line, Report
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -27,8 +27,12 @@ def validate(
     paths: Sequence[str | Path],
     laws: Sequence[str] | None = None,
     progress: Progress | None = None,
+    audit: bool = False,
 ) -> Report:
-    """Judges all recordings by ``laws`` (all, when None); raises BadInput for an unknown law or a bad recording."""
+    """Judges all recordings by ``laws`` (all, when None); raises BadInput for an unknown law or a bad recording.
+
+    ``audit``: each law is judged a second time by its slow form, which trusts no column that the recorder derived.
+    """
     chosen = _chosen(laws)
     facts = open_recordings(spark, paths)
     try:
@@ -39,7 +43,7 @@ def validate(
             if progress is not None:
                 progress(law.id, done, len(chosen))
             with _spark_errors(f"law {law.id}"):
-                lines += _judge(facts, law, graphs)
+                lines += _judge(facts, law, graphs, audit)
         if progress is not None:
             progress("", len(chosen), len(chosen))
     finally:
@@ -74,7 +78,7 @@ def _spark_errors(what: str) -> Iterator[None]:
         raise BadInput(f"{what} cannot be judged: Spark failed: {first}") from error
 
 
-def _judge(facts: Recordings, law: Law, graphs: dict[int, Graph]) -> list[Line]:
+def _judge(facts: Recordings, law: Law, graphs: dict[int, Graph], audit: bool) -> list[Line]:
     from flowsim.validation.checks.registry import CHECKS
 
     check = CHECKS[law.id]
@@ -85,12 +89,24 @@ def _judge(facts: Recordings, law: Law, graphs: dict[int, Graph]) -> list[Line]:
     broken = [run for run, (_, violations) in counters.items() if violations]
     evidence = _evidence(check, judged.only(broken)) if broken else {}
     seconds = perf_counter() - started
+    audited = _audited(judged, law) if audit and judged.runs else {}
     lines = []
     for recording in facts.runs:
         rows, violations = counters.get(recording.run, (0, 0))
         outcome = _outcome(law, recording, reasons[recording.run], rows, violations, evidence.get(recording.run, ()))
-        lines.append(Line(recording.run, outcome, seconds))
+        lines.append(Line(recording.run, outcome, seconds, audited.get(recording.run)))
     return lines
+
+
+def _audited(judged: Recordings, law: Law) -> dict[int, Audited]:
+    """What the slow form says of each run."""
+    from flowsim.validation.audit.base import examine
+    from flowsim.validation.audit.registry import AUDITS
+
+    started = perf_counter()
+    found = examine(AUDITS[law.id], judged)
+    seconds = perf_counter() - started
+    return {run: Audited(_verdict(rows, len(broken)), rows, broken, seconds) for run, (rows, broken) in found.items()}
 
 
 def _not_applicable(recording: Recording, law: Law, check: Check, graph: Graph) -> str:
@@ -134,10 +150,10 @@ def _outcome(
     seen = "" if recording.complete else f"the run is {recording.status}: its recording is judged as a prefix"
     if recording.empty:
         seen = "the run ended before anything was kept"
+    return Outcome(law.id, _verdict(rows, violations), rows, violations, evidence, seen)
+
+
+def _verdict(rows: int, violations: int) -> Verdict:
     if violations:
-        verdict = Verdict.VIOLATED
-    elif rows == 0:
-        verdict = Verdict.VACUOUS
-    else:
-        verdict = Verdict.HOLDS
-    return Outcome(law.id, verdict, rows, violations, evidence, seen)
+        return Verdict.VIOLATED
+    return Verdict.HOLDS if rows else Verdict.VACUOUS

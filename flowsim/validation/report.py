@@ -22,10 +22,23 @@ def table(report: Report) -> list[tuple[str, ...]]:
             f"{line.outcome.rows_examined:,}",
             f"{line.outcome.violations:,}",
             f"{line.seconds:.1f}",
-            line.outcome.reason,
+            "; ".join(filter(None, (line.outcome.reason, _audit(line)))),
         )
         for line in report.lines
     ]
+
+
+def _audit(line: Line) -> str:
+    """What the slow form says, in words; '' where it was not asked."""
+    if line.audited is None:
+        return ""
+    if not line.disputed:
+        return f"the slow form agrees ({line.audited.seconds:.1f} s)"
+    told = ", ".join(f"{what} ({n:,})" for what, n in line.audited.findings)
+    return (
+        f"DISPUTED: the slow form says {line.audited.verdict.value}, {line.audited.rows_examined:,} rows examined"
+        + (f": {told}" if told else "")
+    )
 
 
 def evidence(report: Report) -> list[tuple[str, str, str, list[dict[str, object]]]]:
@@ -57,7 +70,11 @@ def to_json(report: Report) -> str:
 
 
 def _line(report: Report, line: Line) -> dict[str, object]:
-    found = line.outcome
+    found, audited = line.outcome, line.audited
+    slow = None if audited is None else {
+        "verdict": audited.verdict.value, "rows_examined": audited.rows_examined, "findings": dict(audited.findings),
+        "seconds": round(audited.seconds, 3), "agrees": not line.disputed,
+    }  # fmt: skip
     return {
         "recording": report.recordings[line.run],
         "law": found.law,
@@ -67,4 +84,5 @@ def _line(report: Report, line: Line) -> dict[str, object]:
         "seconds": round(line.seconds, 3),
         "reason": found.reason,
         "evidence": list(found.evidence),
+        **({} if slow is None else {"slow_form": slow}),
     }

@@ -8,17 +8,37 @@ from flowsim.laws.catalogue import Outcome, Verdict
 
 
 @dataclass(frozen=True, slots=True)
+class Audited:
+    """What the slow form of a law says of one recording; ``findings`` counts each way in which it found the law broken."""
+
+    verdict: Verdict
+    rows_examined: int
+    findings: tuple[tuple[str, int], ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
     """One law judged on one recording; ``seconds`` is the time of the law over all recordings together."""
 
     run: int
     outcome: Outcome
     seconds: float
+    audited: Audited | None = None
+    """The slow form's answer, where it was asked for and the law applies."""
+
+    @property
+    def disputed(self) -> bool:
+        """Whether the slow form says something else: then a column that the recorder derived is wrong, or a judge is."""
+        if self.audited is None:
+            return False
+        mine = (self.outcome.verdict, self.outcome.rows_examined)
+        return mine != (self.audited.verdict, self.audited.rows_examined)
 
     @property
     def broken(self) -> bool:
-        """Violated, or vacuous: neither is a pass."""
-        return self.outcome.verdict in (Verdict.VIOLATED, Verdict.VACUOUS)
+        """Violated, vacuous or disputed: none is a pass."""
+        return self.outcome.verdict in (Verdict.VIOLATED, Verdict.VACUOUS) or self.disputed
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +51,7 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Whether no law is violated or vacuous."""
+        """Whether no law is violated, vacuous or disputed."""
         return not any(line.broken for line in self.lines)
 
     def of(self, run: int) -> dict[str, Outcome]:

@@ -22,7 +22,7 @@ from flowsim.operators.reading_order import Reading, reading_order
 from flowsim.operators.stream_operator import StreamOperator, Value
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
-from tests.small_jobs import SmallJob
+from tests.small_jobs import SmallJob, by_key
 
 
 class Tagging(MultipleInputOperator):
@@ -240,3 +240,26 @@ def test_a_second_input_prevents_chaining_and_the_same_stream_may_come_twice() -
     assert [row[3] for row in recorder.static_rows("tasks")] == ["source (1/1)", "inputs -> sink (1/1)"]
     assert len(arrivals.values) == 6
     assert violated(recorder) == []
+
+
+def test_strict_turns_of_several_subtasks_can_stand_still_for_ever() -> None:
+    """As in Flink: each reader waits for the input whose sender waits for the other reader."""
+    job = SmallJob(segment_size_bytes=64, exclusive_buffers_per_channel=1, floating_buffers_per_gate=1)
+    first = job.values(lambda subtask: [(n % 2, "x" * 60) for n in range(200)])
+    second = job.values(lambda subtask: [(n // 100, "x" * 60) for n in range(200)])
+    by = by_key(lambda value: value[0] * 42, "LONG")  # type: ignore[index]  # keys 0 and 42: one subtask each
+    job.sink(job.inputs([first, second], tagging(2, "alternate"), by=by, parallelism=2))
+    result = job.run()
+    assert result.status is JobStatus.DEADLOCKED
+    assert "waits for a free output buffer" in result.report
+    assert result.report.count("waits for input") >= 1
+
+
+def test_the_same_streams_flow_when_all_inputs_are_read() -> None:
+    job = SmallJob(segment_size_bytes=64, exclusive_buffers_per_channel=1, floating_buffers_per_gate=1)
+    first = job.values(lambda subtask: [(n % 2, "x" * 60) for n in range(200)])
+    second = job.values(lambda subtask: [(n // 100, "x" * 60) for n in range(200)])
+    by = by_key(lambda value: value[0] * 42, "LONG")  # type: ignore[index]  # keys 0 and 42: one subtask each
+    arrivals = job.sink(job.inputs([first, second], tagging(), by=by, parallelism=2), parallelism=2)
+    assert job.run().status is JobStatus.FINISHED
+    assert len(arrivals.values) == 404

@@ -63,6 +63,8 @@ class SourceThread:
             self._source.run(LegacySourceContext(self, self._source.source_output))
         except Exception as raised:
             error = raised
+        finally:
+            self._source.records_in = self._source.source_output.records
         self._depth = 0
         self._end_batch()
         self._on_end(error)

@@ -100,6 +100,18 @@ class ThroughputCalculatorMachine(DifferentialMachine):
             self.real.incomingDataSize(size)
             self.ours.incoming_data_size(size)
 
+    @rule(
+        steps=st.lists(st.tuples(st.integers(0, 300), st.integers(0, 32768), st.booleans()), min_size=1, max_size=15),
+    )
+    def run_for_a_while(self, steps: list[tuple[int, int, bool]]) -> None:
+        """Time passes, data come, perhaps there is a pause, and somebody asks."""
+        for step_ms, size, pauses in steps:
+            self.time_passes(step_ms)
+            self.data(size, 1)
+            if pauses:
+                self.pause()
+            self.calculate()
+
     @rule()
     def pause(self) -> None:
         self.both(self.real.pauseMeasurement, self.ours.pause_measurement)

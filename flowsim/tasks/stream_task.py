@@ -148,6 +148,9 @@ class StreamTask:
         self.mailbox_processor.action(ActionKind.LIFE_CYCLE, self._end_partitions)
         self.batches.spend_and_publish()
         self._set_state(TaskState.FINISHED, LifeEvent.FINISHED)
+        for writer in self.writers:
+            # Others on the task manager get what nobody reads any more, the rest when it is read (rules 5.37, 5.45).
+            writer.partition.close()
 
     def _end_partitions(self) -> None:
         for writer in self.writers:

@@ -13,7 +13,7 @@ from flowsim.cluster.run_options import JobExecutionResult, JobStatus
 from flowsim.connectors.script import record, sleep, watermark
 from flowsim.datastream import ProcessFunction
 from flowsim.errors import BadInput, JobFailed
-from flowsim.facts.kinds import Level
+from flowsim.facts.kinds import Level, PoolKind
 from flowsim.operators.process import ProcessContext, ProcessOperator
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.elements import OutputTag
@@ -229,6 +229,26 @@ def test_memory_that_is_short_but_enough_slows_down_and_loses_nothing(recorded: 
     arrivals = job.sink(job.values(lambda _: range(1_000)), by="FORWARD", chain=False)
     job.run(recorder=MemoryRecorder(Level.FULL) if recorded else None)
     assert arrivals.values == list(range(1_000))
+
+
+def test_the_memory_of_a_finished_task_goes_to_its_neighbours() -> None:
+    """Rules 5.37, 5.39: two sources share 12 segments beside their sinks; the pool of the longer one grows in the end."""
+    job = SmallJob(network_buffers=12, segment_size_bytes=16, task_managers={"a": ["short", "long"]})
+    sinks = []
+    for name, records in (("short", 3), ("long", 400)):
+        source = job.values(lambda _, records=records: range(records), cost_ns=1_000_000)  # type: ignore[misc]
+        job.graph.nodes[source].name = name
+        sinks.append(job.sink(source, f"{name} sink", by="FORWARD", chain=False))
+    recorder = MemoryRecorder(Level.FULL)
+    job.run(recorder=recorder)
+    columns = recorder.columns("segments")
+    pool, size = columns.index("pool"), columns.index("size")
+    kind = recorder.columns("pools").index("kind")
+    outputs = [row[0] for row in recorder.static_rows("pools") if row[kind] == PoolKind.OUTPUT]
+    sizes = [[row[size] for row in recorder.rows("segments") if row[pool] == output] for output in outputs]
+    # The first pool is alone at first; what it gives back when it ends is the other one's.
+    assert [list(dict.fromkeys(seen)) for seen in sizes] == [[2, 10, 6], [2, 6, 10]]
+    assert [len(arrivals.values) for arrivals in sinks] == [3, 400]
 
 
 @pytest.mark.parametrize("local", [False, True], ids=["remote", "local"])

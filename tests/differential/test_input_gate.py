@@ -109,9 +109,11 @@ class LocalInputChannelMachine(GateMachine):
     def flush_all(self) -> None:
         self.do(("flushAll",), self.partition.flush_all)
 
-    @rule(channel=channels)
-    def resume(self, channel: int) -> None:
-        channel %= self.count
+    @rule(channel=channels, any_channel=booleans())
+    def resume(self, channel: int, any_channel: bool) -> None:
+        subpartitions = [self.partition.subpartition(i) for i in range(self.count)]
+        blocked = [i for i, s in enumerate(subpartitions) if isinstance(s, PipelinedSubpartition) and s.blocked]
+        channel = channel % self.count if any_channel or not blocked else blocked[channel % len(blocked)]
         self.do(("resume", channel), self.gates[0].channel(channel).resume_consumption)
 
     @precondition(lambda self: not self.finished and self.checkpoints > 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from receiving import barrier, data, gate_of, remote
 
 from flowsim.network.buffer import EventBuffer
@@ -33,11 +34,14 @@ def test_united_gates_take_turns_and_end_together() -> None:
     assert union.end_of_data_status() is EndOfDataStatus.DRAINED
 
 
-def test_one_gate_that_stopped_without_drain_stops_the_union() -> None:
+@pytest.mark.parametrize(
+    "modes", [(StopMode.DRAIN, StopMode.NO_DRAIN), (StopMode.NO_DRAIN, StopMode.DRAIN)], ids=["last", "first"]
+)
+def test_one_gate_that_stopped_without_drain_stops_the_union(modes: tuple[StopMode, StopMode]) -> None:
     """Rule 7.11."""
     gates = [gate_of(1), gate_of(1, first_index=1)]
     union = UnionInputGate(gates)
-    for gate, mode in zip(gates, (StopMode.DRAIN, StopMode.NO_DRAIN), strict=True):
+    for gate, mode in zip(gates, modes, strict=True):
         assert union.end_of_data_status() is EndOfDataStatus.NOT_END_OF_DATA
         remote(gate).on_buffer(EventBuffer(EndOfData(mode)), 0, 0)
         union.poll()
@@ -59,6 +63,16 @@ def test_a_gate_with_a_priority_event_goes_first() -> None:
     assert not union.priority_availability.available
     indexes = [polled.channel.index for _ in range(2) if (polled := union.poll()) is not None]
     assert (indexes, union.poll(), union.is_available) == ([0, 1], None, False)
+
+
+def test_a_gate_with_another_priority_event_stays_in_front() -> None:
+    left, right = gate_of(1), gate_of(2, first_index=1)
+    union = UnionInputGate([left, right])
+    remote(left).on_buffer(data(), 0, 0)
+    for index in (0, 1):
+        remote(right, index).on_buffer(barrier(Alignment.UNALIGNED), 0, 0)
+    polled = [union.poll() for _ in range(3)]
+    assert [found.channel.index for found in polled if found is not None] == [1, 2, 0]
 
 
 def test_gates_that_have_data_already_are_queued_when_they_are_united() -> None:

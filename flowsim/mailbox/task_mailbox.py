@@ -95,7 +95,7 @@ class TaskMailbox:
         """The next mail of the batch, whatever its priority (rule 3.3)."""
         self._check_take()
         self._take_urgent()
-        return self._taken(self._batch.popleft()) if self._batch else None
+        return self.taken(self._batch.popleft()) if self._batch else None
 
     def try_take(self, priority: int) -> Mail | None:
         """The first mail of at least this priority, batch before queue (rule 3.4)."""
@@ -161,10 +161,11 @@ class TaskMailbox:
         for index, mail in enumerate(mails):
             if mail.priority >= priority:
                 del mails[index]
-                return self._taken(mail)
+                return self.taken(mail)
         return None
 
-    def _taken(self, mail: Mail) -> Mail:
+    def taken(self, mail: Mail) -> Mail:
+        """Records that ``mail`` is out of the mailbox to be run."""
         if self.trace is not None:
             self.trace.mail(MailAction.RUN, mail.number, mail.priority, mail.urgent)
         return mail

@@ -176,7 +176,7 @@ class MailboxProcessor:
     def drain(self) -> None:
         """Runs all remaining mails in order (rule 3.16); one that raises takes those behind it with it."""
         for mail in self.mailbox.drain():
-            self.run_mail(mail)
+            self.run_mail(self.mailbox.taken(mail))
 
     def close(self) -> None:
         """No mail goes in or out any more; those that are dropped and are futures are cancelled (rule 3.9)."""

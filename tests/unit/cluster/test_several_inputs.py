@@ -155,6 +155,41 @@ def test_a_valve_that_errs_on_one_input_is_found() -> None:
     assert "valve" in [outcome.law for outcome in violated(recorder)]  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("fault", ["swap_elements", "duplicate_element", "corrupt_element"])
+def test_what_goes_wrong_on_a_channel_of_one_input_is_found(fault: str) -> None:
+    job = SmallJob()
+    first, second = job.script(letters("abc")), job.script(letters("xyz"))
+    job.sink(job.inputs([first, second], tagging()))
+    recorder = MemoryRecorder(Level.FULL)
+    job.run(recorder=recorder, faults=(Fault(fault, "inputs", channel=1, at=1),))
+    assert "channel-fifo" in [outcome.law for outcome in violated(recorder)]  # type: ignore[attr-defined]
+
+
+def test_a_task_that_a_fault_stops_takes_the_record_it_stops_with() -> None:
+    job = SmallJob()
+    first, second = job.script(letters("abc")), job.script(letters("xyz"))
+    arrivals = job.sink(job.inputs([first, second], tagging()))
+    job.run(faults=(Fault("stop_task", "inputs", at=3),))
+    assert len(arrivals.values) == 3
+
+
+def test_the_last_element_of_a_buffer_frees_it_before_it_is_processed() -> None:
+    """So that an input which is not selected any more holds no credit back."""
+    job = SmallJob(segment_size_bytes=64, exclusive_buffers_per_channel=1, floating_buffers_per_gate=1)
+    first = job.values(lambda subtask: ["x" * 60] * 8)
+    second = job.script([sleep(30), record("late")])
+    job.sink(job.inputs([first, second], tagging(2, "alternate")))
+    recorder = MemoryRecorder(Level.FULL)
+    job.run(recorder=recorder)
+    by_input = {row[0]: row[5] for row in recorder.static_rows("channels")}
+    second_came = next(
+        row[2] for row in recorder.rows("received") if by_input[row[3]] == 1 and row[5] == ElementKind.RECORD
+    )
+    # One record was read, both buffers of its input are free again and filled anew while the task waits for the other.
+    before = [row for row in recorder.rows("buffers") if row[2] < second_came and by_input[row[3]] == 0 and row[4] == 1]
+    assert len(before) == 3
+
+
 def test_all_inputs_idle_makes_the_task_idle() -> None:
     job = SmallJob()
     first = job.script([watermark(10), idle(), sleep(20)])

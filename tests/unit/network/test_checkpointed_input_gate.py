@@ -40,6 +40,7 @@ def test_it_is_finished_only_when_a_finished_gate_was_found_empty() -> None:
     """Rule 7.13."""
     gate = gate_of(1)
     read = CheckpointedInputGate(gate)
+    assert (read.poll(), read.finished) == (None, False)
     remote(gate).on_buffer(EventBuffer(EndOfPartitionEvent()), 0, 0)
     assert read.poll() is not None
     assert (gate.finished, read.finished) == (True, False)

@@ -1,0 +1,37 @@
+"""A flag that calls back once when it turns on."""
+
+from __future__ import annotations
+
+from flowsim.network.availability import AvailabilityHelper
+
+
+def test_who_waited_last_is_told_first_and_everybody_once() -> None:
+    """As the dependents of a Java future."""
+    flag, told = AvailabilityHelper(), list[int]()
+    for number in range(3):
+        flag.when_available(lambda number=number: told.append(number))  # type: ignore[misc]
+    flag.set_available()
+    flag.set_available()
+    assert (told, flag.available) == ([2, 1, 0], True)
+
+
+def test_who_comes_when_it_is_on_is_told_at_once() -> None:
+    flag, told = AvailabilityHelper(), list[str]()
+    flag.set_available()
+    flag.when_available(lambda: told.append("now"))
+    assert told == ["now"]
+
+
+def test_who_waits_again_while_being_told_waits_for_the_next_time() -> None:
+    flag, told = AvailabilityHelper(), list[str]()
+
+    def again() -> None:
+        told.append("told")
+        flag.reset_unavailable()
+        flag.when_available(again)
+
+    flag.when_available(again)
+    flag.set_available()
+    assert told == ["told"]
+    flag.set_available()
+    assert told == ["told", "told"]

@@ -65,9 +65,9 @@ LIFE: Final[Phrases] = {
     LifeEvent.FINISHED: ("has finished", ("4.18",)),
     LifeEvent.CANCELED: ("is canceled", ("4.24", "4.26")),
     LifeEvent.FAILED: ("has failed", ("4.24", "4.26")),
-    LifeEvent.STOP_WITH_DRAIN: ("is stopped, event time is flushed", ("4.10",)),
-    LifeEvent.STOP_NO_DRAIN: ("is stopped as it stands, without drain", ("4.9",)),
-    LifeEvent.CANCELING: ("is being canceled", ("4.24",)),
+    LifeEvent.STOP_WITH_DRAIN: ("is stopped, event time is flushed", ("4.20",)),
+    LifeEvent.STOP_NO_DRAIN: ("is stopped as it stands, without drain", ("4.20",)),
+    LifeEvent.CANCELING: ("is being canceled", ("4.23",)),
 }
 SEGMENTS: Final[Phrases] = {
     SegmentAction.TAKEN: ("takes a segment from the task manager", ("5.34",)),
@@ -95,7 +95,7 @@ WAITS: Final[Phrases] = {
     WaitKind.MAIL: ("waits for input: idle", ("3.12", "3.28")),
     WaitKind.BUFFER: ("waits for a buffer inside an element: hard back pressure", ("3.28", "5.42")),
     WaitKind.YIELD: ("yields: runs mails of priority {priority} and above", ("3.21",)),
-    WaitKind.LOCK: ("waits for mail while its legacy source works", ("3.12",)),
+    WaitKind.LOCK: ("waits for mail while its legacy source works", ("3.12", "4.1")),
 }
 _SOFT: Final = ("waits for output: soft back pressure", ("3.28", "4.6"))
 ACTIONS: Final[Phrases] = {

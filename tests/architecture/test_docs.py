@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 from ruamel.yaml import YAML
 
 from flowsim.laws.catalogue import LAWS
-from flowsim.scenario import schema, schema_network, schema_operators, schema_sources
+from flowsim.scenario import schema, schema_actions, schema_network, schema_operators, schema_sources
 from flowsim.scenario.expression_functions import FUNCTIONS
 from flowsim.scenario.schema_types import Strict
 
@@ -220,6 +220,9 @@ SECTIONS: dict[str, list[type[Strict]]] = {
     "window": [schema_operators.WindowModel],
     "Sinks": [schema_operators.SinkModel],
     "file sink": [schema_operators.FileSinkModel],
+    "Actions": [schema_actions.ActionModel],
+    "stop": [schema_actions.StopModel],
+    "cancel": [schema_actions.CancelModel],
     "link": [schema_network.LinkModel],
     "buffer_debloat": [schema_network.BufferDebloatModel],
     "Faults": [schema.FaultModel],
@@ -263,7 +266,7 @@ def test_every_key_of_a_scenario_is_documented_with_its_default(heading: str) ->
 
 
 def test_every_model_of_the_format_has_its_section() -> None:
-    modules = (schema, schema_network, schema_operators, schema_sources)
+    modules = (schema, schema_actions, schema_network, schema_operators, schema_sources)
     models = {
         kind
         for module in modules

@@ -103,13 +103,14 @@ class RecordWriter:
     def broadcast_event(self, event: Event, has_priority: bool | None = None) -> None:
         """Behind all data of every subpartition, or before them (rules 5.7, 5.28)."""
         self.partition.broadcast_event(event, has_priority)
-        self._after_events()
+        if self.timeout_ms == 0:
+            self.partition.flush_all()
 
     def notify_end_of_data(self, mode: StopMode) -> None:
+        """Straight to the partition: it is no flush, whatever the buffer timeout (rule 4.9)."""
         for index in range(self.partition.count):
             self._trace_sent(index, ElementKind.END_OF_DATA, int(mode))
         self.partition.notify_end_of_data(mode)
-        self._after_events()
         if self.watermark_after_end_of_data:
             self._emit_watermark(MAX_WATERMARK)
 
@@ -150,10 +151,6 @@ class RecordWriter:
             self.partition.flush(index)
         else:
             self._on_data()
-
-    def _after_events(self) -> None:
-        if self.timeout_ms == 0:
-            self.partition.flush_all()
 
     def _trace_sent(self, index: int, kind: ElementKind, timestamp: int) -> None:
         if self.trace is not None:

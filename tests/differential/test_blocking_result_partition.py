@@ -34,7 +34,7 @@ class BlockingResultPartitionMachine(DifferentialMachine):
 
     subject = "BoundedBlockingResultPartition"
 
-    @initialize(count=st.integers(1, 3), size=st.sampled_from([4, 8, 32]))
+    @initialize(count=st.integers(1, 3), size=st.sampled_from([5, 8, 32]))
     def begin(self, count: int, size: int) -> None:
         self.real = self.flink.java.org.apache.flink.runtime.io.network.partition.BlockingPartitionDriver(
             SEGMENTS, size, count

@@ -40,6 +40,7 @@ public final class PartitionDriver {
     private final StringBuilder told = new StringBuilder();
     private final List<CompletableFuture<String>> futures = new ArrayList<>();
     private int written;
+    private boolean lengthsOnly;
 
     public PartitionDriver(
             int segments, int size, int required, int maximum, int count, int perChannel, int overdraft, int exclusive, int wish)
@@ -60,13 +61,27 @@ public final class PartitionDriver {
         pipelined.setChannelStateWriter(new Recorder());
     }
 
+    public ResultPartition partition() {
+        return partition;
+    }
+
+    /** From now on the length of what is read is told, not the bytes. */
+    public void tellLengthsOnly() {
+        lengthsOnly = true;
+    }
+
+    /** Forgets what was told before. */
+    public void begin() {
+        told.setLength(0);
+    }
+
     public String run(String command) {
         String[] words = command.split(" ");
         int[] n = new int[words.length - 1];
         for (int i = 0; i < n.length; i++) {
             n[i] = Integer.parseInt(words[i + 1]);
         }
-        told.setLength(0);
+        begin();
         String result;
         try {
             result = execute(words[0], n);
@@ -164,14 +179,14 @@ public final class PartitionDriver {
         Buffer buffer = polled.buffer();
         String content = "" + buffer.readableBytes();
         if (buffer.isBuffer()) {
-            content = Describe.bytes(buffer);
+            content = lengthsOnly ? content : Describe.bytes(buffer);
             held.add(buffer);
         }
         return content + "," + buffer.getDataType() + "," + polled.buffersInBacklog() + "," + polled.getNextDataType() + ","
                 + polled.getSequenceNumber();
     }
 
-    private String state() {
+    public String state() {
         StringJoiner text = new StringJoiner(" ");
         text.add("[" + told + "]").add("" + pool.getAvailableFuture().isDone()).add("" + pool.bestEffortGetNumOfUsedBuffers());
         text.add("" + network.getNumberOfAvailableMemorySegments());

@@ -1,0 +1,202 @@
+"""RecordWriter beside the real ChannelSelectorRecordWriter and BroadcastRecordWriter (rules 5.2-5.7, 5.11-5.17).
+
+Elements are encoded differently, so the real writer gets records as long as ours are on the wire, and of what is read only
+the lengths are compared: what is cut where, flushed when, counted and told must be the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from hypothesis import strategies as st
+from hypothesis.stateful import initialize, precondition, rule
+from machine import Differential, DifferentialMachine
+
+from flowsim.network.buffer_pool import UNLIMITED, LocalBufferPool, NetworkBufferPool
+from flowsim.network.partitioner import BroadcastPartitioner, CustomPartitionerWrapper, StreamPartitioner
+from flowsim.network.record_writer import RecordWriter
+from flowsim.network.result_partition import ResultPartition
+from flowsim.network.subpartition import UNLIMITED_SIZE, Buffer, PipelinedSubpartition
+from flowsim.streamrecord.codec import encode_latency_marker_into, encode_watermark_into
+from flowsim.streamrecord.elements import LatencyMarker
+from flowsim.streamrecord.events import EndOfData, StopMode
+from flowsim.values import encode_record
+
+TIMESTAMP = 2**40
+MARKER = LatencyMarker(TIMESTAMP, 1, 1)
+SPARE_SEGMENTS = 64
+
+
+def text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def watermark_length(timestamp: int) -> int:
+    frame = bytearray()
+    encode_watermark_into(frame, timestamp)
+    return len(frame)
+
+
+def marker_length() -> int:
+    frame = bytearray()
+    encode_latency_marker_into(frame, MARKER)
+    return len(frame)
+
+
+class Chosen(Random):
+    """Chance that does as it is told."""
+
+    choice_made = 0
+
+    def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:
+        return self.choice_made
+
+
+def never_blocks(pool: LocalBufferPool) -> None:
+    raise AssertionError("the machine writes only what the pool has room for")
+
+
+class RecordWriterMachine(DifferentialMachine):
+    """One writer with a reader on each of its subpartitions, which wish for buffers of all sizes."""
+
+    subject = "RecordWriter"
+
+    @initialize(
+        count=st.integers(1, 4), size=st.sampled_from([16, 32, 64]), more=st.integers(3, 9),
+        overdraft=st.sampled_from([0, 2, 5]), timeout_ms=st.sampled_from([0, 0, -1]), broadcast=st.booleans(),
+        wish=st.sampled_from([UNLIMITED_SIZE, UNLIMITED_SIZE, 20]),
+    )  # fmt: skip
+    def begin(
+        self, count: int, size: int, more: int, overdraft: int, timeout_ms: int, broadcast: bool, wish: int
+    ) -> None:
+        required, maximum = count + 1, count + 1 + more
+        segments = maximum + SPARE_SEGMENTS
+        java = self.flink.java.org.apache.flink.runtime.io.network
+        output = java.partition.PartitionDriver(segments, size, required, maximum, count, UNLIMITED, overdraft, 2, wish)
+        self.real = java.api.writer.WriterDriver(output, timeout_ms, broadcast)
+        self.size, self.count = size, count
+        self.network = NetworkBufferPool(segments, size)
+        self.pool = self.network.create_buffer_pool(required, maximum, count, UNLIMITED, overdraft)
+        self.partition = ResultPartition(count, self.pool, never_blocks, buffer_size=wish)
+        self.told: list[str] = []
+        self.subpartitions: list[PipelinedSubpartition] = []
+        for index in range(count):
+            subpartition = self.partition.subpartition(index)
+            assert isinstance(subpartition, PipelinedSubpartition)
+            self.subpartitions.append(subpartition)
+        chosen: StreamPartitioner = CustomPartitionerWrapper(
+            count, lambda key, channels: self.target, lambda value: value
+        )
+        self.target = 0
+        self.chance = Chosen(0)
+        self.writer = RecordWriter(
+            self.partition, BroadcastPartitioner(count) if broadcast else chosen, timeout_ms, 0, self.chance, None,
+            lambda: None,
+        )  # fmt: skip
+        self.buffers: list[Buffer] = []
+        self.held: list[int] = []
+        for index in range(count):
+            self.command(f"view {index}", lambda index=index: self.attach(index))  # type: ignore[misc]
+
+    @rule(pick=st.integers(0, 99), length=st.integers(0, 50))
+    def collect(self, pick: int, length: int) -> None:
+        frame = len(encode_record(TIMESTAMP, bytes(length)))
+        self.target = pick % self.count
+        if self.has_room(frame):
+            self.command(f"collect {self.target} {frame}", lambda: self.writer.collect(bytes(length), TIMESTAMP))
+
+    @rule(later=st.integers(0, 5))
+    def emit_watermark(self, later: int) -> None:
+        frame = watermark_length(TIMESTAMP + later)
+        if self.has_room(frame * self.count):
+            self.command(f"to_all {frame}", lambda: self.writer.emit_watermark(TIMESTAMP + later))
+
+    @rule(pick=st.integers(0, 99))
+    def emit_latency_marker(self, pick: int) -> None:
+        self.chance.choice_made = pick % self.count
+        if self.has_room(marker_length()):
+            self.command(
+                f"to_one {pick % self.count} {marker_length()}", lambda: self.writer.emit_latency_marker(MARKER)
+            )
+
+    @rule(really=st.integers(0, 3))
+    def broadcast_event(self, really: int) -> None:
+        if really == 0:
+            self.command("event_of_writer", lambda: self.writer.broadcast_event(EndOfData(StopMode.NO_DRAIN)))
+
+    @rule(really=st.integers(0, 3))
+    def end_of_data(self, really: int) -> None:
+        if really == 0:
+            self.command("end_of_data", lambda: self.writer.notify_end_of_data(StopMode.DRAIN))
+
+    @rule()
+    def flush_all(self) -> None:
+        self.command("flush_writer", self.writer.flush_all)
+
+    @rule()
+    def the_flusher_comes_round(self) -> None:
+        """It also takes the open buffers out of the writer's sight, which nobody must see."""
+
+        def ours() -> None:
+            self.writer.flush_all()
+            self.partition.rest()
+
+        self.command("flush_writer", ours)
+
+    @rule(pick=st.integers(0, 99), times=st.integers(1, 6))
+    def poll(self, pick: int, times: int) -> None:
+        index = pick % self.count
+        for _ in range(times):
+            self.command(f"poll {index}", lambda: self.polled(index))
+
+    @precondition(lambda self: bool(self.held))
+    @rule(pick=st.integers(0, 99))
+    def recycle(self, pick: int) -> None:
+        number = self.held.pop(pick % len(self.held))
+        self.command(f"recycle {number}", self.buffers[number].recycle)
+
+    @rule(pick=st.integers(0, 99), wish=st.sampled_from([0, 1, 15, 17, 30, 64, UNLIMITED_SIZE]))
+    def buffer_size(self, pick: int, wish: int) -> None:
+        index = pick % self.count
+        self.command(f"buffer_size {index} {wish}", lambda: self.subpartitions[index].buffer_size(wish))
+
+    def attach(self, index: int) -> None:
+        self.subpartitions[index].create_read_view(
+            lambda: self.told.append(f"data{index}"), lambda number: self.told.append(f"priority{index}:{number}")
+        )
+
+    def has_room(self, length: int) -> bool:
+        """Whether so many bytes can be written without waiting, to one subpartition or a watermark to each."""
+        pool = self.pool
+        return pool.size + pool.overdraft - pool.used_segments >= length // self.size + 2 + self.count
+
+    def polled(self, index: int) -> str:
+        polled = self.subpartitions[index].poll()
+        if polled is None:
+            return "none"
+        buffer = polled.buffer
+        if buffer.event is None:
+            self.buffers.append(buffer)
+            self.held.append(len(self.buffers) - 1)
+        told = (len(buffer), buffer.data_type.name, polled.backlog, polled.next_type.name, polled.sequence_number)
+        return ",".join(map(str, told))
+
+    def command(self, command: str, ours: Callable[[], str | None]) -> None:
+        self.told.clear()
+        self.same(self.real.run(command), lambda: f"{ours() or '-'} {self.state()}")
+
+    def state(self) -> str:
+        partition, pool = self.partition, self.pool
+        told = "".join(f"{each}," for each in self.told)
+        seen = [f"[{told}]", pool.available, pool.used_segments, self.network.available_segments, partition.buffers_out]
+        seen.append(partition.bytes_out)
+        for subpartition in self.subpartitions:
+            seen.append(f"{subpartition.queued_buffers},{subpartition.reported_backlog}")
+            if subpartition.on_data_available is not None:
+                seen.append(f"{text(subpartition.is_available(False))},{text(subpartition.is_available(True))}")
+        return " ".join(map(text, seen))
+
+
+def test_writers_are_flinks(differential: Differential) -> None:
+    differential.run(RecordWriterMachine, examples=40, steps=40)

@@ -10,6 +10,16 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from flowsim.cluster.broken_machines import (
+    CarelessMailbox,
+    ChainThatClosesTwice,
+    ChainThatFinishesFirst,
+    OvertakingMailbox,
+    ViewThatCountsEvents,
+    becomes,
+    with_a_credit_from_nowhere,
+    without_last_watermark,
+)
 from flowsim.errors import BadInput
 from flowsim.graph.execution_graph import ExecutionGraph, Subtask
 from flowsim.graph.job_graph import ChainedOperator, JobEdge
@@ -75,6 +85,18 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
         ),
         FaultKind("send_without_credit", Site.READER, "the sender spends no credit for a data buffer", "credits"),
         FaultKind("lose_credit", Site.READER, "a credit announcement never reaches the sender", "credits"),
+        FaultKind(
+            "leak_segment", Site.WRITER, "a segment of an output pool is handed out and never recycled", "segments"
+        ),
+        FaultKind("backlog_counts_events", Site.READER, "an event that waits counts as a data buffer", "backlog"),
+        FaultKind("credit_from_nowhere", Site.READER, "the receiver announces a credit without a buffer", "in-flight"),
+        FaultKind("mail_overtakes", Site.TASK, "of two equal mails the later one runs first", "mails"),
+        FaultKind("yield_runs_any_mail", Site.TASK, "a yield runs a mail of a lower priority", "mails"),
+        FaultKind(
+            "finish_before_end_input", Site.TASK, "the operators finish before their input has ended", "life-cycle"
+        ),
+        FaultKind("close_twice", Site.TASK, "the tail of the chain is closed twice", "life-cycle"),
+        FaultKind("drain_without_max_watermark", Site.TASK, "a source drains without the last watermark", "end"),
         FaultKind("reenter_action", Site.TASK, "a mail runs while the task waits for its time to pass", "actions"),
         FaultKind("stop_task", Site.TASK, "the task takes nothing from its input any more", None),
     )
@@ -157,11 +179,19 @@ class DeployedFaults:
                 writer.watermark_after_end_of_data = True
             elif fault.fault == "lose_record_in_chain":
                 writer.collect = _losing(writer.collect, fault.at)
+            elif fault.fault == "leak_segment":
+                writer.partition.pool.request_segment(0)
 
     def apply_to_reader(self, reader: ViewReader, sender: StreamTask) -> None:
         for fault in self._of(Site.READER, self._execution.subtasks[sender.id]):
-            if fault.fault == "send_without_credit" and fault.channel in (None, reader.channel_id):
+            if fault.channel not in (None, reader.channel_id):
+                continue
+            if fault.fault == "send_without_credit":
                 reader.fault_free_credits = 1
+            elif fault.fault == "backlog_counts_events":
+                reader.subpartition = ViewThatCountsEvents(reader.subpartition)
+            elif fault.fault == "credit_from_nowhere":
+                with_a_credit_from_nowhere(reader.receiver)
 
     def credits_that_arrive(self, channel: int, sender: StreamTask, credits: int) -> int:
         """What is left of an announcement on its way to the sender."""
@@ -174,10 +204,26 @@ class DeployedFaults:
     def apply_to_tasks(self, tasks: Sequence[StreamTask]) -> None:
         for subtask, task in zip(self._execution.subtasks, tasks, strict=True):
             for fault in self._of(Site.TASK, subtask):
-                if fault.fault == "reenter_action":
-                    task.batches.reentrancy_fault = True
-                elif fault.at == 0:
-                    task.stall()
+                _break_task(task, fault)
+
+
+def _break_task(task: StreamTask, fault: Fault) -> None:
+    match fault.fault:
+        case "reenter_action":
+            task.batches.reentrancy_fault = True
+        case "mail_overtakes":
+            becomes(task.mailbox, OvertakingMailbox)
+            OvertakingMailbox.put_two(task.mailbox)  # type: ignore[arg-type]
+        case "yield_runs_any_mail":
+            becomes(task.mailbox, CarelessMailbox)
+        case "finish_before_end_input":
+            becomes(task.chain, ChainThatFinishesFirst)
+        case "close_twice":
+            becomes(task.chain, ChainThatClosesTwice)
+        case "drain_without_max_watermark":
+            without_last_watermark(task.input)
+        case _ if fault.at == 0:
+            task.stall()
 
 
 def _break(

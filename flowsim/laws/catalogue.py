@@ -82,6 +82,9 @@ LAWS: Final[Sequence[Law]] = (
     Law("actions",
         "The actions of a task never overlap, except properly nested inside its own yield.",
         ("3.11", "3.21", "3.25"), Level.FULL),
+    Law("segments",
+        "No network buffer is made, lost or counted twice: every pool and every task manager accounts for all its segments.",
+        ("5.33", "5.34", "5.36", "5.37", "5.39"), Level.FULL),
     Law("backlog",
         "The backlog that a sender tells is the number of data buffers in its queue, less one that waits for a flush; "
         "buffers leave the queue in order and arrive as they left.",
@@ -90,8 +93,8 @@ LAWS: Final[Sequence[Law]] = (
         "No data arrives beyond the credit that its receiver gave, and no more credit is out than empty buffers are reserved.",
         ("6.2", "6.3", "6.5", "6.8", "6.11"), Level.FULL),
     Law("mails",
-        "Every mail that was put runs once, first in, first out among its equals, and inside a yield only mails of its "
-        "priority or above run.",
+        "Every mail that was put runs once, first in, first out among equals that are not urgent, and inside a yield only "
+        "mails of its priority or above run.",
         ("3.4", "3.5", "3.8", "3.16", "3.21"), Level.FULL),
     Law("life-cycle",
         "A task opens its operators tail to head before its first element, ends their input and finishes them head to tail "

@@ -18,6 +18,7 @@ from flowsim.laws.job_graph import JobGraph, job_graph
 from flowsim.laws.life_cycle import life_cycle
 from flowsim.laws.mails import mails
 from flowsim.laws.routing import key_routing
+from flowsim.laws.segments import segments
 from flowsim.laws.watermarks import valve, watermark_monotone
 from flowsim.laws.windows import late_rows, window_fire
 
@@ -38,6 +39,7 @@ CHECKS: Final[dict[str, Check]] = {
     "conservation": conservation,
     "credits": credits,
     "actions": actions,
+    "segments": segments,
     "backlog": backlog,
     "in-flight": in_flight,
     "mails": mails,

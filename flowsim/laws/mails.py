@@ -70,10 +70,12 @@ def _was_put(mail: _Mail) -> bool:
 
 
 def _judge_turns(findings: Findings, task: int, mails: dict[int, _Mail]) -> None:
-    """First in, first out among mails of one priority and urgency (rules 3.4, 3.5)."""
+    """First in, first out among mails of one priority that are not urgent (rules 3.4, 3.5)."""
     latest: dict[_Class, float] = {}
     for put_seq, number in sorted((mail.put_seq, number) for number, mail in mails.items() if mail.puts):
         mail = mails[number]
+        if mail.put_as[1]:
+            continue
         before = latest.get(mail.put_as, -1)
         if mail.runs and _was_put(mail) and before > mail.run_seq:
             findings.broken("overtakes", task=task, mail=number, seq=mail.run_seq, priority=mail.put_as[0], put=put_seq)

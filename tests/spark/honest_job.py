@@ -87,10 +87,11 @@ class Valve:
 class HonestJob:
     """Runs the job, one element at a time, and records it."""
 
-    def __init__(self, level: Level, seed: int, records: int) -> None:
+    def __init__(self, level: Level, seed: int, records: int, pace_ms: int) -> None:
         self.facts = FactBuilder(level)
         self.random = Random(seed)
         self.records = records
+        self.pace_ms = pace_ms
         self.queues: dict[int, deque[tuple[int, int, int, int, bool]]] = {}
         self.sent_count: dict[int, int] = {}
         self.received_count: dict[int, int] = {}
@@ -501,7 +502,7 @@ class HonestJob:
             for task in SOURCES:
                 self.mail_round(task)
                 action = self.act(ActionPhase.BEGIN, task, ActionKind.DEFAULT_ACTION)
-                self.source_step(task, step * 8, states[task])
+                self.source_step(task, step * self.pace_ms, states[task])
                 self.act(ActionPhase.END, task, ActionKind.DEFAULT_ACTION, action)
                 if step % 20 == 10 + task * 5:
                     self.forward(task, STATUS, -1)
@@ -521,6 +522,6 @@ class HonestJob:
         return self.facts
 
 
-def honest_job(level: Level = Level.FULL, seed: int = 1, records: int = 60) -> FactBuilder:
-    """The facts of one whole run."""
-    return HonestJob(level, seed, records).run()
+def honest_job(level: Level = Level.FULL, seed: int = 1, records: int = 60, pace_ms: int = 8) -> FactBuilder:
+    """The facts of one whole run; each source reads so many records, that far apart in event time."""
+    return HonestJob(level, seed, records, pace_ms).run()

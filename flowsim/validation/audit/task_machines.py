@@ -37,7 +37,7 @@ class MailMachine:
                 return "was not there to be run"
             first = box[0] == mail
             box.remove(mail)
-            return "" if first else "out of turn"
+            return "" if first or urgent else "out of turn"
         if what == _BEGIN:
             if not self.taken:
                 return "begins, but was not taken"

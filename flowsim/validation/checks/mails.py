@@ -39,7 +39,7 @@ def _judged_mails(facts: Recordings) -> DataFrame:
     again = F.greatest(F.col("puts") - 1, F.lit(0)) + F.greatest(F.col("runs") - 1, F.lit(0))
     ran = F.col("runs") > 0
     not_as_put = ran & ~F.coalesce(as_put, F.lit(False))
-    overtakes = ran & ~not_as_put & F.coalesce(latest > F.col("ran.seq"), F.lit(False))
+    overtakes = ran & ~not_as_put & (F.col("put.urgent") == 0) & F.coalesce(latest > F.col("ran.seq"), F.lit(False))
     lost = ~ran & whole(facts)
     marks = {"again": again, "not_as_put": not_as_put, "overtakes": overtakes, "lost": lost}
     return _mails(facts).withColumns({name: mark.cast("long") for name, mark in marks.items()})

@@ -28,7 +28,8 @@ def segments(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
         _judge_pool(findings, pool, graph.pools.get(pool), sorted(by_pool.get(pool, ())), whole)
     for manager in sorted(graph.task_managers):
         pools = [pool for pool in graph.pools.values() if pool.task_manager == manager]
-        limit = graph.task_managers[manager].segments - sum(pool.exclusive for pool in pools)
+        # Exclusive buffers come back when their channels end, which is no fact: only the whole can be judged.
+        limit = graph.task_managers[manager].segments
         moves = (row for pool in pools for row in by_pool.get(pool.pool, ()) if row[4] in _HELD)
         _judge_task_manager(findings, manager, limit, moves)
     return findings.outcome("segments")

@@ -356,7 +356,7 @@ def a_pool_grows_without_being_resized(f: FactBuilder) -> None:
 
 @breaks(segments=-1)
 def a_task_manager_has_fewer_segments_than_its_pools_took(f: FactBuilder) -> None:
-    f.rows("task_managers")[0]["segments"] = 9
+    f.rows("task_managers")[0]["segments"] = 1
 
 
 def queued_data(f: FactBuilder, side: BufferSide) -> Row:

@@ -57,9 +57,7 @@ def _pool_rows(facts: Recordings) -> DataFrame:
 def _segments(facts: Recordings) -> DataFrame:
     rows = _pool_rows(facts)
     known = rows.where("required is not null")
-    pools = facts["pools"].groupBy("run", "task_manager").agg(F.sum("exclusive").alias("reserved"))
-    limits = pools.join(facts["task_managers"].select("run", "task_manager", "segments"), ["run", "task_manager"])
-    limits = limits.select("run", "task_manager", (F.col("segments") - F.col("reserved")).alias("limit"))
+    limits = facts["task_managers"].select("run", "task_manager", F.col("segments").alias("limit"))
     moves = F.col("action").isin(int(SegmentAction.TAKEN), int(SegmentAction.RETURNED))
     steps = known.where(moves).join(F.broadcast(limits), ["run", "task_manager"])
     return union(

@@ -62,13 +62,11 @@ def _judged_rows(facts: Recordings) -> DataFrame:
 
 def _judged_steps(facts: Recordings) -> DataFrame:
     """Every taken and returned segment in the order of its task manager, with what the task manager has given away."""
-    pools = facts["pools"].select(*_POOL, "task_manager", "exclusive")
-    reserved = pools.groupBy("run", "task_manager").agg(F.sum("exclusive").alias("reserved"))
-    managers = facts["task_managers"].select("run", "task_manager", "segments").join(reserved, ["run", "task_manager"])
-    limits = managers.select("run", "task_manager", (F.col("segments") - F.col("reserved")).alias("limit"))
+    pools = facts["pools"].select(*_POOL, "task_manager")
+    limits = facts["task_managers"].select("run", "task_manager", F.col("segments").alias("limit"))
     order = Window.partitionBy("run", "task_manager").orderBy("step", "pool", "seq")
     so_far = order.rowsBetween(Window.unboundedPreceding, 0)
-    rows = _moves(facts).where("taken != 0").join(F.broadcast(pools.drop("exclusive")), list(_POOL))
+    rows = _moves(facts).where("taken != 0").join(F.broadcast(pools), list(_POOL))
     rows = rows.join(F.broadcast(limits), ["run", "task_manager"])
     rows = rows.withColumn("held", F.sum("taken").over(so_far)).withColumn(
         "missing", F.col("step") != F.coalesce(F.lag("step").over(order), F.lit(-1)) + 1

@@ -21,6 +21,7 @@ from flowsim.graph.stream_graph import BufferDebloatSettings, Link, StreamGraph
 from flowsim.laws.catalogue import Verdict
 from flowsim.testing import RandomJob, Schedule, random_jobs, run_job, schedules
 from flowsim.testing.observed_graph import observe
+from tests.small_jobs import SmallJob
 
 pytestmark = pytest.mark.property
 
@@ -89,7 +90,7 @@ def placements(draw: st.DrawFn, job: RandomJob) -> object:
 
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
-    job = draw(random_jobs(settings=narrow_settings(), max_records=10))
+    job = draw(random_jobs(settings=narrow_settings(), max_records=8, max_fan_out=20))
     link = st.builds(
         Link,
         latency_ns=st.sampled_from([0, 5_000, 3_000_000]),
@@ -100,7 +101,7 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(job, draw(placements(job)), tuple(links), draw(st.sampled_from([0, 0, 1, 3, None])), draw(schedules()))
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(cases())
 def test_every_job_finishes_and_loses_nothing(case: Case) -> None:
     graph = case.graph()
@@ -111,3 +112,23 @@ def test_every_job_finishes_and_loses_nothing(case: Case) -> None:
     assert {end: Counter(run.values(end)) for end in case.job.ends} == case.job.expected()
     if level is Level.FULL:
         assert [outcome for outcome in run.outcomes if outcome.verdict is Verdict.VIOLATED] == []
+
+
+@pytest.mark.parametrize("buffer_timeout_ms", [-1, 0, 100])
+@pytest.mark.parametrize("segment_size_bytes", [8, 64])
+def test_an_overdraft_takes_nothing_that_is_guaranteed_to_others(
+    buffer_timeout_ms: int, segment_size_bytes: int
+) -> None:
+    """With the real pools this job can stand still: what the fan-out borrows is missing behind its own reader."""
+    job = SmallJob(
+        task_managers="one", segment_size_bytes=segment_size_bytes, buffer_timeout_ms=buffer_timeout_ms,
+        overdraft_buffers=20,
+    )  # fmt: skip
+    fanned = job.flat_map(job.values(lambda _: range(20)), lambda value: [value] * 100, by="FORWARD", chain=False)
+    mapped = job.map(fanned, lambda value: value, by="FORWARD", chain=False)
+    fanned_again = job.flat_map(mapped, lambda value: [value] * 3, by="FORWARD", chain=False)
+    arrivals = job.sink(fanned_again, by="FORWARD", chain=False)
+    job.graph.settings.network_buffers = least_memory(create_execution_graph(create_job_graph(job.graph)))
+    result = job.run()
+    assert result.status is JobStatus.FINISHED, result.report
+    assert len(arrivals.values) == 6_000

@@ -21,27 +21,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def flink(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flink]:
     """The one virtual machine of a test run."""
+    cache: pytest.Cache | None = getattr(request.config, "cache", None)  # -p no:cacheprovider
+    classes = tmp_path_factory.mktemp("java") if cache is None else Path(cache.mkdir("flink-classes"))
     try:
-        machine = Flink(java_cache(request.config, tmp_path_factory) / "probes")
+        machine = Flink(classes / "probes")
     except Missing as missing:
         pytest.skip(str(missing))
     yield machine
     machine.close()
 
 
-@pytest.fixture(scope="session")
-def java_classes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where compiled Java stays from run to run."""
-    return java_cache(request.config, tmp_path_factory)
-
-
 @pytest.fixture
 def differential(request: pytest.FixtureRequest, flink: Flink, flink_tallies: dict[str, list[int]]) -> Differential:
     """Runs state machines against the real Flink and counts what they compare."""
     return Differential(flink, Tallies(flink_tallies), request.config.getoption("--flink-examples"))
-
-
-def java_cache(config: pytest.Config, temporary: pytest.TempPathFactory) -> Path:
-    if config.cache is None:
-        return temporary.mktemp("java")
-    return Path(config.cache.mkdir("flink-classes"))

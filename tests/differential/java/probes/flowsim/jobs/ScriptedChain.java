@@ -71,7 +71,7 @@ public class ScriptedChain implements Job {
     /** Lets the sink go on with a round once the chain is blocked in it. */
     @Override
     public void drive(MiniCluster cluster, JobID job, JsonNode given) throws Exception {
-        long deadline = System.nanoTime() + 20_000_000_000L;
+        long deadline = System.nanoTime() + 40_000_000_000L;
         while (!cluster.requestJobResult(job).isDone()) {
             if (System.nanoTime() > deadline) {
                 cluster.cancelJob(job).get();

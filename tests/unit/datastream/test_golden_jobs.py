@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from flowsim.datastream import (
 )
 from flowsim.datastream.common import Duration, Time, Types, WatermarkStrategy
 from flowsim.datastream.window import SlidingEventTimeWindows, TumblingEventTimeWindows, WindowAssigner
+from flowsim.operators.multiple_input import MultipleInputOperator
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.streamrecord.elements import WatermarkStatus
 
@@ -171,6 +173,49 @@ def test_every_element_arrives_as_in_flink_in_the_same_order(name: str) -> None:
         assert answered(case) == case["result"]["out"], case["id"]
         examined += 1
     assert examined >= 2
+
+
+class InputsProbe(MultipleInputOperator):
+    """Notes the records of all inputs and the watermarks that they reach together."""
+
+    def __init__(self, input_count: int, log: Log) -> None:
+        super().__init__(input_count)
+        self.log = log
+
+    def note(self, *element: object) -> None:
+        self.log.setdefault(f"out/{self.ctx.subtask_index}", []).append(list(element))
+
+    def process_element_of(self, input_id: int, value: object, timestamp: int | None) -> None:
+        assert isinstance(value, tuple)
+        self.note("rec", list(value[:3]), timestamp)
+
+    def process_watermark(self, timestamp: int) -> None:
+        self.note("wm", timestamp)
+
+
+def test_streams_into_an_input_each_arrive_as_their_union_in_flink() -> None:
+    """Where nobody is idle the watermarks, too: of idle inputs the least and the latest differ from those of a union."""
+    examined = with_watermarks = 0
+    for case in cases("union"):
+        if case["job"] != "union":
+            continue
+        env = StreamExecutionEnvironment.get_execution_environment().set_buffer_timeout(0)
+        streams = [source(env, described) for described in case["sources"]]
+        if case["params"]["keyed"]:
+            streams = [stream.key_by(lambda event: event[1], Types.STRING()) for stream in streams]
+        log: Log = {}
+        make = partial(InputsProbe, len(streams), log)
+        env.multiple_input("out", make, *streams).set_parallelism(case["params"]["parallelism"])
+        env.execute()
+        flink: Log = {place: [e for e in seen if e[0] != "st"] for place, seen in case["result"]["out"].items()}
+        if any(row[1] == "i" for described in case["sources"] for script in described["script"] for row in script):
+            flink = {place: [e for e in seen if e[0] == "rec"] for place, seen in flink.items()}
+            log = {place: [e for e in seen if e[0] == "rec"] for place, seen in log.items()}
+        else:
+            with_watermarks += 1
+        assert log == flink, case["id"]
+        examined += 1
+    assert (examined, with_watermarks) == (8, 1)
 
 
 def test_records_reach_the_same_subtasks_as_in_flink() -> None:

@@ -141,6 +141,8 @@ class RecordWriter:
             for index in range(partition.count):
                 self._trace_sent(index, kind, timestamp)
                 partition.emit(frame, index)
+                if self.timeout_ms == 0:
+                    partition.flush(index)
         if self.timeout_ms == 0:
             partition.flush_all()
         else:

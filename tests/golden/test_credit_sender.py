@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from golden import cases
+
 from flowsim.network.buffer import MemorySegment
 from flowsim.network.buffer_builder import BufferBuilder
 from flowsim.network.partition_request_queue import PartitionRequestQueue

@@ -17,7 +17,7 @@ import flowsim
 REPOSITORY = Path(__file__).parents[2]
 SHIPPED = (
     ".ci", ".importlinter", "LICENSE", "Makefile", "README.md", "docs", "flowsim", "pyproject.toml",
-    "requirements.lock", "scenarios", "tests",
+    "requirements.lock", "requirements-flink.lock", "scenarios", "tests",
 )  # fmt: skip
 BINARY = {".gz", ".parquet", ".pyc", ".png"}
 
@@ -36,8 +36,11 @@ def project() -> dict[str, object]:
     return table
 
 
+LOCKS = ("requirements.lock", "requirements-flink.lock")
+
+
 def locked() -> dict[str, Requirement]:
-    lines = (REPOSITORY / "requirements.lock").read_text().splitlines()
+    lines = [line for lock in LOCKS for line in (REPOSITORY / lock).read_text().splitlines()]
     pins = [Requirement(line) for line in lines if line and not line.startswith("#")]
     return {canonicalize_name(pin.name): pin for pin in pins}
 
@@ -60,7 +63,7 @@ def test_every_dependency_is_locked_to_a_version_that_it_allows(requirement: Req
 
 
 def test_the_lock_names_no_place_to_install_from() -> None:
-    for name in ("requirements.lock", "pyproject.toml", "Makefile", ".ci/run"):
+    for name in (*LOCKS, "pyproject.toml", "Makefile", ".ci/run"):
         text = (REPOSITORY / name).read_text()
         assert re.findall(r"--(?:extra-)?index-url|--find-links|--trusted-host|\bfile://|https?://", text) == [], name
 

@@ -46,6 +46,8 @@ class Judge:
     master: str | None = None
     remote: str | None = None
     laws: tuple[str, ...] | None = None
+    audit: bool = False
+    """Every law a second time, by its slow form."""
 
     def __post_init__(self) -> None:
         from flowsim.laws.catalogue import LAW_IDS
@@ -53,6 +55,8 @@ class Judge:
 
         if self.engine == "python" and (self.master or self.remote):
             raise BadInput("--master and --remote say where Spark runs; --engine python uses no Spark")
+        if self.engine == "python" and self.audit:
+            raise BadInput("--audit judges by the slow forms, which run on Spark: leave --engine python out")
         for law in self.laws or ():
             if law not in LAW_IDS and law != RECOMPUTE:
                 raise BadInput(f"--law: there is no law {law!r}{nearest(law, [*LAW_IDS, RECOMPUTE])}")
@@ -91,7 +95,7 @@ class Judge:
         else:
             from flowsim.validation.judge import validate
 
-            report = validate(session, paths, names, lambda law, done, total: progress(done, total, law))
+            report = validate(session, paths, names, lambda law, done, total: progress(done, total, law), self.audit)
         report = Report(tuple(str(path) for path in paths), report.lines)  # as they were given
         if self.laws is not None and RECOMPUTE not in self.laws:
             return report

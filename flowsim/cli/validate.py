@@ -24,6 +24,12 @@ Laws = Annotated[
 Folder = Annotated[
     Path | None, typer.Option("--folder", metavar="DIR", help="The folder of the recorded scenario, if it has moved.")
 ]
+Audit = Annotated[
+    bool,
+    typer.Option(
+        "--audit", help="Judge each law a second time, by its slow form that trusts no derived column (Spark)."
+    ),
+]
 
 
 @command
@@ -34,6 +40,7 @@ def validate(
     master: Master = None,
     remote: Remote = None,
     folder: Folder = None,
+    audit: Audit = False,
     allow_python: AllowPython = False,
     allow_path: AllowPath = False,
     json_output: Json = False,
@@ -45,7 +52,7 @@ def validate(
     from flowsim.cli.verdicts import report_data, show_report
     from flowsim.recording.reader import Recording
 
-    judge = Judge(engine, master, remote, None if law is None else tuple(law))
+    judge = Judge(engine, master, remote, None if law is None else tuple(law), audit)
     opened = [Recording.open(path) for path in recordings]
     plans = [recompute_plan(run, one, folder, allow_python, allow_path) for run, one in enumerate(opened)]
     with count_progress("judging", json_output) as progress, judge.session() as session:

@@ -24,8 +24,8 @@ def _placed(rows: DataFrame) -> DataFrame:
 def _sender(facts: Recordings) -> DataFrame:
     """Rows of the sender with, after each: data and events queued, events gone, and the bounds of the data gone.
 
-    An event that leaves fences off all data queued before it. Behind the last fence every whole buffer that left is gone, and every
-    partial one but the last may be.
+    An event that leaves fences off all data queued before it. Behind the last fence every whole buffer that left is gone,
+    and every partial one but the last may be.
     """
     queued, data = F.col("side") == int(BufferSide.QUEUED), F.col("kind") == int(BufferKind.DATA)
     leaves = ~queued

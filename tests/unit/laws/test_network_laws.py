@@ -1,0 +1,157 @@
+"""Laws segments, backlog and in-flight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from tiny_job import FactSet, tiny_job
+
+from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind, SegmentAction
+from flowsim.laws.catalogue import Outcome, Verdict
+from flowsim.laws.judge import check_all
+
+Change = Callable[[FactSet], None]
+
+
+def judge(facts: FactSet, law: str, status: str = "complete") -> Outcome:
+    return next(outcome for outcome in check_all(facts, status) if outcome.law == law)
+
+
+def found(facts: FactSet, law: str, status: str = "complete") -> list[object]:
+    return [row["what"] for row in judge(facts, law, status).evidence]
+
+
+def setting(table: str, column: str, value: int, **where: int | str) -> Change:
+    def change(facts: FactSet) -> None:
+        facts.find(table, **where)[column] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (setting("segments", "requested", 5, action=SegmentAction.HANDED_OUT), "wrong books"),
+        (setting("segments", "size", 2, action=SegmentAction.HANDED_OUT), "another size, but not resized"),
+        (setting("segments", "size", 3, action=SegmentAction.TAKEN), "a size that the pool must not have"),
+        (setting("segments", "step", 7, action=SegmentAction.TAKEN, task=0), "a step is missing"),
+        (setting("task_managers", "segments", 0, task_manager=0), "more segments than there are"),
+    ],
+)
+def test_each_way_to_lose_a_segment_is_named(change: Change, what: str) -> None:
+    facts = tiny_job()
+    change(facts)
+    assert what in found(facts, "segments")
+
+
+def test_a_segment_that_is_never_recycled_is_missed_at_the_end_of_a_whole_run_only() -> None:
+    facts = tiny_job()
+    rows = facts.tables["segments"]
+    last = max(index for index, row in enumerate(rows) if row["pool"] == 0)
+    del rows[last - 1 : last + 1]
+    assert found(facts, "segments") == ["never given back", "never recycled"]
+    assert judge(facts, "segments", "failed").verdict is Verdict.HOLDS
+
+
+def test_a_pool_must_be_described() -> None:
+    facts = tiny_job()
+    facts.tables["segments"] = [{**facts.find("segments"), "pool": 99}]
+    assert found(facts, "segments", "failed") == ["a pool that nobody described"]
+
+
+def test_overdraft_is_bounded() -> None:
+    facts = tiny_job()
+    like = facts.find("segments", pool=0)
+    facts.tables["segments"] = []
+    for step in range(3):
+        books = {"seq": step, "action": SegmentAction.TAKEN, "step": step, "requested": step + 1, "free": step + 1}
+        facts.add("segments", like, **books)
+    assert found(facts, "segments", "failed") == ["more than size and overdraft allow"]
+
+
+def test_a_job_without_pools_has_no_segments_to_speak_of() -> None:
+    facts = tiny_job()
+    facts.tables["pools"] = []
+    assert judge(facts, "segments").verdict is Verdict.NOT_APPLICABLE
+
+
+QUEUED, SENT, RECEIVED = BufferSide.QUEUED, BufferSide.SENT, BufferSide.RECEIVED
+Step = tuple[BufferSide, BufferKind, int, int]
+"""Side, kind, backlog, whole."""
+DATA, EVENT = BufferKind.DATA, BufferKind.EVENT
+
+
+def with_queue(steps: list[Step]) -> FactSet:
+    """The tiny job with these facts of the sender of channel 0, and none of other buffers."""
+    facts = tiny_job()
+    like = facts.find("buffers", channel=0)
+    facts.tables["buffers"] = []
+    counts = {QUEUED: 0, SENT: 0}
+    for seq, (side, kind, backlog, whole) in enumerate(steps):
+        facts.add("buffers", like, seq=seq, side=side, kind=kind, backlog=backlog, whole=whole, number=counts[side])
+        counts[side] += 1
+    return facts
+
+
+@pytest.mark.parametrize(
+    ("steps", "whats"),
+    [
+        ([(QUEUED, DATA, 1, 1), (QUEUED, DATA, 2, 1), (SENT, DATA, 1, 1), (SENT, DATA, 0, 1)], []),
+        ([(QUEUED, DATA, 1, 1), (QUEUED, DATA, 2, 1), (SENT, DATA, 0, 1)], []),
+        ([(QUEUED, DATA, 1, 1), (QUEUED, DATA, 2, 1), (SENT, DATA, 2, 1)], ["carries a wrong backlog"]),
+        ([(QUEUED, DATA, 1, 1), (QUEUED, EVENT, 2, 1)], ["queued with a wrong backlog"]),
+        ([(QUEUED, DATA, 1, 1), (QUEUED, EVENT, 1, 1), (SENT, DATA, 1, 1)], ["carries a wrong backlog"]),
+        (
+            [(QUEUED, DATA, 1, 1), (QUEUED, EVENT, 1, 1), (SENT, EVENT, 0, 1)],
+            ["leaves, but is not the next in the queue"],
+        ),
+        (
+            [(QUEUED, EVENT, 0, 1), (QUEUED, DATA, 1, 1), (SENT, DATA, 0, 1)],
+            ["leaves, but is not the next in the queue"],
+        ),
+        ([(SENT, DATA, 0, 1)], ["leaves, but is not the next in the queue"]),
+        ([(QUEUED, DATA, 1, 1), (SENT, DATA, 1, 0), (SENT, DATA, 0, 1)], []),
+        ([(QUEUED, DATA, 1, 1), (SENT, DATA, 0, 0), (QUEUED, EVENT, 0, 1), (SENT, EVENT, 0, 1)], []),
+        ([(QUEUED, DATA, 1, 1), (SENT, DATA, 0, 0), (QUEUED, DATA, 1, 1), (SENT, DATA, 0, 1)], []),
+        ([(QUEUED, DATA, 1, 1), (SENT, DATA, 0, 1), (QUEUED, DATA, 2, 1)], ["queued with a wrong backlog"]),
+    ],
+)
+def test_a_backlog_is_what_the_queue_can_hold(steps: list[Step], whats: list[str]) -> None:
+    assert found(with_queue(steps), "backlog", "failed") == whats
+
+
+def test_what_stays_in_the_queue_breaks_a_whole_run() -> None:
+    assert found(with_queue([(QUEUED, DATA, 1, 1)]), "backlog") == ["never left its queue"]
+    assert found(with_queue([(QUEUED, EVENT, 0, 1)]), "backlog") == ["never left its queue"]
+
+
+@pytest.mark.parametrize("column", ["number", "bytes", "backlog", "kind"])
+def test_a_buffer_arrives_as_it_left(column: str) -> None:
+    facts = tiny_job()
+    row = facts.find("buffers", side=RECEIVED, channel=0)
+    row[column] = int(row[column]) + 1
+    assert found(facts, "backlog")[0] in ("arrives out of order", "arrives as something else than was sent")
+
+
+def test_blocking_edges_and_local_channels_have_no_backlog_to_report() -> None:
+    facts = tiny_job()
+    for edge in facts.tables["edges"]:
+        edge["exchange"] = "BLOCKING"
+    assert judge(facts, "backlog").verdict is Verdict.NOT_APPLICABLE
+    facts = tiny_job()
+    for channel in facts.tables["channels"]:
+        channel["local"] = 1
+    assert [judge(facts, law).verdict for law in ("backlog", "in-flight")] == [Verdict.NOT_APPLICABLE] * 2
+
+
+def test_data_beyond_the_credit_given_is_found() -> None:
+    facts = tiny_job()
+    facts.find("credits", channel=0, kind=CreditKind.INITIAL_GRANTED)["credits"] = 0
+    assert found(facts, "in-flight")[0] == "arrives without credit"
+
+
+def test_credit_without_a_reserved_buffer_is_found() -> None:
+    facts = tiny_job()
+    facts.find("buffers", channel=0, side=RECEIVED, kind=EVENT)["credits"] = 0
+    assert found(facts, "in-flight") == ["more credit is out than buffers are reserved"]

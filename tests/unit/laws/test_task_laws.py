@@ -1,0 +1,166 @@
+"""Laws mails, life-cycle and end."""
+
+from __future__ import annotations
+
+import pytest
+from tiny_job import FactSet, tiny_job
+
+from flowsim.facts.kinds import ActionKind, ActionPhase, ElementKind, LifeEvent, MailAction, WaitKind
+from flowsim.laws.catalogue import Outcome, Verdict
+from flowsim.laws.judge import check_all
+from flowsim.units import MAX_WATERMARK
+
+
+def judge(facts: FactSet, law: str, status: str = "complete") -> Outcome:
+    return next(outcome for outcome in check_all(facts, status) if outcome.law == law)
+
+
+def found(facts: FactSet, law: str, status: str = "complete") -> list[object]:
+    return [row["what"] for row in judge(facts, law, status).evidence]
+
+
+PUT, RUN = MailAction.PUT, MailAction.RUN
+Mail = tuple[MailAction, int, int, int]
+"""What happened, number, priority, urgent."""
+
+
+def with_mails(steps: list[Mail | int | None]) -> FactSet:
+    """The tiny job with these mails of task 1: a number enters a yield of that priority, None leaves it."""
+    facts = tiny_job()
+    facts.tables["mails"], facts.tables["actions"] = [], []
+    for seq, step in enumerate(steps):
+        at = {"seq": 10 * seq, "task": 1, "time_ns": seq}
+        if isinstance(step, tuple):
+            action, mail, priority, urgent = step
+            facts.tables["mails"].append({**at, "action": action, "mail": mail, "priority": priority, "urgent": urgent})
+            if action is RUN:
+                mailed = {"kind": ActionKind.MAIL, "action": seq, "priority": -1}
+                facts.tables["actions"].append({**at, "seq": 10 * seq + 1, "phase": ActionPhase.BEGIN, **mailed})
+        else:
+            phase = ActionPhase.RESUME if step is None else ActionPhase.WAIT
+            waits = {"kind": WaitKind.YIELD, "action": 0, "priority": -1 if step is None else step}
+            facts.tables["actions"].append({**at, "phase": phase, **waits})
+    return facts
+
+
+@pytest.mark.parametrize(
+    ("steps", "whats"),
+    [
+        ([(PUT, 0, 1, 0), (PUT, 1, 1, 0), (RUN, 0, 1, 0), (RUN, 1, 1, 0)], []),
+        ([(PUT, 0, 1, 0), (PUT, 1, 1, 0), (RUN, 1, 1, 0), (RUN, 0, 1, 0)], ["overtakes"]),
+        ([(PUT, 0, 1, 0), (PUT, 1, 2, 0), (RUN, 1, 2, 0), (RUN, 0, 1, 0)], []),
+        ([(PUT, 0, 1, 0), (PUT, 1, 1, 1), (RUN, 1, 1, 1), (RUN, 0, 1, 0)], []),
+        ([(PUT, 0, 1, 1), (PUT, 1, 1, 1), (RUN, 1, 1, 1), (RUN, 0, 1, 1)], []),
+        ([(RUN, 0, 1, 0)], ["run as it never was put"]),
+        ([(PUT, 0, 1, 0), (RUN, 0, 2, 0)], ["run as it never was put"]),
+        ([(PUT, 0, 1, 0), (PUT, 0, 1, 0), (RUN, 0, 1, 0)], ["put again"]),
+        ([(PUT, 0, 1, 0), (RUN, 0, 1, 0), (RUN, 0, 1, 0)], ["run again"]),
+        ([(PUT, 0, 1, 0)], ["never run"]),
+        ([(PUT, 0, 1, 0), 1, (RUN, 0, 1, 0), None], []),
+        ([(PUT, 0, 1, 0), 2, (RUN, 0, 1, 0), None], ["a yield runs a mail of less than its priority"]),
+        ([(PUT, 0, 1, 0), 2, None, (RUN, 0, 1, 0)], []),
+        ([(PUT, 0, 1, 0), 1, 2, None, (RUN, 0, 1, 0), None], []),
+        ([(PUT, 0, 1, 0), 1, 2, (RUN, 0, 1, 0), None, None], ["a yield runs a mail of less than its priority"]),
+    ],
+)
+def test_mails_run_once_in_their_turn(steps: list[Mail | int | None], whats: list[str]) -> None:
+    assert found(with_mails(steps), "mails") == whats
+
+
+def test_a_mail_that_waits_is_no_violation_of_a_prefix() -> None:
+    assert judge(with_mails([(PUT, 0, 1, 0)]), "mails", "failed").verdict is Verdict.HOLDS
+
+
+OPEN, END_INPUT, FINISH, CLOSE = LifeEvent.OPEN, LifeEvent.END_INPUT, LifeEvent.FINISH, LifeEvent.CLOSE
+DONE = LifeEvent.FINISHED
+Life = list[tuple[LifeEvent, int]]
+OPENED: Life = [(OPEN, 2), (OPEN, 1), (OPEN, 0)]
+ENDED: Life = [(FINISH, 0), (END_INPUT, 1), (FINISH, 1), (END_INPUT, 2), (FINISH, 2)]
+CLOSED: Life = [(CLOSE, 2), (CLOSE, 1), (CLOSE, 0)]
+
+
+def with_life(steps: Life) -> FactSet:
+    """The tiny job with this life of task 0: a source, a map and a filter."""
+    facts = tiny_job()
+    facts.tables["lifecycle"] = [row for row in facts.tables["lifecycle"] if row["task"] != 0]
+    for seq, (event, operator) in enumerate(steps):
+        facts.tables["lifecycle"].append(
+            {"seq": seq - 100, "task": 0, "operator": operator, "time_ns": 0, "event": event}
+        )
+    return facts
+
+
+@pytest.mark.parametrize(
+    ("steps", "whats"),
+    [
+        ([*OPENED, *ENDED, *CLOSED, (DONE, -1)], []),
+        ([(LifeEvent.RUNNING, -1), *OPENED, (LifeEvent.CANCELING, -1), *CLOSED, (LifeEvent.CANCELED, -1)], []),
+        ([*OPENED, *CLOSED, (LifeEvent.FAILED, -1)], []),
+        ([*reversed(OPENED)], ["opened out of order"] * 2),
+        ([*OPENED, *ENDED, *reversed(CLOSED)], ["closed out of order or again"] * 2),
+        ([*OPENED, *ENDED, *CLOSED, (CLOSE, 0)], ["closed out of order or again"]),
+        ([*OPENED, (FINISH, 0), (FINISH, 1)], ["finishes before its input has ended"]),
+        ([*OPENED, (FINISH, 0), (END_INPUT, 1), (END_INPUT, 1)], ["ends its input again"]),
+        ([*OPENED, (FINISH, 0), (END_INPUT, 2)], ["ends its input out of order"]),
+        ([*OPENED, *CLOSED, (FINISH, 0)], ["finishes out of order"]),
+        ([*OPENED, (LifeEvent.CANCELING, -1), (FINISH, 0)], ["finishes out of order"]),
+        ([*OPENED, *ENDED, *CLOSED[:2], (DONE, -1)], ["ends with open operators"]),
+        (
+            [*OPENED, *CLOSED, (DONE, -1)],
+            ["finished without having opened, finished and closed its operators"],
+        ),
+        ([*OPENED, *ENDED, *CLOSED, (DONE, -1), (LifeEvent.FAILED, -1)], ["after the task's end"]),
+        ([(LifeEvent.RUNNING, -1), *OPENED, (LifeEvent.RUNNING, -1)], ["runs again"]),
+        (OPENED[:2], ["an element before all operators are open"]),
+    ],
+)
+def test_a_life_goes_its_way(steps: Life, whats: list[str]) -> None:
+    assert found(with_life(steps), "life-cycle", "failed") == whats
+
+
+def test_a_whole_run_has_an_end_for_every_task() -> None:
+    assert found(with_life([*OPENED, *ENDED, *CLOSED]), "life-cycle") == ["never finished"]
+
+
+def test_nothing_finishes_without_drain() -> None:
+    facts = with_life([*OPENED, *ENDED[:1]])
+    for row in facts.all("sent", task=0, kind=ElementKind.END_OF_DATA):
+        row["timestamp"] = 0
+    assert found(facts, "life-cycle", "failed")[:1] == ["finishes without drain"]
+
+
+def test_end_of_data_needs_the_last_watermark_unless_the_channel_is_idle() -> None:
+    facts = tiny_job()
+    last = facts.find("sent", channel=0, kind=ElementKind.WATERMARK, timestamp=MAX_WATERMARK)
+    last["timestamp"] = 77
+    assert found(facts, "end") == ["EndOfData with drain, but no MAX_WATERMARK before it"]
+    last["kind"], last["timestamp"] = ElementKind.STATUS, -1
+    assert judge(facts, "end").verdict is Verdict.HOLDS
+
+
+def test_without_drain_a_source_sends_no_last_watermark() -> None:
+    facts = tiny_job()
+    facts.find("sent", channel=0, kind=ElementKind.END_OF_DATA)["timestamp"] = 0
+    assert found(facts, "end") == ["MAX_WATERMARK, but EndOfData without drain"]
+
+
+@pytest.mark.parametrize(
+    ("event", "seq", "what"),
+    [
+        (FINISH, 100_000, "EndOfData before the operators have finished"),
+        (CLOSE, -1, "EndOfData after an operator was closed"),
+        (CLOSE, 100_000, "END_OF_PARTITION before the operators are closed"),
+        (DONE, -1, "END_OF_PARTITION after the task's end"),
+    ],
+)
+def test_ends_of_channels_come_between_the_steps_of_their_task(event: LifeEvent, seq: int, what: str) -> None:
+    facts = tiny_job()
+    facts.find("lifecycle", task=1, event=event)["seq"] = seq
+    assert what in found(facts, "end")
+
+
+def test_in_a_prefix_a_finished_task_has_closed_its_channels() -> None:
+    facts = tiny_job()
+    facts.drop("sent", channel=2, kind=ElementKind.END_OF_PARTITION)
+    assert found(facts, "end", "failed") == ["its sender finished, but no END_OF_PARTITION"]
+    assert judge(facts, "end").verdict is Verdict.HOLDS

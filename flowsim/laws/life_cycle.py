@@ -48,13 +48,14 @@ def _first_elements(facts: Facts, graph: JobGraph) -> dict[int, int]:
 
 
 def _undrained(facts: Facts) -> set[int]:
-    """Tasks to which EndOfData came, or which sent it, with NO_DRAIN, or to which the end came without it (rule 4.22)."""
+    """Tasks stopped without drain: that say so, that EndOfData says so of, or that the end came to without it (rule 4.22)."""
     undrained = {
         row[1]
         for table in ("sent", "received")
         for row in facts.rows(table)
         if row[5] == ElementKind.END_OF_DATA and row[6] == 0
     }
+    undrained |= {row[1] for row in facts.rows("lifecycle") if row[4] == LifeEvent.STOP_NO_DRAIN}
     told = {row[3] for row in facts.rows("received") if row[5] == ElementKind.END_OF_DATA}
     for row in facts.rows("received"):
         if row[5] == ElementKind.END_OF_PARTITION and row[3] not in told:

@@ -28,10 +28,12 @@ def _tasks(facts: Recordings) -> DataFrame:
     came = firsts.where("side = 'received'").select(*TASK, F.col("first").alias("came"))
     went = firsts.where("side = 'sent'").select(*TASK, F.col("first").alias("went"))
     tasks = facts["tasks"].select(*TASK, "vertex", "inputs").join(chains, ["run", "vertex"], "left")
-    tasks = tasks.join(undrained, list(TASK), "left").join(came, list(TASK), "left").join(went, list(TASK), "left")
+    stopped = facts["lifecycle"].where(_is(LifeEvent.STOP_NO_DRAIN)).select(*TASK).distinct()
+    for known in (undrained, stopped.withColumn("told", F.lit(True)), came, went):
+        tasks = tasks.join(known, list(TASK), "left")
     return tasks.select(
         *TASK, F.coalesce("operators", F.lit(0)).alias("operators"), "inputs",
-        F.coalesce("undrained", F.lit(False)).alias("undrained"),
+        F.coalesce("told", "undrained", F.lit(False)).alias("undrained"),
         F.when(F.col("inputs") > 0, F.col("came")).otherwise(F.col("went")).alias("first_element"),
     )  # fmt: skip
 

@@ -82,8 +82,8 @@ class LocalBufferPoolMachine(DifferentialMachine):
 
     subject = "LocalBufferPool"
 
-    @initialize(segments=st.integers(3, 20))
-    def begin(self, segments: int) -> None:
+    @initialize(segments=st.integers(3, 20), pools=st.integers(0, 3))
+    def begin(self, segments: int, pools: int) -> None:
         self.real = self.flink.java.flowsim.differential.PoolDriver(segments)
         self.network = NetworkBufferPool(segments, 8)
         self.ordered = self.network._pools = Ordered()
@@ -96,6 +96,8 @@ class LocalBufferPoolMachine(DifferentialMachine):
         self.reserved = 0
         self.numbers = 0
         self.told: list[str] = []
+        for number in range(pools):
+            self.create(1 + number, (None, 3, 0)[number], 2, (UNLIMITED, 2, 3)[number], (0, 2, 5)[number])
 
     @rule(
         required=st.integers(0, 5), more=st.sampled_from([-1, 0, 1, 3, 6, None]), subpartitions=st.integers(0, 3),
@@ -255,4 +257,4 @@ class LocalBufferPoolMachine(DifferentialMachine):
 
 
 def test_pools_of_one_network_are_flinks(differential: Differential) -> None:
-    differential.run(LocalBufferPoolMachine, examples=40, steps=40)
+    differential.run(LocalBufferPoolMachine, examples=60, steps=50)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from flowsim.facts.kinds import ActionKind, ActionPhase, ElementKind, MailAction, WaitKind
+from flowsim.facts.kinds import ActionKind, ActionPhase, ElementKind, LifeEvent, MailAction, WaitKind
 from flowsim.validation.audit.base import Audit, findings, kind_is, rows_of, wrong
 from flowsim.validation.audit.folding import fold_machines
 from flowsim.validation.audit.task_machines import LIFE_COLUMNS, MAIL_COLUMNS, LifeMachine, MailMachine
@@ -79,10 +79,16 @@ def _mails_examined(facts: Recordings) -> DataFrame:
 def _life_rows(facts: Recordings) -> DataFrame:
     """The steps of every task, with a row for its first element, and one before all that says that there is such a task."""
     chains = facts["operators"].groupBy("run", "vertex").agg(F.count(F.lit(1)).cast("int").alias("operators"))
-    undrained = union(*(
-        facts[side].where(kind_is(ElementKind.END_OF_DATA) & (F.col("timestamp") == 0)).select(*TASK)
-        for side in ("sent", "received")
-    )).distinct().withColumn("undrained", F.lit(1))  # fmt: skip
+    told = facts["received"].where(kind_is(ElementKind.END_OF_DATA)).select("run", "channel")
+    closed = facts["received"].where(kind_is(ElementKind.END_OF_PARTITION))
+    undrained = union(
+        *(
+            facts[side].where(kind_is(ElementKind.END_OF_DATA) & (F.col("timestamp") == 0)).select(*TASK)
+            for side in ("sent", "received")
+        ),
+        closed.join(told, ["run", "channel"], "anti").select(*TASK),
+        facts["lifecycle"].where(F.col("event") == int(LifeEvent.STOP_NO_DRAIN)).select(*TASK),
+    ).distinct().withColumn("undrained", F.lit(1))  # fmt: skip
     tasks = facts["tasks"].select(*TASK, "vertex", "inputs").join(chains, ["run", "vertex"], "left")
     tasks = tasks.join(undrained, list(TASK), "left").fillna(0, ["operators", "undrained"]).drop("vertex")
     came = facts["received"].join(F.broadcast(tasks.where("inputs > 0").select(*TASK)), list(TASK), "semi")

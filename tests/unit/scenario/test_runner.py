@@ -119,6 +119,36 @@ def test_ctrl_c_leaves_a_whole_recording_that_was_canceled(tmp_path: Path) -> No
     assert recording.status is RunStatus.CANCELED
     assert recording.computed_facts_digest == recording.manifest.facts_digest
 
+    with pytest.raises(BadInput, match="its run was interrupted"):
+        rerun_of(recording.manifest)
+
+
+def test_a_job_that_an_action_cancels_is_fine_and_can_be_repeated(tmp_path: Path) -> None:
+    cancel = ("actions=[{cancel: {at: 3 us}}]", "expect={}")
+    done = run_scenario(compiled(tmp_path / "o", *cancel), out=tmp_path / "o")
+    assert (done.result.status, done.result.elapsed_ns) == (JobStatus.CANCELED, 3_000)
+    (job,) = (outcome for outcome in done.expectations if outcome.what == "job")
+    assert (job.expected, job.found, job.met) == ("finished", "canceled", True)
+    recording = Recording.open(tmp_path / "o")
+    assert recording.status is RunStatus.CANCELED
+    assert rerun_of(recording.manifest).seed == done.settings.seed
+    again = run_scenario(compiled(tmp_path, *cancel))
+    assert again.digest == done.digest
+
+
+@pytest.mark.parametrize("watermarks", [False, True])
+def test_any_source_can_be_played_by_a_source_function(tmp_path: Path, watermarks: bool) -> None:
+    overrides = ["sources.words.legacy=true", "settings.latency_interval=1 ms"]
+    if watermarks:
+        overrides.append("sources.words.watermarks={timestamp: len(word), emit: every_record}")
+    done = run_scenario(compiled(tmp_path, *overrides))
+    assert done.result.status is JobStatus.FINISHED
+    assert done.sinks[0].rows == 5
+    assert done.result.tasks[0].name.startswith("Source: words -> words watermarks" if watermarks else "Source: words")
+    assert done.result.latencies
+    assert done.facts is not None
+    assert [o for o in check_all(done.facts) if o.verdict is Verdict.VIOLATED] == []
+
 
 def test_the_same_compiled_scenario_runs_twice(tmp_path: Path) -> None:
     job = compiled(tmp_path)

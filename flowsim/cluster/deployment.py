@@ -148,7 +148,7 @@ class Deployment:
             wrappers[chained.index] = OperatorWrapper(
                 operator, node.name, chained.index, output, executor, processing_time, cost_ns
             )
-        return OperatorChain([wrappers[chained.index] for chained in vertex.life_order], task.trace)
+        return OperatorChain([wrappers[chained.index] for chained in vertex.operators], task.trace)
 
     def _copies(self, operator: StreamOperator, consumers: int) -> bool:
         """Whether chained operators get copies of what ``operator`` emits (rule 5.10)."""

@@ -70,7 +70,7 @@ class Table:
 _SEQ = Column("seq", "q", "strictly increasing per task over all tables")
 _TASK = Column("task", "i", "task id")
 _TIME = Column("time_ns", "q", "the task's clock in virtual nanoseconds")
-_OPERATOR = Column("operator", "i", "index of the operator in its chain, head 0 (table operators)")
+_OPERATOR = Column("operator", "i", "index of the operator in its chain, head 0, as they finish (table operators)")
 _CHANNEL = Column("channel", "i", "channel id (table channels)")
 _TIMESTAMP = Column(
     "timestamp",

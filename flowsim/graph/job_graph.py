@@ -40,12 +40,13 @@ class JobVertex:
 
     id: int
     operators: list[ChainedOperator]
+    """Head to tail, as they finish: depth first, the last branch before the others, as Flink links them (rule 4.12)."""
     parallelism: int
     max_parallelism: int
 
     @property
     def name(self) -> str:
-        return " -> ".join(operator.node.name for operator in self.operators)
+        return " -> ".join(operator.node.name for operator in self.in_order_of_addition)
 
     @property
     def head(self) -> StreamNode:
@@ -57,19 +58,13 @@ class JobVertex:
         return self.head.is_legacy_source
 
     def consumers_of(self, operator: ChainedOperator) -> list[ChainedOperator]:
-        """The operators that it feeds inside the chain, in the order of their edges."""
-        return [other for other in self.operators if other.input_operator == operator.index]
+        """The operators that it feeds inside the chain, in the order in which they were added to the job."""
+        return [other for other in self.in_order_of_addition if other.input_operator == operator.index]
 
     @property
-    def life_order(self) -> list[ChainedOperator]:
-        """Head to tail, as operators finish: depth first, the last branch before the others, as Flink links them."""
-        order: list[ChainedOperator] = []
-        waiting = [self.operators[0]]
-        while waiting:
-            operator = waiting.pop()
-            order.append(operator)
-            waiting.extend(self.consumers_of(operator))
-        return order
+    def in_order_of_addition(self) -> list[ChainedOperator]:
+        """The operators as the job's author wrote them: what names and edges go by."""
+        return sorted(self.operators, key=lambda operator: operator.node.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +143,9 @@ def create_job_graph(graph: StreamGraph) -> JobGraph:
         vertex_of[node_id] = (vertex, operator)
     loose = [edge for edge in graph.edges if chained_to.get(edge.target_id) is not edge]
     for vertex in job.vertices:
-        for operator in vertex.operators:
+        _put_in_order_of_life(vertex)
+    for vertex in job.vertices:
+        for operator in vertex.in_order_of_addition:
             for edge in loose:
                 if edge.source_id == operator.node.id:
                     target = vertex_of[edge.target_id][0]
@@ -171,6 +168,24 @@ def _buffer_timeout(graph: StreamGraph, node: StreamNode, exchange: ResultPartit
     if own is not None and own != -1:
         raise BufferTimeoutError(node.name, own)
     return -1
+
+
+def _put_in_order_of_life(vertex: JobVertex) -> None:
+    """Numbers the operators in the order in which they finish."""
+    feeds: dict[int, list[ChainedOperator]] = {}
+    for operator in vertex.operators:
+        feeds.setdefault(operator.input_operator, []).append(operator)
+    order: list[ChainedOperator] = []
+    waiting = feeds[-1]
+    while waiting:
+        operator = waiting.pop()
+        fed = feeds.get(operator.index, [])
+        operator.index = len(order)
+        for other in fed:
+            other.input_operator = operator.index
+        order.append(operator)
+        waiting.extend(fed)
+    vertex.operators = order
 
 
 def _max_parallelism(node: StreamNode) -> int:

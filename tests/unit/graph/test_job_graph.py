@@ -112,7 +112,7 @@ def test_an_explicit_forward_edge_between_unequal_parallelisms_is_refused_when_i
 def test_a_side_output_between_chained_operators_keeps_its_tag() -> None:
     graph = graph_of([node(1), node(2), node(3)], [StreamEdge(1, 2), StreamEdge(1, 3, None, "late")])
     (vertex,) = create_job_graph(graph).vertices
-    assert [operator.input_tag for operator in vertex.operators] == [None, None, "late"]
+    assert [operator.input_tag for operator in vertex.in_order_of_addition] == [None, None, "late"]
 
 
 def test_the_writers_of_a_task_follow_the_order_of_its_operators() -> None:
@@ -152,3 +152,14 @@ def test_a_graph_that_cannot_run_is_refused_with_the_name_of_the_operator() -> N
         create_job_graph(graph_of([node(1), node(2), node(3)], [StreamEdge(1, 2), StreamEdge(2, 3), StreamEdge(3, 2)]))
     with pytest.raises(BadInput, match="no operators"):
         create_job_graph(StreamGraph())
+
+
+def test_operators_stand_in_the_order_in_which_they_finish() -> None:
+    """Rule 4.12: depth first, the last branch before the others; names and edges stay as they were written."""
+    edges = [StreamEdge(1, 2), StreamEdge(1, 3), StreamEdge(2, 4), StreamEdge(3, 5)]
+    (vertex,) = create_job_graph(graph_of([node(number) for number in range(1, 6)], edges)).vertices
+    assert [(o.node.id, o.index, o.input_operator) for o in vertex.operators] == [
+        (1, 0, -1), (3, 1, 0), (5, 2, 1), (2, 3, 0), (4, 4, 3),
+    ]  # fmt: skip
+    assert [o.node.id for o in vertex.consumers_of(vertex.operators[0])] == [2, 3]
+    assert vertex.name == " -> ".join(operator.node.name for operator in vertex.in_order_of_addition)

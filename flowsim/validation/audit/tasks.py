@@ -39,7 +39,7 @@ def _nested(facts: Recordings) -> DataFrame:
 def _actions(facts: Recordings) -> DataFrame:
     rows = _nested(facts)
     inside = F.col("level") > 0
-    yields = (F.col("around.wait") == 1) & (F.col("around.kind") == int(WaitKind.YIELD))
+    yields = (F.col("around.wait") == 1) & F.col("around.kind").isin(int(WaitKind.YIELD), int(WaitKind.LOCK))
     begins = F.col("phase") == int(ActionPhase.BEGIN)
     waits = F.col("phase") == int(ActionPhase.WAIT)
     change = F.when(F.col("phase").isin(int(ActionPhase.BEGIN), int(ActionPhase.WAIT)), 1).otherwise(-1)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 import pytest
 
-from flowsim.laws.catalogue import LAW_IDS, Verdict
+from flowsim.facts.kinds import Level
+from flowsim.laws.catalogue import LAW_IDS, LAWS, Verdict
 from flowsim.validation.judge import validate
 from flowsim.validation.recompute import recompute
 
@@ -105,7 +106,7 @@ def test_every_law_examines_the_flights_and_holds(spark: SparkSession, runs: dic
     full, elements = runs["one seed"], runs["three sources, seed 1"]
     report = validate(spark, [full.out, elements.out])
     verdicts = [(line.run, line.outcome.law, line.outcome.verdict) for line in report.lines]
-    needs_full_level = {"credits", "actions"}
+    needs_full_level = {law.id for law in LAWS if law.level is Level.FULL}
     assert verdicts == [
         *((0, law, Verdict.HOLDS) for law in LAW_IDS),
         *((1, law, Verdict.NOT_APPLICABLE if law in needs_full_level else Verdict.HOLDS) for law in LAW_IDS),

@@ -7,7 +7,7 @@ A ``RandomJob`` is a small acyclic graph of sources and stages over numbers. ``b
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
 
@@ -15,7 +15,7 @@ from flowsim.connectors.script import ScriptedSource, record
 from flowsim.datastream.common import Types
 from flowsim.datastream.data_stream import DataStream
 from flowsim.datastream.environment import StreamExecutionEnvironment
-from flowsim.datastream.functions import KeyedProcessFunction
+from flowsim.datastream.functions import CoMapFunction, KeyedProcessFunction
 from flowsim.datastream.state import ValueStateDescriptor
 from flowsim.errors import BadInput
 from flowsim.operators.runtime_context import RuntimeContext
@@ -25,8 +25,8 @@ Number = int
 Partitioning = Literal["default", "forward", "rebalance", "rescale", "shuffle", "broadcast", "global", "custom", "hash"]
 """How a stage reads; ``default`` says nothing, so Flink decides (rule 1.1). Only ``hash`` gives a keyed stream."""
 
-Kind = Literal["map", "flat_map", "filter", "count"]
-"""What a stage does; ``count`` needs a keyed stream."""
+Kind = Literal["map", "flat_map", "filter", "count", "co_map"]
+"""What a stage does; ``count`` needs a keyed stream, ``co_map`` a second input."""
 
 PARTITIONINGS: Final[tuple[Partitioning, ...]] = get_args(Partitioning)
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
@@ -50,7 +50,8 @@ class SourceStage:
 class Stage:
     """An operator behind a partitioner. ``inputs``: earlier stages or sources, by position; several are united.
 
-    ``fan_out``: how many numbers ``flat_map`` makes of one.
+    ``fan_out``: how many numbers ``flat_map`` makes of one. ``second``: what the second input of ``co_map`` reads, by the
+    same partitioning.
     """
 
     inputs: tuple[int, ...]
@@ -59,6 +60,12 @@ class Stage:
     parallelism: int
     fan_out: int = 1
     chained: bool = True
+    second: tuple[int, ...] = ()
+
+    @property
+    def reads(self) -> tuple[int, ...]:
+        """All that it reads, on either input."""
+        return (*self.inputs, *self.second)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +79,23 @@ class RandomJob:
     def __post_init__(self) -> None:
         for position, stage in enumerate(self.stages, len(self.sources)):
             name = name_of(position)
-            if not stage.inputs or any(not 0 <= source < position for source in stage.inputs):
-                raise BadInput(f"{name}: expected inputs among what stands before it, got {stage.inputs}")
+            if not stage.inputs or any(not 0 <= source < position for source in stage.reads):
+                raise BadInput(f"{name}: expected inputs among what stands before it, got {stage.reads}")
+            if bool(stage.second) is not (stage.kind == "co_map"):
+                raise BadInput(
+                    f"{name}: co_map has a second input and nothing else has, got {stage.kind}, {stage.second}"
+                )
             if stage.kind == "count" and stage.partitioning != "hash":
                 raise BadInput(f"{name}: count needs the partitioning hash, got {stage.partitioning}")
             if stage.partitioning == "forward":
-                for source in stage.inputs:
+                for source in stage.reads:
                     if self._parallelism(source) != stage.parallelism:
                         raise BadInput(f"{name}: forward needs equal parallelism on both sides")
 
     @property
     def ends(self) -> tuple[str, ...]:
         """Names of the stages that nobody reads: where values are collected. A source that nobody reads does not run."""
-        read = {source for stage in self.stages for source in stage.inputs}
+        read = {source for stage in self.stages for source in stage.reads}
         count = len(self.sources) + len(self.stages)
         return tuple(name_of(position) for position in range(len(self.sources), count) if position not in read)
 
@@ -93,8 +104,12 @@ class RandomJob:
         env = StreamExecutionEnvironment.get_execution_environment().configure(None, **self.settings)
         streams: list[DataStream] = [self._source(env, position) for position in range(len(self.sources))]
         for position, stage in enumerate(self.stages, len(self.sources)):
-            first, *others = (streams[source] for source in stage.inputs)
-            made = _operator(_partitioned(first.union(*others) if others else first, stage), stage)
+            first = _partitioned(_united([streams[source] for source in stage.inputs]), stage)
+            if stage.second:
+                second = _partitioned(_united([streams[source] for source in stage.second]), stage)
+                made = first.connect(second).map(_CoMap())
+            else:
+                made = _operator(first, stage)
             made = made.set_parallelism(stage.parallelism).name(name_of(position))
             streams.append(made if stage.chained else made.disable_chaining())
         return env
@@ -105,12 +120,10 @@ class RandomJob:
             Counter(number for subtask in source.numbers for number in subtask) for source in self.sources
         ]
         for stage in self.stages:
-            arriving: Counter[Number] = Counter()
-            for source in stage.inputs:
-                arriving.update(values[source])
-            if stage.partitioning == "broadcast":
-                arriving = Counter({number: count * stage.parallelism for number, count in arriving.items()})
-            values.append(_batch(arriving, stage))
+            arriving, second = (
+                _arriving([values[source] for source in sources], stage) for sources in (stage.inputs, stage.second)
+            )
+            values.append(_co_mapped(arriving, second) if stage.second else _batch(arriving, stage))
         return {
             name: values[position]
             for position, name in enumerate(map(name_of, range(len(values))))
@@ -154,6 +167,21 @@ def _number(value: object) -> Number:
     return value
 
 
+class _CoMap(CoMapFunction):
+    """Does to numbers of the first input what ``map`` does; those of the second become negative."""
+
+    def map1(self, value: object) -> Number:
+        return _mapped(value)
+
+    def map2(self, value: object) -> Number:
+        return -_number(value) - 1
+
+
+def _united(streams: Sequence[DataStream]) -> DataStream:
+    first, *others = streams
+    return first.union(*others) if others else first
+
+
 def _partitioned(stream: DataStream, stage: Stage) -> DataStream:
     match stage.partitioning:
         case "default":
@@ -184,6 +212,8 @@ def _operator(stream: DataStream, stage: Stage) -> DataStream:
             return stream.flat_map(lambda value: _fanned(value, stage.fan_out))
         case "filter":
             return stream.filter(_kept)
+        case "co_map":
+            raise BadInput("co_map has two inputs")
         case "count":
             return stream.process(_Count())  # type: ignore[arg-type]  # a counting stage stands behind key_by
 
@@ -198,6 +228,24 @@ def _fanned(value: object, fan_out: int) -> Iterable[Number]:
 
 def _kept(value: object) -> bool:
     return _number(value) % 3 != 0
+
+
+def _arriving(sources: Iterable[Counter[Number]], stage: Stage) -> Counter[Number]:
+    """What reaches one input of a stage, over all its subtasks."""
+    arriving: Counter[Number] = Counter()
+    for source in sources:
+        arriving.update(source)
+    copies = stage.parallelism if stage.partitioning == "broadcast" else 1
+    return Counter({number: count * copies for number, count in arriving.items()})
+
+
+def _co_mapped(first: Counter[Number], second: Counter[Number]) -> Counter[Number]:
+    made: Counter[Number] = Counter()
+    for number, count in first.items():
+        made[_mapped(number)] += count
+    for number, count in second.items():
+        made[-number - 1] += count
+    return made
 
 
 def _batch(arriving: Counter[Number], stage: Stage) -> Counter[Number]:

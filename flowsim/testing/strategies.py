@@ -199,6 +199,7 @@ def network_settings() -> SearchStrategy[dict[str, object]]:
             "overdraft_buffers": st.sampled_from([20, 5, 0]),
             "buffer_timeout_ms": st.sampled_from([100, 10, 1, 0, -1]),
             "task_managers": st.sampled_from(["each", "one"]),
+            "exchange": st.sampled_from(["pipelined_bounded", "pipelined"]),
             "operator_chaining": st.booleans().map(lambda off: not off),
         }
     )
@@ -212,7 +213,7 @@ def random_jobs(
     draw: st.DrawFn, *, max_sources: int = 2, max_stages: int = 4, max_parallelism: int = 3, max_records: int = 12,
     max_fan_out: int = 4, settings: SearchStrategy[dict[str, object]] | None = None,
 ) -> RandomJob:  # fmt: skip
-    """Acyclic jobs over numbers: sources, unions, fan-outs, every partitioner, parallelism, narrow networks.
+    """Acyclic jobs over numbers: sources, unions, two inputs, fan-outs, every partitioner, parallelism, narrow networks.
 
     Simple first: one source, one stage, Flink's settings. ``RandomJob.expected`` says what must come out, whatever the
     schedule.
@@ -235,10 +236,14 @@ def random_jobs(
 def _stages(draw: st.DrawFn, widths: list[int], max_parallelism: int, max_fan_out: int) -> Stage:
     newest = len(widths) - 1
     # Mostly what was added last, so that jobs become deep; sometimes several, which are united.
-    inputs = tuple(draw(st.just([newest]) | st.lists(st.integers(0, newest), min_size=1, max_size=3, unique=True)))
+    some = st.lists(st.integers(0, newest), min_size=1, max_size=3, unique=True)
+    inputs = tuple(draw(st.just([newest]) | some))
+    kind = draw(st.sampled_from(KINDS))
+    second = tuple(draw(some)) if kind == "co_map" else ()
     parallelism = draw(st.integers(1, max_parallelism))
-    may_forward = all(widths[position] == parallelism for position in inputs)
-    partitioning = draw(st.sampled_from([p for p in PARTITIONINGS if p != "forward" or may_forward]))
-    kind = draw(st.sampled_from([k for k in KINDS if k != "count" or partitioning == "hash"]))
+    may_forward = all(widths[position] == parallelism for position in (*inputs, *second))
+    possible = ["hash"] if kind == "count" else [p for p in PARTITIONINGS if p != "forward" or may_forward]
     fan_out = draw(st.integers(0, max_fan_out)) if kind == "flat_map" else 1
-    return Stage(inputs, partitioning, kind, parallelism, fan_out, not draw(st.booleans()))
+    return Stage(
+        inputs, draw(st.sampled_from(possible)), kind, parallelism, fan_out, not draw(st.booleans()), second
+    )  # fmt: skip

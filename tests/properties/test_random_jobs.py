@@ -15,7 +15,7 @@ from flowsim.testing import RandomJob, Schedule, SourceStage, Stage, random_jobs
 pytestmark = pytest.mark.property
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(random_jobs(), schedules())
 def test_what_comes_out_is_what_the_graph_means_and_every_law_holds(job: RandomJob, schedule: Schedule) -> None:
     run = run_job(job.build(), schedule=schedule)
@@ -30,13 +30,15 @@ def test_the_model_counts_copies_unions_and_keys() -> None:
         Stage((0, 1), "hash", "count", 2),
         Stage((0,), "broadcast", "filter", 3),
         Stage((1,), "global", "flat_map", 2, fan_out=2),
+        Stage((0,), "rebalance", "co_map", 2, second=(1,)),
     )
     job = RandomJob(sources, stages)
-    assert job.ends == ("s2", "s3", "s4")
+    assert job.ends == ("s2", "s3", "s4", "s5")
     assert job.expected() == {
         "s2": Counter({11: 1, 21: 1, 31: 1, 12: 1}),
         "s3": Counter({1: 3, 2: 3}),
         "s4": Counter({11: 1, 12: 1}),
+        "s5": Counter({8: 1, 15: 1, 43: 1, -12: 1}),
     }
     run = run_job(job.build())
     assert {end: Counter(run.values(end)) for end in job.ends} == job.expected()
@@ -48,6 +50,7 @@ def test_the_model_counts_copies_unions_and_keys() -> None:
         (Stage((1,), "default", "map", 1), "s1: expected inputs among what stands before it"),
         (Stage((0,), "shuffle", "count", 1), "s1: count needs the partitioning hash"),
         (Stage((0,), "forward", "map", 2), "s1: forward needs equal parallelism"),
+        (Stage((0,), "default", "map", 1, second=(0,)), "s1: co_map has a second input and nothing else has"),
     ],
 )
 def test_a_job_that_cannot_be_is_refused(stage: Stage, message: str) -> None:

@@ -27,7 +27,7 @@ _MANIFEST: Final = "manifest.json"
 _STATUSES: Final = ("running", "complete", "failed", "canceled", "stopped")
 _DDL_TYPES: Final = {"q": "bigint", "i": "int", "b": "tinyint", "s": "string"}
 _PATTERN: Final = re.compile(r"[\\{}\[\]*?]")
-_SMALL_ROWS: Final = 100_000
+_SMALL_ROWS: Final = 500_000
 """Tables up to this size are read once and kept: opening their files again would cost more than the rows."""
 _UNION_LIMIT: Final = 8
 """Up to so many runs a table is a union of constants; beyond, the run is looked up from the file's folder."""

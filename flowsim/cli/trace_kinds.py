@@ -23,7 +23,6 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
 }
 """What ``--kinds`` takes, with the tables it stands for."""
 
-DETAILS: Final = ("outline", "story", "all")
 _OUTLINE: Final = (*KINDS["watermarks"], "window_fire", "late_drop", *KINDS["life"], *KINDS["metrics"])
 _NOT_IN_STORY: Final = ("segments",)
 

@@ -13,8 +13,8 @@ class StopJob:
     """Ends the sources ``at_ns`` after the start of the job, and through them the job, which counts as finished.
 
     ``drain``: event time is flushed, as if the input had ended by itself (rules 4.9, 4.20); without it windows and timers
-    that were not due stay unfired, for a later run to go on with. No savepoint is taken yet. Flink:
-    JobClient.stopWithSavepoint.
+    that were not due stay unfired, for a later run to go on with. No savepoint is taken.
+    Flink: JobClient.stopWithSavepoint.
     """
 
     at_ns: int

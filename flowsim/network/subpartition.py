@@ -40,14 +40,6 @@ class BufferAndBacklog(NamedTuple):
     sequence_number: int
     whole: bool
 
-    @property
-    def next_is_data(self) -> bool:
-        return self.next_type is DataType.DATA_BUFFER
-
-    @property
-    def next_is_event(self) -> bool:
-        return self.next_type.is_event
-
 
 class QueueLength:
     """Buffers and events queued in all subpartitions that share it: asked for in every batch, so it is kept, not counted."""

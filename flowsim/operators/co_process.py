@@ -8,15 +8,12 @@ from typing import Protocol
 from flowsim.errors import BadInput
 from flowsim.operators.emitting import Results, emit_results
 from flowsim.operators.input_selection import InputSelectable
-from flowsim.operators.keyed_operator import KeyedOperator
 from flowsim.operators.multiple_input import MultipleInputOperator
 from flowsim.operators.operator_inputs import ProcessElement, combined_inputs
-from flowsim.operators.process import KeyedTimerService, ProcessContext, ReadOnlyTimerService, TimeDomain
+from flowsim.operators.process import KeyedFunctionOperator, ProcessContext, ReadOnlyTimerService
 from flowsim.operators.reading_order import ReadingOrder, noting_reads
 from flowsim.operators.runtime_context import FunctionLife, RuntimeContext, UserFunction
 from flowsim.operators.stream_operator import KeySelector, OperatorContext, OperatorInput, Output, Value
-from flowsim.timers.internal_timer import InternalTimer
-from flowsim.timers.internal_timer_service import InternalTimerService
 from flowsim.values import state_key
 
 
@@ -41,15 +38,13 @@ class _FunctionOfTwoInputs(MultipleInputOperator):
 
     def __init__(self, user_function: UserFunction | None, order: ReadingOrder | None) -> None:
         super().__init__(2, order)
-        self._life = FunctionLife(user_function) if user_function is not None else None
+        self._life = FunctionLife(user_function)
 
     def open(self) -> None:
-        if self._life is not None:
-            self._life.open(RuntimeContext(self.ctx, None))
+        self._life.open(RuntimeContext(self.ctx, None))
 
     def close(self) -> None:
-        if self._life is not None:
-            self._life.close()
+        self._life.close()
 
 
 class CoMapOperator(_FunctionOfTwoInputs):
@@ -121,21 +116,16 @@ class CoProcessOperator(_FunctionOfTwoInputs):
         self.output.emit_watermark(timestamp)
 
 
-class KeyedCoProcessOperator(KeyedOperator):
-    """Runs a KeyedCoProcessFunction: both inputs share the state and timers of a key. Flink: KeyedCoProcessOperator.
+class KeyedCoProcessOperator(KeyedFunctionOperator):
+    """Runs a KeyedCoProcessFunction: both inputs share the state and timers of a key. Flink: KeyedCoProcessOperator."""
 
-    What ``on_timer`` emits carries the timer's timestamp; only for processing time the main output carries none.
-    """
+    __slots__ = ("_function", "_order", "_inputs")
 
-    __slots__ = ("_function", "_life", "_context", "_timers", "_order", "_inputs")
-
-    _context: ProcessContext
-    _timers: InternalTimerService[None]
     _inputs: tuple[OperatorInput, ...]
 
     def __init__(self, function: KeyedCoProcessFunction, order: ReadingOrder | None = None) -> None:
+        super().__init__(function)
         self._function = function
-        self._life = FunctionLife(function)
         self._order = order
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
@@ -143,8 +133,6 @@ class KeyedCoProcessOperator(KeyedOperator):
         first, second = ctx.key_selectors if len(ctx.key_selectors) == 2 else (ctx.key_selector, None)
         if first is None or second is None:
             raise BadInput(f"operator {ctx.operator_name} needs a key for each of its two inputs (rule 9.17)")
-        self._timers = self.time_services.internal_timer_service("user-timers", self, lambda namespace: 0)
-        self._context = ProcessContext(KeyedTimerService(self._timers), output)
         doors = [
             self._door(first, self._function.process_element1),
             self._door(second, self._function.process_element2),
@@ -172,20 +160,6 @@ class KeyedCoProcessOperator(KeyedOperator):
     def input_selectable(self) -> InputSelectable | None:
         return self._order
 
-    def open(self) -> None:
-        self._life.open(self.runtime_context)
-
     def end_input_of(self, input_id: int) -> None:
         if self._order is not None:
             self._order.note_end(input_id)
-
-    def on_event_time(self, timer: InternalTimer[None]) -> None:
-        self._context.speak_for(timer.timestamp, timer.timestamp, timer.key, TimeDomain.EVENT_TIME)
-        emit_results(self._function.on_timer(timer.timestamp, self._context), timer.timestamp, self.output)
-
-    def on_processing_time(self, timer: InternalTimer[None]) -> None:
-        self._context.speak_for(timer.timestamp, timer.timestamp, timer.key, TimeDomain.PROCESSING_TIME)
-        emit_results(self._function.on_timer(timer.timestamp, self._context), None, self.output, timer.timestamp)
-
-    def close(self) -> None:
-        self._life.close()

@@ -8,7 +8,7 @@ from typing import Protocol
 from flowsim.errors import BadInput
 from flowsim.operators.emitting import Results, emit_results
 from flowsim.operators.keyed_operator import KeyedOperator
-from flowsim.operators.runtime_context import FunctionLife, RuntimeContext
+from flowsim.operators.runtime_context import FunctionLife, RuntimeContext, UserFunction
 from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator, Value
 from flowsim.operators.timestamps import checked_timestamp
 from flowsim.streamrecord.elements import OutputTag
@@ -197,19 +197,25 @@ class ProcessOperator(StreamOperator):
         self._life.close()
 
 
-class KeyedProcessOperator(KeyedOperator):
-    """Runs a KeyedProcessFunction. Flink: KeyedProcessOperator.
+class TimedFunction(UserFunction, Protocol):
+    """A user function with timers: what functions of one and of two keyed inputs share."""
+
+    def on_timer(self, timestamp: int, ctx: ProcessContext) -> Results: ...
+
+
+class KeyedFunctionOperator(KeyedOperator):
+    """Life and timers of a user function on keyed streams, whatever it does with elements.
 
     What ``on_timer`` emits carries the timer's timestamp; only for processing time the main output carries none.
     """
 
-    __slots__ = ("_function", "_life", "_context", "_timers")
+    __slots__ = ("_on_timer", "_life", "_context", "_timers")
 
     _context: ProcessContext
     _timers: InternalTimerService[None]
 
-    def __init__(self, function: KeyedProcessFunction) -> None:
-        self._function = function
+    def __init__(self, function: TimedFunction) -> None:
+        self._on_timer = function.on_timer
         self._life = FunctionLife(function)
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
@@ -220,6 +226,27 @@ class KeyedProcessOperator(KeyedOperator):
     def open(self) -> None:
         self._life.open(self.runtime_context)
 
+    def on_event_time(self, timer: InternalTimer[None]) -> None:
+        self._context.speak_for(timer.timestamp, timer.timestamp, timer.key, TimeDomain.EVENT_TIME)
+        emit_results(self._on_timer(timer.timestamp, self._context), timer.timestamp, self.output)
+
+    def on_processing_time(self, timer: InternalTimer[None]) -> None:
+        self._context.speak_for(timer.timestamp, timer.timestamp, timer.key, TimeDomain.PROCESSING_TIME)
+        emit_results(self._on_timer(timer.timestamp, self._context), None, self.output, timer.timestamp)
+
+    def close(self) -> None:
+        self._life.close()
+
+
+class KeyedProcessOperator(KeyedFunctionOperator):
+    """Runs a KeyedProcessFunction. Flink: KeyedProcessOperator."""
+
+    __slots__ = ("_function",)
+
+    def __init__(self, function: KeyedProcessFunction) -> None:
+        super().__init__(function)
+        self._function = function
+
     def process_element(self, value: Value, timestamp: int | None) -> None:
         self.clock.now_ns += self.cost_ns
         self.records_in += 1
@@ -227,14 +254,3 @@ class KeyedProcessOperator(KeyedOperator):
         self.set_current_key(key, state_key(key))
         self._context.speak_for(timestamp, timestamp, key, None)
         emit_results(self._function.process_element(value, self._context), timestamp, self.output)
-
-    def on_event_time(self, timer: InternalTimer[None]) -> None:
-        self._context.speak_for(timer.timestamp, timer.timestamp, timer.key, TimeDomain.EVENT_TIME)
-        emit_results(self._function.on_timer(timer.timestamp, self._context), timer.timestamp, self.output)
-
-    def on_processing_time(self, timer: InternalTimer[None]) -> None:
-        self._context.speak_for(timer.timestamp, timer.timestamp, timer.key, TimeDomain.PROCESSING_TIME)
-        emit_results(self._function.on_timer(timer.timestamp, self._context), None, self.output, timer.timestamp)
-
-    def close(self) -> None:
-        self._life.close()

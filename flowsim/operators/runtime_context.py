@@ -82,20 +82,21 @@ class UserFunction(Protocol):
 
 
 class FunctionLife:
-    """Opens a user function once, and closes it once if it was opened (section 4)."""
+    """Opens a user function once, and closes it once if it was opened (section 4); None: a function without a life."""
 
     __slots__ = ("_function", "_is_open")
 
-    def __init__(self, function: UserFunction) -> None:
+    def __init__(self, function: UserFunction | None) -> None:
         self._function = function
         self._is_open = False
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._is_open = True
-        self._function.open(runtime_context)
+        if self._function is not None:
+            self._is_open = True
+            self._function.open(runtime_context)
 
     def close(self) -> None:
-        if self._is_open:
+        if self._function is not None and self._is_open:
             self._is_open = False
             self._function.close()
 
@@ -106,12 +107,10 @@ class FunctionOperator(StreamOperator):
     __slots__ = ("_life",)
 
     def __init__(self, user_function: UserFunction | None) -> None:
-        self._life = FunctionLife(user_function) if user_function is not None else None
+        self._life = FunctionLife(user_function)
 
     def open(self) -> None:
-        if self._life is not None:
-            self._life.open(RuntimeContext(self.ctx, None))
+        self._life.open(RuntimeContext(self.ctx, None))
 
     def close(self) -> None:
-        if self._life is not None:
-            self._life.close()
+        self._life.close()

@@ -69,7 +69,9 @@ class Recording:
         """The rows of one table in one epoch; ``columns`` None: all of them."""
         rows = self.epochs[epoch].get(table, 0)
         names = TABLES[table].names if columns is None else columns
-        return self._part(table, epoch, rows, names) if rows else arrow_schema(TABLES[table]).empty_table().select(names)
+        return (
+            self._part(table, epoch, rows, names) if rows else arrow_schema(TABLES[table]).empty_table().select(names)
+        )
 
     def time_bounds(self, table: str, epoch: int) -> tuple[int, int] | None:
         """The least and the greatest ``time_ns`` of one table in one epoch; None when it has no rows there."""

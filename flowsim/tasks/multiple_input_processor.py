@@ -4,34 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
 
 from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.input_selection import NONE_AVAILABLE, InputSelectable
 from flowsim.operators.multiple_input_selection_handler import MultipleInputSelectionHandler
 from flowsim.tasks.operator_chain import OperatorChain
-
-
-class ReadInput(Protocol):
-    """One of the inputs: what a task with a single input reads directly."""
-
-    @property
-    def records_in(self) -> int: ...
-
-    @property
-    def is_available(self) -> bool: ...
-
-    @property
-    def queued_buffers(self) -> int: ...
-
-    @property
-    def current_watermark(self) -> int: ...
-
-    def emit_next(self) -> DataInputStatus: ...
-
-    def when_available(self, callback: Callable[[], None]) -> None: ...
-
-    def close(self) -> None: ...
+from flowsim.tasks.task_input import ReadInput
 
 
 class StreamMultipleInputProcessor:

@@ -18,7 +18,16 @@ class Outbox:
     for ``publish``, also a flush or credit that comes from outside meanwhile. Otherwise notifications go out at once.
     """
 
-    __slots__ = ("sealed", "_readers", "_reader_set", "_upstream", "_local", "_local_priority", "_flushes", "_send_credit")
+    __slots__ = (
+        "sealed",
+        "_readers",
+        "_reader_set",
+        "_upstream",
+        "_local",
+        "_local_priority",
+        "_flushes",
+        "_send_credit",
+    )
 
     def __init__(self, send_credit: Callable[[RemoteInputChannel], None]) -> None:
         self.sealed = False

@@ -9,8 +9,8 @@ from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.tasks.operator_chain import OperatorChain
 
 
-class TaskInput(Protocol):
-    """What the default action reads from: the network or a source. Flink: StreamInputProcessor."""
+class ReadInput(Protocol):
+    """One input of a task; what a task with a single input reads directly. Flink: StreamTaskInput."""
 
     @property
     def records_in(self) -> int: ...
@@ -26,10 +26,14 @@ class TaskInput(Protocol):
 
     def emit_next(self) -> DataInputStatus: ...
 
-    def end_of_input_with_drain(self, chain: OperatorChain) -> None:
-        """What DRAIN means for this kind of task (rules 4.10, 4.11)."""
-
     def when_available(self, callback: Callable[[], None]) -> None:
         """Calls back once ``is_available`` turns true."""
 
     def close(self) -> None: ...
+
+
+class TaskInput(ReadInput, Protocol):
+    """What the default action reads from: the network or a source. Flink: StreamInputProcessor."""
+
+    def end_of_input_with_drain(self, chain: OperatorChain) -> None:
+        """What DRAIN means for this kind of task (rules 4.10, 4.11)."""

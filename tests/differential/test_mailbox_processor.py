@@ -256,7 +256,7 @@ class OurDoors:
             mailbox.has_mail,
             processor.is_default_action_available,
             processor.loop_running,
-            processor.metrics.mails_processed,
+            processor.mails_processed,
             executor.is_idle(),
             executor.should_interrupt(),
             self.timer_runs(),

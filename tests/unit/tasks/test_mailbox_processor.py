@@ -148,7 +148,7 @@ def test_mails_of_the_loop_are_counted_and_those_of_a_yield_are_not() -> None:
     assert processor.executor(-1).try_yield()
     assert processor.run_mailbox_step()
     processor.drain()
-    assert processor.metrics.mails_processed == 2
+    assert processor.mails_processed == 2
 
 
 def test_a_step_is_a_mail_or_a_default_action_and_a_single_loop_is_both() -> None:

@@ -6,7 +6,7 @@ from flowsim.datastream import functions as api
 from flowsim.datastream.connected_streams import ConnectedStreams
 from flowsim.datastream.data_stream import DataStream
 from flowsim.scenario.compile_context import CompileContext, declared, type_information
-from flowsim.scenario.compile_inputs import stream_of
+from flowsim.scenario.compile_inputs import partitioned, stream_of
 from flowsim.scenario.compile_records import exploded_record, instance_of_kind, mapped_record
 from flowsim.scenario.compiled import CompiledStream
 from flowsim.scenario.connect_functions import InputFunction, TwoFlatMaps, TwoKeyedStamped, TwoMaps, TwoStamped
@@ -20,7 +20,8 @@ def compile_connect(
     context: CompileContext, path: Path, model: ConnectModel, exchange: str | None, first: CompiledStream
 ) -> CompiledStream:
     """The operator behind ``first`` and the stream that ``model`` names; raises Failed."""
-    second = stream_of(context, (*path, "to"), model.to, exchange, model.partition)
+    second = stream_of(context, (*path, "to"), model.to, exchange)
+    second = partitioned(context, (*path, "partition"), second, model.partition)
     connected = first.stream.connect(second.stream).reading(model.read)
     if model.key_by is not None:
         connected = _keyed(context, (*path, "key_by"), list(model.key_by), connected, (first.schema, second.schema))

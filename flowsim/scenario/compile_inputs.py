@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import assert_never
 
+from flowsim.datastream import functions as api
 from flowsim.datastream.data_stream import DataStream
 from flowsim.scenario.compile_context import CompileContext, Failed
+from flowsim.scenario.compile_records import instance_of_kind
 from flowsim.scenario.compiled import CompiledStream
-from flowsim.scenario.schema_operators import EdgeModel
+from flowsim.scenario.expressions import compile_expression
+from flowsim.scenario.record_schema import RecordSchema
+from flowsim.scenario.schema_operators import CustomPartitionModel, EdgeModel, Partition
 from flowsim.scenario.suggestions import nearest
 from flowsim.scenario.yaml_positions import Path
 
 
 def input_stream(context: CompileContext, path: Path, model: EdgeModel) -> CompiledStream:
     """The stream that a node reads: one, or a union of streams with the same fields, by its partitioner."""
-    wanted: str | Sequence[str] = model.input
-    return stream_of(context, (*path, "input"), wanted, model.exchange, model.partition)
+    read = stream_of(context, (*path, "input"), model.input, model.exchange)
+    return partitioned(context, (*path, "partition"), read, model.partition)
 
 
-def stream_of(
-    context: CompileContext, path: Path, names: str | Sequence[str], exchange: str | None, partition: str | None
-) -> CompiledStream:
+def stream_of(context: CompileContext, path: Path, names: str | Sequence[str], exchange: str | None) -> CompiledStream:
     """The stream of a name at ``path``, or the union of several; raises Failed."""
     found: list[CompiledStream] = []
     for index, wanted in enumerate([names] if isinstance(names, str) else names):
@@ -36,13 +39,22 @@ def stream_of(
         found.append(stream)
     joined = found[0].stream.union(*[other.stream for other in found[1:]]) if len(found) > 1 else found[0].stream
     handed_over = joined if exchange is None else joined.exchange(exchange)
-    return CompiledStream(_partitioned(handed_over, partition), found[0].schema)
+    return CompiledStream(handed_over, found[0].schema)
 
 
-def _partitioned(stream: DataStream, partition: str | None) -> DataStream:
+def partitioned(
+    context: CompileContext, path: Path, read: CompiledStream, partition: Partition | None
+) -> CompiledStream:
+    """The stream by the partitioner that stands at ``path``; raises Failed."""
+    if partition is None:
+        return read
+    return CompiledStream(_by(context, path, read.stream, read.schema, partition), read.schema)
+
+
+def _by(
+    context: CompileContext, path: Path, stream: DataStream, schema: RecordSchema, partition: Partition
+) -> DataStream:
     match partition:
-        case None:
-            return stream
         case "forward":
             return stream.forward()
         case "rebalance":
@@ -53,4 +65,23 @@ def _partitioned(stream: DataStream, partition: str | None) -> DataStream:
             return stream.shuffle()
         case "broadcast":
             return stream.broadcast()
-    return stream.global_()
+        case "global":
+            return stream.global_()
+        case CustomPartitionModel():
+            return _custom(context, path, stream, schema, partition)
+    assert_never(partition)
+
+
+def _custom(
+    context: CompileContext, path: Path, stream: DataStream, schema: RecordSchema, model: CustomPartitionModel
+) -> DataStream:
+    """Rule 2.2."""
+    key = context.expression((*path, "key"), model.key, lambda: compile_expression(model.key, schema))
+    if key.uses_timestamp:
+        raise context.fail((*path, "key"), "a key does not see the timestamp: add it as a field in a map before")
+    at = (*path, "python")
+    chosen = instance_of_kind(context, at, model.python, api.Partitioner)
+    try:
+        return stream.partition_custom(chosen, key.function)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise context.fail(at, str(error)) from None

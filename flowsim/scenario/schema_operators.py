@@ -28,7 +28,14 @@ from flowsim.scenario.schema_types import (
 KINDS = ("map", "filter", "flat_map", "aggregate", "reduce", "process", "watermarks", "connect")
 
 
-Partition = Literal["forward", "rebalance", "rescale", "shuffle", "broadcast", "global"]
+class CustomPartitionModel(Strict):
+    """Each record goes to the subtask that a Python function chooses, from its key and the number of subtasks."""
+
+    python: PythonReference = Field(description="package.module:function of key and number; or a Partitioner class.")
+    key: ExpressionSource = Field(description="What the function gets of a record.")
+
+
+Partition = Literal["forward", "rebalance", "rescale", "shuffle", "broadcast", "global"] | CustomPartitionModel
 
 
 class MapModel(Strict):

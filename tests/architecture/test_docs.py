@@ -216,6 +216,7 @@ SECTIONS: dict[str, list[type[Strict]]] = {
     "map": [schema_operators.MapModel],
     "flat_map": [schema_operators.FlatMapModel],
     "connect": [schema_operators.ConnectModel],
+    "custom partition": [schema_operators.CustomPartitionModel],
     "function": [schema_operators.FunctionModel],
     "window": [schema_operators.WindowModel],
     "Sinks": [schema_operators.SinkModel],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from flowsim.connectors.collection import CollectionSource
-from flowsim.datastream.functions import KeyedProcessFunction, ProcessFunction, ProcessWindowFunction
+from flowsim.datastream.functions import KeyedProcessFunction, Partitioner, ProcessFunction, ProcessWindowFunction
 from flowsim.datastream.output_tag import OutputTag
 from flowsim.datastream.window import TimeWindow
 
@@ -26,6 +26,20 @@ def twice(value: object) -> Iterable[object]:
 
 def three_rows() -> CollectionSource:
     return CollectionSource([("a", 1), ("b", 2), ("a", 30)])
+
+
+def last_for_b(key: object, subtasks: int) -> int:
+    return subtasks - 1 if key == "b" else 0
+
+
+class Outside(Partitioner):
+    def partition(self, key: object, num_partitions: int) -> int:
+        return num_partitions
+
+
+class Opened(Outside):
+    def open(self, runtime_context: object) -> None:
+        raise AssertionError("nobody opens a partitioner")
 
 
 def broken() -> object:

@@ -79,12 +79,12 @@ def test_an_operator_that_yields_in_the_middle_of_its_element_runs_what_flink_ru
     agrees(differential, case)
 
 
-@pytest.mark.parametrize("seed", range(12))
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """With ``--flink-examples=N``: N random chains, others than the fixed ones."""
+    if "seed" in metafunc.fixturenames:
+        more = metafunc.config.getoption("--flink-examples")
+        metafunc.parametrize("seed", range(1000, 1000 + more) if more else range(12))
+
+
 def test_random_chains_do_everything_in_the_order_of_flink(differential: Differential, seed: int) -> None:
     agrees(differential, Writer(random.Random(seed)).case())
-
-
-def test_more_random_chains_on_demand(differential: Differential, request: pytest.FixtureRequest) -> None:
-    """``--flink-examples=N``: N more of them, others than the fixed ones."""
-    for seed in range(1000, 1000 + (request.config.getoption("--flink-examples") or 0)):
-        agrees(differential, Writer(random.Random(seed)).case())

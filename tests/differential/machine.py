@@ -12,6 +12,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 
+def java_text(value: object) -> str:
+    """As Java writes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 class Tallies:
     """How much was compared, by subject; the pytest session prints it at its end."""
 

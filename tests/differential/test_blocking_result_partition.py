@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
-from machine import Differential, DifferentialMachine
+from machine import Differential, DifferentialMachine, java_text
 
 from flowsim.network.blocking_result_partition import BlockingResultPartition
 from flowsim.network.blocking_subpartition import BoundedBlockingSubpartition, BoundedBlockingSubpartitionReader
@@ -19,10 +19,6 @@ from flowsim.network.misuse import IllegalState
 from flowsim.streamrecord.events import StopMode
 
 SEGMENTS = 64
-
-
-def text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def never_blocks(pool: LocalBufferPool) -> None:
@@ -118,7 +114,9 @@ class BlockingResultPartitionMachine(DifferentialMachine):
         content = f"event{len(buffer)}" if buffer.event is not None else buffer.payload.hex()
         buffer.recycle()
         more = polled.next_type is not DataType.NONE
-        return ",".join(map(text, (content, polled.backlog, more, polled.next_type.is_event, polled.sequence_number)))
+        return ",".join(
+            map(java_text, (content, polled.backlog, more, polled.next_type.is_event, polled.sequence_number))
+        )
 
     def command(self, command: str, ours: Callable[[], str | None]) -> None:
         self.same(self.real.run(command), lambda: f"{self.outcome(ours)} {self.state()}")
@@ -135,10 +133,10 @@ class BlockingResultPartitionMachine(DifferentialMachine):
             assert isinstance(found, BoundedBlockingSubpartition)
             seen.append(found.data_buffers)
         seen += [
-            f"{text(view.is_available(False))},{text(view.is_available(True))},{view.reported_backlog}"
+            f"{java_text(view.is_available(False))},{java_text(view.is_available(True))},{view.reported_backlog}"
             for view in self.views
         ]
-        return " ".join(map(text, seen))
+        return " ".join(map(java_text, seen))
 
 
 def test_a_blocking_partition_is_flinks(differential: Differential) -> None:

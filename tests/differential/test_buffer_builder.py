@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
-from machine import Differential, DifferentialMachine
+from machine import Differential, DifferentialMachine, java_text
 
 from flowsim.errors import InvariantViolation
 from flowsim.network.buffer import BufferSlice, MemorySegment
@@ -18,11 +18,6 @@ MISUSE: dict[type[InvariantViolation], str] = {
     IllegalArgument: "IllegalArgumentException",
     OutOfBounds: "IndexOutOfBoundsException",
 }
-
-
-def text(value: object) -> str:
-    """As Java writes it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class BufferBuilderMachine(DifferentialMachine):
@@ -85,7 +80,7 @@ class BufferBuilderMachine(DifferentialMachine):
     @precondition(lambda self: self.writing)
     @rule()
     def finish(self) -> None:
-        self.command("finish", lambda: text(self.builder.finish()))
+        self.command("finish", lambda: java_text(self.builder.finish()))
 
     @precondition(lambda self: self.writing)
     @rule(size=st.integers(0, 40))
@@ -154,9 +149,10 @@ class BufferBuilderMachine(DifferentialMachine):
             len(self.back),
         ]
         consumers = [
-            f"{text(each.is_finished)},{text(each.is_data_available)},{each.written_bytes}" for each in self.consumers
+            f"{java_text(each.is_finished)},{java_text(each.is_data_available)},{each.written_bytes}"
+            for each in self.consumers
         ]
-        return " ".join([*map(text, seen), *consumers])
+        return " ".join([*map(java_text, seen), *consumers])
 
 
 def test_builder_and_consumers_are_flinks(differential: Differential) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
-from machine import Differential, DifferentialMachine
+from machine import Differential, DifferentialMachine, java_text
 
 from flowsim.errors import FlowsimError
 from flowsim.network.buffer import MemorySegment
@@ -30,10 +30,6 @@ ERRORS: dict[type[FlowsimError], str] = {
     IllegalArgument: "IllegalArgumentException",
 }
 POOLS = 5
-
-
-def text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class Ordered(list[LocalBufferPool]):
@@ -184,7 +180,9 @@ class LocalBufferPoolMachine(DifferentialMachine):
         self.numbers += 1
         listener = Listener(self.numbers, takes, self)
         listener.pool = self.pools[number]
-        self.command(f"listen {number} {self.numbers} {int(takes)}", lambda: text(listener.pool.add_listener(listener)))
+        self.command(
+            f"listen {number} {self.numbers} {int(takes)}", lambda: java_text(listener.pool.add_listener(listener))
+        )
 
     @rule(pick=st.integers(0, 99))
     def when_available(self, pick: int) -> None:
@@ -246,14 +244,14 @@ class LocalBufferPoolMachine(DifferentialMachine):
         pools = [
             ",".join(
                 map(
-                    text,
+                    java_text,
                     (pool.size, pool.requested, pool.free_segments, pool.used_segments, pool.available, pool.destroyed),
                 )
             )
             for pool in self.pools
         ]
         told = "".join(f"{each}," for each in self.told)
-        return " ".join([f"[{told}]", text(available), text(available > 0), *pools])
+        return " ".join([f"[{told}]", java_text(available), java_text(available > 0), *pools])
 
 
 def test_pools_of_one_network_are_flinks(differential: Differential) -> None:

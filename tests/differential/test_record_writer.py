@@ -11,7 +11,7 @@ from random import Random
 
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
-from machine import Differential, DifferentialMachine
+from machine import Differential, DifferentialMachine, java_text
 
 from flowsim.network.buffer_pool import UNLIMITED, LocalBufferPool, NetworkBufferPool
 from flowsim.network.partitioner import BroadcastPartitioner, CustomPartitionerWrapper, StreamPartitioner
@@ -26,10 +26,6 @@ from flowsim.values import encode_record
 TIMESTAMP = 2**40
 MARKER = LatencyMarker(TIMESTAMP, 1, 1)
 SPARE_SEGMENTS = 64
-
-
-def text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def watermark_length(timestamp: int) -> int:
@@ -194,8 +190,10 @@ class RecordWriterMachine(DifferentialMachine):
         for subpartition in self.subpartitions:
             seen.append(f"{subpartition.queued_buffers},{subpartition.reported_backlog}")
             if subpartition.on_data_available is not None:
-                seen.append(f"{text(subpartition.is_available(False))},{text(subpartition.is_available(True))}")
-        return " ".join(map(text, seen))
+                seen.append(
+                    f"{java_text(subpartition.is_available(False))},{java_text(subpartition.is_available(True))}"
+                )
+        return " ".join(map(java_text, seen))
 
 
 def test_writers_are_flinks(differential: Differential) -> None:

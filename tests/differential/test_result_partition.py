@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
-from machine import Differential, DifferentialMachine
+from machine import Differential, DifferentialMachine, java_text
 
 from flowsim.errors import FlowsimError
 from flowsim.network.buffer_pool import UNLIMITED, BufferPoolDestroyed, LocalBufferPool, NetworkBufferPool
@@ -33,10 +33,6 @@ ERRORS: dict[type[FlowsimError], str] = {
     BufferPoolDestroyed: "CancelTaskException",
 }
 SPARE_SEGMENTS = 64
-
-
-def text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def joined(payloads: Sequence[bytes]) -> str:
@@ -278,10 +274,12 @@ class ResultPartitionMachine(DifferentialMachine):
         for index, subpartition in enumerate(self.subpartitions):
             seen.append(f"{subpartition.queued_buffers},{subpartition.reported_backlog}")
             if index < len(self.views):
-                seen.append(f"{text(subpartition.is_available(False))},{text(subpartition.is_available(True))}")
+                seen.append(
+                    f"{java_text(subpartition.is_available(False))},{java_text(subpartition.is_available(True))}"
+                )
         for future in self.futures:
             seen.append("open" if not future.is_done else "failed" if future.failure else joined(future.payloads or ()))
-        return " ".join(map(text, seen))
+        return " ".join(map(java_text, seen))
 
 
 def test_a_partition_and_its_subpartitions_are_flinks(differential: Differential) -> None:

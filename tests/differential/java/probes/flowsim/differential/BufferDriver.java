@@ -10,7 +10,7 @@ import org.apache.flink.runtime.io.network.buffer.BufferBuilder;
 import org.apache.flink.runtime.io.network.buffer.BufferConsumer;
 
 /** One real BufferBuilder with its consumers; each command is answered with its result and everything that can be seen. */
-public final class BufferDriver {
+public final class BufferDriver extends Driver {
     private final BufferBuilder builder;
     private final List<BufferConsumer> consumers = new ArrayList<>();
     private final List<Buffer> slices = new ArrayList<>();
@@ -21,18 +21,9 @@ public final class BufferDriver {
         builder = new BufferBuilder(MemorySegmentFactory.allocateUnpooledSegment(size), segment -> recycled++);
     }
 
-    public String run(String command) {
-        String[] words = command.split(" ");
-        String result;
-        try {
-            result = execute(words[0], words.length > 1 ? Integer.parseInt(words[1]) : 0);
-        } catch (RuntimeException e) {
-            result = "!" + e.getClass().getSimpleName();
-        }
-        return result + " " + state();
-    }
-
-    private String execute(String name, int argument) {
+    @Override
+    public String execute(String name, int[] n) {
+        int argument = n.length > 0 ? n[0] : 0;
         switch (name) {
             case "create_consumer":
                 consumers.add(builder.createBufferConsumer());
@@ -45,11 +36,7 @@ public final class BufferDriver {
                 return "-";
             case "append":
             case "append_and_commit":
-                byte[] bytes = new byte[argument];
-                for (int i = 0; i < argument; i++) {
-                    bytes[i] = (byte) (written + i);
-                }
-                ByteBuffer source = ByteBuffer.wrap(bytes);
+                ByteBuffer source = counting(written, argument);
                 int taken = name.equals("append") ? builder.append(source) : builder.appendAndCommit(source);
                 written += taken;
                 return taken + "," + source.remaining();
@@ -81,7 +68,8 @@ public final class BufferDriver {
         }
     }
 
-    private String state() {
+    @Override
+    public String state() {
         StringJoiner text = new StringJoiner(" ");
         text.add("" + builder.isFinished()).add("" + builder.isFull()).add("" + builder.getWritableBytes());
         text.add("" + builder.getCommittedBytes()).add("" + builder.getMaxCapacity()).add("" + recycled);

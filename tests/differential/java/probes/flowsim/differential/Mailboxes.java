@@ -14,25 +14,7 @@ public final class Mailboxes {
     public void put(String options, int priority, String name, boolean inside) throws Exception {
         MailOptions chosen = (MailOptions) MailOptions.class.getMethod(options).invoke(null);
         Mail mail = new Mail(chosen, () -> {}, priority, name);
-        if (inside) {
-            mailbox.put(mail);
-            return;
-        }
-        RuntimeException[] refused = new RuntimeException[1];
-        Thread other =
-                new Thread(
-                        () -> {
-                            try {
-                                mailbox.put(mail);
-                            } catch (RuntimeException e) {
-                                refused[0] = e;
-                            }
-                        });
-        other.start();
-        other.join();
-        if (refused[0] != null) {
-            throw refused[0];
-        }
+        Threads.act(inside, () -> mailbox.put(mail));
     }
 
     public Optional<Mail> tryTake(int priority) {

@@ -14,7 +14,7 @@ import org.apache.flink.runtime.io.network.buffer.LocalBufferPool;
 import org.apache.flink.runtime.io.network.buffer.NetworkBufferPool;
 
 /** One real NetworkBufferPool with its local pools, and everything that can be seen of them after each command. */
-public final class PoolDriver {
+public final class PoolDriver extends Driver {
     private final NetworkBufferPool network;
     private final List<LocalBufferPool> pools = new ArrayList<>();
     private final List<BufferBuilder> held = new ArrayList<>();
@@ -26,20 +26,9 @@ public final class PoolDriver {
         network = new NetworkBufferPool(segments, 8);
     }
 
-    public String run(String command) throws Exception {
-        String[] words = command.split(" ");
-        int[] n = new int[words.length - 1];
-        for (int i = 0; i < n.length; i++) {
-            n[i] = Integer.parseInt(words[i + 1]);
-        }
+    @Override
+    public void begin() {
         told.setLength(0);
-        String result;
-        try {
-            result = execute(words[0], n);
-        } catch (Exception e) {
-            result = "!" + e.getClass().getSimpleName();
-        }
-        return result + " " + state();
     }
 
     /** The numbers of the pools that share what is spare, in the order in which they are asked. */
@@ -53,7 +42,8 @@ public final class PoolDriver {
         return text.toString();
     }
 
-    private String execute(String name, int[] n) throws Exception {
+    @Override
+    public String execute(String name, int[] n) throws Exception {
         switch (name) {
             case "create":
                 pools.add((LocalBufferPool) network.createBufferPool(n[0], n[1], n[2], n[3], n[4]));
@@ -123,7 +113,8 @@ public final class PoolDriver {
         public void notifyBufferDestroyed() {}
     }
 
-    private String state() {
+    @Override
+    public String state() {
         StringJoiner text = new StringJoiner(" ");
         text.add("[" + told + "]").add("" + network.getNumberOfAvailableMemorySegments());
         text.add("" + network.getAvailableFuture().isDone());

@@ -156,28 +156,6 @@ public final class Processors {
         throw (E) e;
     }
 
-    private void act(boolean inside, Runnable action) throws Exception {
-        if (inside) {
-            action.run();
-            return;
-        }
-        RuntimeException[] refused = new RuntimeException[1];
-        Thread other =
-                new Thread(
-                        () -> {
-                            try {
-                                action.run();
-                            } catch (RuntimeException e) {
-                                refused[0] = e;
-                            }
-                        });
-        other.start();
-        other.join();
-        if (refused[0] != null) {
-            throw refused[0];
-        }
-    }
-
     private void put(int priority, String options, String name) {
         try {
             MailOptions chosen = (MailOptions) MailOptions.class.getMethod(options).invoke(null);
@@ -190,7 +168,7 @@ public final class Processors {
     public void execute(int priority, String options, String name, boolean inside) throws Exception {
         noting(
                 () -> {
-                    act(inside, () -> put(priority, options, name));
+                    Threads.act(inside, () -> put(priority, options, name));
                     return null;
                 });
     }
@@ -232,22 +210,22 @@ public final class Processors {
         if (which >= suspensions.size()) {
             return false;
         }
-        act(inside, suspensions.get(which)::resume);
+        Threads.act(inside, suspensions.get(which)::resume);
         return true;
     }
 
     public void suspend(boolean inside) throws Exception {
-        act(inside, processor::suspend);
+        Threads.act(inside, processor::suspend);
     }
 
     public void allActionsCompleted(boolean inside) throws Exception {
-        act(inside, processor::allActionsCompleted);
+        Threads.act(inside, processor::allActionsCompleted);
     }
 
     public void reportThrowable(boolean inside) throws Exception {
         noting(
                 () -> {
-                    act(inside, () -> processor.reportThrowable(new IOException("reported")));
+                    Threads.act(inside, () -> processor.reportThrowable(new IOException("reported")));
                     return null;
                 });
     }

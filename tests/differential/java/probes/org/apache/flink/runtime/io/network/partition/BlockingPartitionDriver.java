@@ -1,6 +1,7 @@
 package org.apache.flink.runtime.io.network.partition;
 
 import flowsim.differential.Describe;
+import flowsim.differential.Driver;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -13,7 +14,7 @@ import org.apache.flink.runtime.io.network.buffer.BufferPool;
 import org.apache.flink.runtime.io.network.buffer.NetworkBufferPool;
 
 /** A real BoundedBlockingResultPartition, its files and as many readers as wanted. */
-public final class BlockingPartitionDriver {
+public final class BlockingPartitionDriver extends Driver {
     private final BufferPool pool;
     private final ResultPartition partition;
     private final BoundedBlockingSubpartition[] subpartitions;
@@ -36,21 +37,6 @@ public final class BlockingPartitionDriver {
         partition.setup();
     }
 
-    public String run(String command) {
-        String[] words = command.split(" ");
-        int[] n = new int[words.length - 1];
-        for (int i = 0; i < n.length; i++) {
-            n[i] = Integer.parseInt(words[i + 1]);
-        }
-        String result;
-        try {
-            result = execute(words[0], n);
-        } catch (Exception e) {
-            result = "!" + e.getClass().getSimpleName();
-        }
-        return result + " " + state();
-    }
-
     /** How many files are left; removes them. */
     public int clean() throws Exception {
         for (ResultSubpartitionView view : views) {
@@ -66,7 +52,8 @@ public final class BlockingPartitionDriver {
         return left;
     }
 
-    private String execute(String name, int[] n) throws Exception {
+    @Override
+    public String execute(String name, int[] n) throws Exception {
         switch (name) {
             case "emit":
                 partition.emitRecord(bytes(n[1]), n[0]);
@@ -97,12 +84,9 @@ public final class BlockingPartitionDriver {
     }
 
     private ByteBuffer bytes(int length) {
-        byte[] bytes = new byte[length];
-        for (int i = 0; i < length; i++) {
-            bytes[i] = (byte) (written + i);
-        }
+        ByteBuffer bytes = counting(written, length);
         written += length;
-        return ByteBuffer.wrap(bytes);
+        return bytes;
     }
 
     /** In a file an event is an event of no further kind. */
@@ -117,7 +101,8 @@ public final class BlockingPartitionDriver {
                 + "," + polled.getSequenceNumber();
     }
 
-    private String state() {
+    @Override
+    public String state() {
         StringJoiner text = new StringJoiner(" ");
         text.add("" + pool.bestEffortGetNumOfUsedBuffers());
         text.add("" + partition.numBuffersOut.getCount()).add("" + partition.numBytesOut.getCount());

@@ -1,6 +1,7 @@
 package org.apache.flink.runtime.io.network.partition;
 
 import flowsim.differential.Describe;
+import flowsim.differential.Driver;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,7 +29,7 @@ import org.apache.flink.util.CloseableIterator;
  * A real PipelinedResultPartition with a pool and a reader on every subpartition, and everything that can be seen of them
  * after each command.
  */
-public final class PartitionDriver {
+public final class PartitionDriver extends Driver {
     private static final long NEVER = Long.MAX_VALUE / 2;
 
     private final NetworkBufferPool network;
@@ -70,28 +71,13 @@ public final class PartitionDriver {
         lengthsOnly = true;
     }
 
-    /** Forgets what was told before. */
+    @Override
     public void begin() {
         told.setLength(0);
     }
 
-    public String run(String command) {
-        String[] words = command.split(" ");
-        int[] n = new int[words.length - 1];
-        for (int i = 0; i < n.length; i++) {
-            n[i] = Integer.parseInt(words[i + 1]);
-        }
-        begin();
-        String result;
-        try {
-            result = execute(words[0], n);
-        } catch (Exception e) {
-            result = "!" + e.getClass().getSimpleName();
-        }
-        return result + " " + state();
-    }
-
-    private String execute(String name, int[] n) throws Exception {
+    @Override
+    public String execute(String name, int[] n) throws Exception {
         switch (name) {
             case "view":
                 views[n[0]] = subpartitions[n[0]].createReadView(new Listener(n[0]));
@@ -146,12 +132,9 @@ public final class PartitionDriver {
     }
 
     private ByteBuffer bytes(int length) {
-        byte[] bytes = new byte[length];
-        for (int i = 0; i < length; i++) {
-            bytes[i] = (byte) (written + i);
-        }
+        ByteBuffer bytes = counting(written, length);
         written += length;
-        return ByteBuffer.wrap(bytes);
+        return bytes;
     }
 
     /** 0 aligned, 1 unaligned, 2 timeoutable barrier, 3 cancellation, 4 announcement. */
@@ -186,6 +169,7 @@ public final class PartitionDriver {
                 + polled.getSequenceNumber();
     }
 
+    @Override
     public String state() {
         StringJoiner text = new StringJoiner(" ");
         text.add("[" + told + "]").add("" + pool.getAvailableFuture().isDone()).add("" + pool.bestEffortGetNumOfUsedBuffers());

@@ -1,5 +1,6 @@
 package org.apache.flink.runtime.io.network.api.writer;
 
+import flowsim.differential.Driver;
 import java.io.IOException;
 import org.apache.flink.core.io.IOReadableWritable;
 import org.apache.flink.core.memory.DataInputView;
@@ -9,7 +10,7 @@ import org.apache.flink.runtime.io.network.api.StopMode;
 import org.apache.flink.runtime.io.network.partition.PartitionDriver;
 
 /** A real RecordWriter, of a channel selector or broadcasting, on a partition that is driven beside it. */
-public final class WriterDriver {
+public final class WriterDriver extends Driver {
     private static final int LENGTH_PREFIX = 4;
 
     private final PartitionDriver output;
@@ -25,36 +26,40 @@ public final class WriterDriver {
                         .build(output.partition());
     }
 
-    public String run(String command) throws Exception {
-        String[] words = command.split(" ");
-        int[] n = new int[words.length - 1];
-        for (int i = 0; i < n.length; i++) {
-            n[i] = Integer.parseInt(words[i + 1]);
-        }
+    @Override
+    public void begin() {
         output.begin();
-        switch (words[0]) {
+    }
+
+    @Override
+    public String execute(String name, int[] n) throws Exception {
+        switch (name) {
             case "collect":
                 writer.emit(new Record(n[0], n[1] - LENGTH_PREFIX));
-                break;
+                return "-";
             case "to_all":
                 writer.broadcastEmit(new Record(0, n[0] - LENGTH_PREFIX));
-                break;
+                return "-";
             case "to_one":
                 writer.emit(new Record(0, n[1] - LENGTH_PREFIX), n[0]);
-                break;
+                return "-";
             case "end_of_data":
                 output.partition().notifyEndOfData(StopMode.DRAIN);
-                break;
+                return "-";
             case "flush_writer":
                 writer.flushAll();
-                break;
+                return "-";
             case "event_of_writer":
                 writer.broadcastEvent(new EndOfData(StopMode.NO_DRAIN));
-                break;
+                return "-";
             default:
-                return output.run(command);
+                return output.execute(name, n);
         }
-        return "- " + output.state();
+    }
+
+    @Override
+    public String state() {
+        return output.state();
     }
 
     /** So many bytes for one channel. */

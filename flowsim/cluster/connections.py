@@ -12,12 +12,12 @@ from flowsim.cluster.linked_transport import LinkedTransport
 from flowsim.cluster.links import Alarm, Links
 from flowsim.graph.execution_graph import EdgeExpansion, ExecutionGraph, Subtask
 from flowsim.graph.stream_graph import Link
-from flowsim.network.local_input_channel import LocalInputChannel
-from flowsim.network.partition_request_queue import PartitionRequestQueue
-from flowsim.network.remote_input_channel import RemoteInputChannel
-from flowsim.network.result_subpartition import ResultSubpartition, SubpartitionView
-from flowsim.network.single_input_gate import SingleInputGate
-from flowsim.network.view_reader import ViewReader
+from flowsim.network.gates.local_input_channel import LocalInputChannel
+from flowsim.network.gates.remote_input_channel import RemoteInputChannel
+from flowsim.network.gates.single_input_gate import SingleInputGate
+from flowsim.network.partitions.result_subpartition import ResultSubpartition, SubpartitionView
+from flowsim.network.senders.partition_request_queue import PartitionRequestQueue
+from flowsim.network.senders.view_reader import ViewReader
 from flowsim.tasks.stream_task import StreamTask
 
 GateKey = tuple[int, int]

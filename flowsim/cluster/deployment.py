@@ -8,9 +8,9 @@ from flowsim.errors import BadInput
 from flowsim.facts.tracer import Recorder, TaskTrace
 from flowsim.graph.execution_graph import ExecutionGraph, Subtask, input_count
 from flowsim.graph.stream_graph import JobSettings
-from flowsim.network.input_gate import InputGate
-from flowsim.network.record_writer import RecordWriter
-from flowsim.network.union_input_gate import UnionInputGate
+from flowsim.network.gates.input_gate import InputGate
+from flowsim.network.gates.union_input_gate import UnionInputGate
+from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.operators.source import SourceOperator
 from flowsim.operators.stream_operator import OperatorContext, StreamOperator
 from flowsim.operators.stream_source import StreamSource

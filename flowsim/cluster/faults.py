@@ -23,10 +23,10 @@ from flowsim.cluster.broken_machines import (
 from flowsim.errors import BadInput
 from flowsim.graph.execution_graph import ExecutionGraph, Subtask
 from flowsim.graph.job_graph import ChainedOperator, JobEdge
-from flowsim.network.input_channel import InputChannel
-from flowsim.network.partitioner import KeyGroupStreamPartitioner
-from flowsim.network.record_writer import Collect, RecordWriter
-from flowsim.network.view_reader import ViewReader
+from flowsim.network.gates.input_channel import InputChannel
+from flowsim.network.senders.view_reader import ViewReader
+from flowsim.network.writers.partitioner import KeyGroupStreamPartitioner
+from flowsim.network.writers.record_writer import Collect, RecordWriter
 from flowsim.streamrecord.codec import RECORD_LENGTH, Element
 from flowsim.tasks.network_input import ChannelFault
 from flowsim.tasks.stream_task import StreamTask

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flowsim.cluster.links import InFlight, LinkedConnection
-from flowsim.network.buffer import BufferSlice, EventBuffer, MemorySegment, NetworkBuffer
-from flowsim.network.view_reader import BufferResponse, ViewReader
+from flowsim.network.buffers.buffer import BufferSlice, EventBuffer, MemorySegment, NetworkBuffer
+from flowsim.network.senders.view_reader import BufferResponse, ViewReader
 
 
 class LinkedTransport:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from flowsim.graph.stream_graph import PartitionerSpec
-from flowsim.network.partitioner import (
+from flowsim.network.writers.partitioner import (
     BroadcastPartitioner,
     CustomPartitionerWrapper,
     ForwardPartitioner,

@@ -9,7 +9,7 @@ from typing import Final
 from flowsim.errors import BadInput
 from flowsim.graph.placement import TaskManagers
 from flowsim.graph.stream_graph import BufferDebloatSettings, Link
-from flowsim.network.result_partition_type import ResultPartitionType
+from flowsim.network.partitions.result_partition_type import ResultPartitionType
 
 
 def checked_exchange(mode: object, what: str) -> ResultPartitionType:

@@ -19,7 +19,7 @@ from flowsim.graph.stream_graph import (
     StreamGraph,
     StreamNode,
 )
-from flowsim.network.result_partition_type import ResultPartitionType
+from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.operators.stream_operator import KeySelector, StreamOperator
 from flowsim.state.key_group_range import UPPER_BOUND_MAX_PARALLELISM
 

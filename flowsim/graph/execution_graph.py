@@ -14,7 +14,7 @@ from flowsim.graph.network_memory import NetworkMemory, plan_network_memory, poo
 from flowsim.graph.pipelined_regions import PipelinedRegion, pipelined_regions
 from flowsim.graph.placement import Chain, Placement, place
 from flowsim.graph.stream_graph import Link
-from flowsim.network.partitioner import POINTWISE
+from flowsim.network.writers.partitioner import POINTWISE
 from flowsim.state.key_group_range import KeyGroupRange, compute_key_group_range_for_operator_index
 
 

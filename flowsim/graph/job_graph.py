@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import ChainingStrategy, PartitionerSpec, StreamEdge, StreamGraph, StreamNode
-from flowsim.network.result_partition_type import ResultPartitionType
+from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.state.key_group_range import compute_default_max_parallelism
 
 

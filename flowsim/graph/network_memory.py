@@ -14,8 +14,8 @@ from flowsim.facts.kinds import PoolKind
 from flowsim.graph.job_graph import JobEdge
 from flowsim.graph.placement import Placement
 from flowsim.graph.stream_graph import JobSettings
-from flowsim.network.buffer_pool import UNLIMITED
-from flowsim.network.input_gate_spec import create_gate_buffers_spec
+from flowsim.network.buffers.buffer_pool import UNLIMITED
+from flowsim.network.gates.input_gate_spec import create_gate_buffers_spec
 
 if TYPE_CHECKING:
     from flowsim.graph.execution_graph import EdgeExpansion, Subtask

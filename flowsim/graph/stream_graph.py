@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from flowsim.graph.placement import TaskManagers
-from flowsim.network.result_partition_type import ResultPartitionType
+from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.operators.stream_operator import KeySelector, StreamOperator
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from flowsim.facts.tracer import TaskTrace
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.mailbox.task_mailbox import MailboxState
-from flowsim.network.buffer_debloater import BufferDebloater
-from flowsim.network.single_input_gate import SingleInputGate
-from flowsim.network.throughput_calculator import ThroughputCalculator
+from flowsim.network.gates.single_input_gate import SingleInputGate
+from flowsim.network.throughput.buffer_debloater import BufferDebloater
+from flowsim.network.throughput.throughput_calculator import ThroughputCalculator
 from flowsim.tasks.processing_time import TaskTimers
 from flowsim.units import NS_PER_MS
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.facts.tracer import TaskTrace
-from flowsim.network.checkpointed_input_gate import CheckpointedInputGate
-from flowsim.network.input_channel import InputChannel, Received
-from flowsim.network.input_gate import EndOfDataStatus, InputGate
+from flowsim.network.gates.checkpointed_input_gate import CheckpointedInputGate
+from flowsim.network.gates.input_channel import InputChannel, Received
+from flowsim.network.gates.input_gate import EndOfDataStatus, InputGate
 from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.stream_operator import OperatorInput, Value
 from flowsim.streamrecord.codec import LATENCY_MARKER_LENGTH, WATERMARK_LENGTH, Element, ElementDecoder, latency_marker

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.facts.tracer import TaskTrace
-from flowsim.network.input_channel import InputChannel, Received
-from flowsim.network.input_gate import InputGate
+from flowsim.network.gates.input_channel import InputChannel, Received
+from flowsim.network.gates.input_gate import InputGate
 from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.stream_operator import OperatorInput
 from flowsim.streamrecord.codec import RECORD_LENGTH, Element

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from flowsim.network.record_writer import RecordWriter
+from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.operators.stream_operator import StreamOperator, Value
 from flowsim.streamrecord.elements import LatencyMarker, OutputTag, WatermarkStatus
 from flowsim.units import NO_TIMESTAMP

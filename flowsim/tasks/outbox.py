@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from flowsim.network.local_input_channel import LocalInputChannel
-from flowsim.network.partition_request_queue import PartitionRequestQueue
-from flowsim.network.remote_input_channel import RemoteInputChannel
-from flowsim.network.view_reader import ViewReader
+from flowsim.network.gates.local_input_channel import LocalInputChannel
+from flowsim.network.gates.remote_input_channel import RemoteInputChannel
+from flowsim.network.senders.partition_request_queue import PartitionRequestQueue
+from flowsim.network.senders.view_reader import ViewReader
 
 
 class Outbox:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flowsim.network.record_writer import RecordWriter
+from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.tasks.outbox import Outbox
 from flowsim.tasks.processing_time import TaskTimers
 from flowsim.units import NS_PER_MS

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from flowsim.facts.kinds import ActionKind, LifeEvent
 from flowsim.facts.tracer import TaskTrace
 from flowsim.mailbox.task_mailbox import TaskMailbox
-from flowsim.network.buffer_pool import LocalBufferPool
-from flowsim.network.record_writer import RecordWriter
-from flowsim.network.record_writer_delegate import NonRecordWriter, RecordWriterDelegate, record_writer_delegate
-from flowsim.network.remote_input_channel import RemoteInputChannel
-from flowsim.network.view_reader import ViewReader
+from flowsim.network.buffers.buffer_pool import LocalBufferPool
+from flowsim.network.gates.remote_input_channel import RemoteInputChannel
+from flowsim.network.senders.view_reader import ViewReader
+from flowsim.network.writers.record_writer import RecordWriter
+from flowsim.network.writers.record_writer_delegate import NonRecordWriter, RecordWriterDelegate, record_writer_delegate
 from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.sim.scheduler import Scheduler
 from flowsim.streamrecord.events import StopMode

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from flowsim.network.remote_input_channel import RemoteInputChannel
-from flowsim.network.single_input_gate import SingleInputGate
+from flowsim.network.gates.remote_input_channel import RemoteInputChannel
+from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.time_buckets import TimeGauges
 from flowsim.units import NS_PER_MS

@@ -11,10 +11,10 @@ from machine import DifferentialMachine
 from named_events import name_of
 
 from flowsim.errors import InvariantViolation
-from flowsim.network.buffer_pool import LocalBufferPool, NetworkBufferPool
-from flowsim.network.input_channel import InputChannel, Received
-from flowsim.network.input_gate import InputGate, InputGateClosed
-from flowsim.network.single_input_gate import SingleInputGate
+from flowsim.network.buffers.buffer_pool import LocalBufferPool, NetworkBufferPool
+from flowsim.network.gates.input_channel import InputChannel, Received
+from flowsim.network.gates.input_gate import InputGate, InputGateClosed
+from flowsim.network.gates.single_input_gate import SingleInputGate
 
 
 class GateMachine(DifferentialMachine):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from flowsim.network.buffer import EventBuffer
+from flowsim.network.buffers.buffer import EventBuffer
 from flowsim.streamrecord.events import (
     Alignment,
     CancelCheckpointMarker,

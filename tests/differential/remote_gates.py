@@ -9,12 +9,12 @@ from hypothesis.stateful import precondition, rule
 from hypothesis.strategies import integers, sampled_from
 from named_events import event_buffer
 
-from flowsim.network.buffer import BufferSlice, MemorySegment, NetworkBuffer
-from flowsim.network.buffer_pool import NetworkBufferPool
-from flowsim.network.input_channel import InputChannel
-from flowsim.network.remote_input_channel import RemoteInputChannel
-from flowsim.network.single_input_gate import SingleInputGate
-from flowsim.network.union_input_gate import UnionInputGate
+from flowsim.network.buffers.buffer import BufferSlice, MemorySegment, NetworkBuffer
+from flowsim.network.buffers.buffer_pool import NetworkBufferPool
+from flowsim.network.gates.input_channel import InputChannel
+from flowsim.network.gates.remote_input_channel import RemoteInputChannel
+from flowsim.network.gates.single_input_gate import SingleInputGate
+from flowsim.network.gates.union_input_gate import UnionInputGate
 
 SEGMENT = 8
 BLOCKING = ("aligned", "timeoutable")

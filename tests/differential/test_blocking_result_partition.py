@@ -11,11 +11,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 from machine import Differential, DifferentialMachine, java_text
 
-from flowsim.network.blocking_result_partition import BlockingResultPartition
-from flowsim.network.blocking_subpartition import BoundedBlockingSubpartition, BoundedBlockingSubpartitionReader
-from flowsim.network.buffer_pool import UNLIMITED, LocalBufferPool, NetworkBufferPool
-from flowsim.network.data_type import DataType
+from flowsim.network.buffers.buffer_pool import UNLIMITED, LocalBufferPool, NetworkBufferPool
+from flowsim.network.buffers.data_type import DataType
 from flowsim.network.misuse import IllegalState
+from flowsim.network.partitions.blocking_result_partition import BlockingResultPartition
+from flowsim.network.partitions.blocking_subpartition import (
+    BoundedBlockingSubpartition,
+    BoundedBlockingSubpartitionReader,
+)
 from flowsim.streamrecord.events import StopMode
 
 SEGMENTS = 64

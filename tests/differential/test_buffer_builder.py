@@ -9,8 +9,8 @@ from hypothesis.stateful import initialize, precondition, rule
 from machine import Differential, DifferentialMachine, java_text
 
 from flowsim.errors import InvariantViolation
-from flowsim.network.buffer import BufferSlice, MemorySegment
-from flowsim.network.buffer_builder import BufferBuilder, BufferConsumer
+from flowsim.network.buffers.buffer import BufferSlice, MemorySegment
+from flowsim.network.buffers.buffer_builder import BufferBuilder, BufferConsumer
 from flowsim.network.misuse import IllegalArgument, IllegalState, OutOfBounds
 
 MISUSE: dict[type[InvariantViolation], str] = {

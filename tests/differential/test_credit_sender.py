@@ -10,12 +10,12 @@ from hypothesis.strategies import booleans, data, integers, sampled_from
 from machine import Differential, DifferentialMachine
 from named_events import BARRIERS, event_of
 
-from flowsim.network.buffer import MemorySegment
-from flowsim.network.buffer_builder import BufferBuilder
+from flowsim.network.buffers.buffer import MemorySegment
+from flowsim.network.buffers.buffer_builder import BufferBuilder
 from flowsim.network.misuse import IllegalState
-from flowsim.network.partition_request_queue import PartitionRequestQueue
-from flowsim.network.subpartition import Buffer, PipelinedSubpartition
-from flowsim.network.view_reader import BufferResponse, ViewReader
+from flowsim.network.partitions.subpartition import Buffer, PipelinedSubpartition
+from flowsim.network.senders.partition_request_queue import PartitionRequestQueue
+from flowsim.network.senders.view_reader import BufferResponse, ViewReader
 
 SEGMENT = 8
 channels = integers(0, 2)

@@ -13,9 +13,9 @@ from hypothesis.stateful import initialize, rule
 from machine import Differential, DifferentialMachine, java_text
 
 from flowsim.errors import FlowsimError
-from flowsim.network.buffer import MemorySegment
-from flowsim.network.buffer_builder import BufferBuilder
-from flowsim.network.buffer_pool import (
+from flowsim.network.buffers.buffer import MemorySegment
+from flowsim.network.buffers.buffer_builder import BufferBuilder
+from flowsim.network.buffers.buffer_pool import (
     UNLIMITED,
     BufferPoolDestroyed,
     InsufficientNetworkBuffers,

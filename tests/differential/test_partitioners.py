@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from keys import Key, keys
 from machine import Differential
 
-from flowsim.network.partitioner import (
+from flowsim.network.writers.partitioner import (
     POINTWISE,
     BroadcastPartitioner,
     CustomPartitionerWrapper,

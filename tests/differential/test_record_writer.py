@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 from machine import Differential, DifferentialMachine, java_text
 
-from flowsim.network.buffer_pool import UNLIMITED, LocalBufferPool, NetworkBufferPool
-from flowsim.network.partitioner import BroadcastPartitioner, CustomPartitionerWrapper, StreamPartitioner
-from flowsim.network.record_writer import RecordWriter
-from flowsim.network.result_partition import ResultPartition
-from flowsim.network.subpartition import UNLIMITED_SIZE, Buffer, PipelinedSubpartition
+from flowsim.network.buffers.buffer_pool import UNLIMITED, LocalBufferPool, NetworkBufferPool
+from flowsim.network.partitions.result_partition import ResultPartition
+from flowsim.network.partitions.subpartition import UNLIMITED_SIZE, Buffer, PipelinedSubpartition
+from flowsim.network.writers.partitioner import BroadcastPartitioner, CustomPartitionerWrapper, StreamPartitioner
+from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.streamrecord.codec import encode_latency_marker_into, encode_watermark_into
 from flowsim.streamrecord.elements import LatencyMarker
 from flowsim.streamrecord.events import EndOfData, StopMode

@@ -13,11 +13,11 @@ from hypothesis.stateful import initialize, precondition, rule
 from machine import Differential, DifferentialMachine, java_text
 
 from flowsim.errors import FlowsimError
-from flowsim.network.buffer_pool import UNLIMITED, BufferPoolDestroyed, LocalBufferPool, NetworkBufferPool
-from flowsim.network.channel_state import ChannelStateFuture
+from flowsim.network.buffers.buffer_pool import UNLIMITED, BufferPoolDestroyed, LocalBufferPool, NetworkBufferPool
 from flowsim.network.misuse import IllegalArgument, IllegalState
-from flowsim.network.result_partition import ResultPartition
-from flowsim.network.subpartition import UNLIMITED_SIZE, Buffer, PipelinedSubpartition
+from flowsim.network.partitions.channel_state import ChannelStateFuture
+from flowsim.network.partitions.result_partition import ResultPartition
+from flowsim.network.partitions.subpartition import UNLIMITED_SIZE, Buffer, PipelinedSubpartition
 from flowsim.streamrecord.events import (
     Alignment,
     CancelCheckpointMarker,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from flowsim.network.data_type import DataType, data_type_of
-from flowsim.network.subpartition import BufferAndBacklog
+from flowsim.network.buffers.data_type import DataType, data_type_of
+from flowsim.network.partitions.subpartition import BufferAndBacklog
 from flowsim.streamrecord.events import Event
 
 

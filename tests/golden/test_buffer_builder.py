@@ -7,8 +7,8 @@ from typing import Any
 from golden import cases
 
 from flowsim.errors import InvariantViolation
-from flowsim.network.buffer import MemorySegment
-from flowsim.network.buffer_builder import BufferBuilder, BufferConsumer
+from flowsim.network.buffers.buffer import MemorySegment
+from flowsim.network.buffers.buffer_builder import BufferBuilder, BufferConsumer
 from flowsim.network.misuse import IllegalArgument, IllegalState, OutOfBounds
 
 ERRORS = {

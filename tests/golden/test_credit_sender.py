@@ -6,11 +6,11 @@ from typing import Any
 
 from golden import cases
 
-from flowsim.network.buffer import MemorySegment
-from flowsim.network.buffer_builder import BufferBuilder
-from flowsim.network.partition_request_queue import PartitionRequestQueue
-from flowsim.network.subpartition import UNLIMITED_SIZE, Buffer, PipelinedSubpartition
-from flowsim.network.view_reader import ViewReader
+from flowsim.network.buffers.buffer import MemorySegment
+from flowsim.network.buffers.buffer_builder import BufferBuilder
+from flowsim.network.partitions.subpartition import UNLIMITED_SIZE, Buffer, PipelinedSubpartition
+from flowsim.network.senders.partition_request_queue import PartitionRequestQueue
+from flowsim.network.senders.view_reader import ViewReader
 from flowsim.streamrecord.events import Alignment, CheckpointBarrier, EndOfData, StopMode
 
 

@@ -13,8 +13,8 @@ from typing import Any
 from golden import cases
 
 from flowsim.errors import FlowsimError
-from flowsim.network.buffer_builder import BufferBuilder
-from flowsim.network.buffer_pool import (
+from flowsim.network.buffers.buffer_builder import BufferBuilder
+from flowsim.network.buffers.buffer_pool import (
     BufferPoolDestroyed,
     InsufficientNetworkBuffers,
     LocalBufferPool,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from golden import cases
 
-from flowsim.network.partitioner import (
+from flowsim.network.writers.partitioner import (
     POINTWISE,
     BroadcastPartitioner,
     CustomPartitionerWrapper,

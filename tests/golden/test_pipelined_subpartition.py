@@ -8,11 +8,11 @@ import pytest
 from golden import cases
 from polled import described
 
-from flowsim.network.buffer import MemorySegment
-from flowsim.network.buffer_builder import BufferBuilder
-from flowsim.network.channel_state import ChannelStateFuture
+from flowsim.network.buffers.buffer import MemorySegment
+from flowsim.network.buffers.buffer_builder import BufferBuilder
 from flowsim.network.misuse import IllegalState
-from flowsim.network.subpartition import PipelinedSubpartition
+from flowsim.network.partitions.channel_state import ChannelStateFuture
+from flowsim.network.partitions.subpartition import PipelinedSubpartition
 from flowsim.streamrecord.events import Alignment, CheckpointBarrier, EndOfData, StopMode
 
 ERRORS = {"IllegalStateException": IllegalState}

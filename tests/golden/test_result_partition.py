@@ -7,9 +7,9 @@ from typing import Any
 from golden import cases
 from polled import described
 
-from flowsim.network.buffer_pool import LocalBufferPool, NetworkBufferPool
-from flowsim.network.result_partition import ResultPartition
-from flowsim.network.subpartition import Buffer
+from flowsim.network.buffers.buffer_pool import LocalBufferPool, NetworkBufferPool
+from flowsim.network.partitions.result_partition import ResultPartition
+from flowsim.network.partitions.subpartition import Buffer
 from flowsim.streamrecord.events import EndOfData, StopMode
 
 SPARE_SEGMENTS = 20

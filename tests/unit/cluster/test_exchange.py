@@ -14,7 +14,7 @@ from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import StreamEdge
 from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
-from flowsim.network.result_partition_type import ResultPartitionType
+from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.recording.memory import MemoryRecorder
 from tests.small_jobs import Arrivals, NotingSink, SmallJob, by_key
 

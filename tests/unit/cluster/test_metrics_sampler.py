@@ -12,7 +12,7 @@ from flowsim.cluster.run_options import JobExecutionResult, JobStatus
 from flowsim.connectors.script import record, sleep
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import FACT_TABLES, METRICS
-from flowsim.network.subpartition import PipelinedSubpartition
+from flowsim.network.partitions.subpartition import PipelinedSubpartition
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.tasks.task_metrics import MetricsSample

@@ -10,7 +10,7 @@ from flowsim.errors import BadInput
 from flowsim.graph.execution_graph import create_execution_graph
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.stream_graph import BufferDebloatSettings, Link
-from flowsim.network.result_partition_type import ResultPartitionType
+from flowsim.network.partitions.result_partition_type import ResultPartitionType
 
 
 def env(**settings: object) -> StreamExecutionEnvironment:

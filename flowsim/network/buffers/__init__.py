@@ -1,0 +1,1 @@
+"""Segments, buffers and the pools that they come from."""

@@ -1,0 +1,380 @@
+"""Where segments come from: the cluster's pool and the bounded pool of one partition or gate.
+
+Flink: NetworkBufferPool, LocalBufferPool (rules 5.33-5.42). Segments are made on demand, so an idle pool costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+from flowsim.errors import FlowsimError
+from flowsim.facts.kinds import SegmentAction
+from flowsim.facts.tracer import TaskTrace
+from flowsim.network.buffers.buffer import MemorySegment
+from flowsim.network.buffers.buffer_builder import BufferBuilder
+from flowsim.network.misuse import IllegalArgument
+
+UNLIMITED = 2**31 - 1
+
+
+class InsufficientNetworkBuffers(FlowsimError):
+    """The network memory cannot guarantee what a pool requires (rule 5.39)."""
+
+
+class BufferPoolDestroyed(FlowsimError):
+    """The task that the pool belonged to is going away. Flink: CancelTaskException."""
+
+
+class BufferListener(Protocol):
+    """Waits for a segment of a pool. Flink: BufferListener."""
+
+    def notify_buffer_available(self, segment: MemorySegment) -> bool:
+        """Takes the segment (True) or leaves it to the pool (False)."""
+
+
+class NetworkBufferPool:
+    """All segments of one task manager, shared out over the local pools. Flink: NetworkBufferPool.
+
+    ``movements`` counts segments taken by and returned from local pools, for the facts.
+    """
+
+    __slots__ = (
+        "total_segments", "segment_size_bytes", "movements", "_free", "_made", "_required", "_reserved", "_pools", "_waiting",
+    )  # fmt: skip
+
+    def __init__(self, total_segments: int, segment_size_bytes: int) -> None:
+        self.total_segments = total_segments
+        self.segment_size_bytes = segment_size_bytes
+        self.movements = 0
+        self._free: list[MemorySegment] = []
+        self._made = 0
+        self._required = 0
+        self._reserved = 0
+        self._pools: list[LocalBufferPool] = []
+        self._waiting: list[LocalBufferPool] = []
+
+    @property
+    def available_segments(self) -> int:
+        return self.total_segments - self._reserved - self._made + len(self._free)
+
+    def request_segment(self) -> MemorySegment | None:
+        # Segments that came back may be reserved by now: a free one is not always to be had.
+        if self.available_segments <= 0:
+            return None
+        if self._free:
+            return self._free.pop()
+        self._made += 1
+        return MemorySegment(self.segment_size_bytes)
+
+    def recycle_segment(self, segment: MemorySegment) -> None:
+        was_empty = self.available_segments == 0
+        self._free.append(segment)
+        if was_empty and self._waiting:
+            self._notify_waiting()
+
+    def _notify_waiting(self) -> None:
+        """The callbacks of a Java future run last registered first; who finds nothing registers again."""
+        waiting, self._waiting = self._waiting, []
+        for pool in reversed(waiting):
+            pool.on_global_pool_available()
+
+    def await_segment(self, pool: LocalBufferPool) -> None:
+        """Rule 5.38: one callback once a segment is free again."""
+        if pool not in self._waiting:
+            self._waiting.append(pool)
+
+    def reserve(self, segments: int) -> None:
+        """Takes ``segments`` out of what can be shared: exclusive buffers of input channels (rule 6.1)."""
+        self._check(segments)
+        if segments:
+            self._required += segments
+            self._redistribute()
+            self._reserved += segments
+
+    def return_reserved(self, segments: int) -> None:
+        """Gives back what ``reserve`` took."""
+        was_empty = self.available_segments == 0
+        self._reserved -= segments
+        if was_empty and segments:
+            self._notify_waiting()
+        self._required -= segments
+        self._redistribute()
+
+    def create_buffer_pool(
+        self,
+        required: int,
+        maximum: int,
+        subpartitions: int = 0,
+        max_buffers_per_channel: int = UNLIMITED,
+        overdraft: int = 0,
+        *,
+        pool_id: int = -1,
+        trace: TaskTrace | None = None,
+    ) -> LocalBufferPool:
+        """A pool that is guaranteed ``required`` segments; raises InsufficientNetworkBuffers.
+
+        ``maximum`` UNLIMITED: it may grow as long as there is memory. ``trace`` gets every movement of a segment, as facts of
+        pool ``pool_id``, from the first one on.
+        """
+        self._check(required)
+        self._required += required
+        pool = LocalBufferPool(
+            self, required, maximum, subpartitions, max_buffers_per_channel, overdraft, pool_id, trace
+        )
+        pool.prefetch()
+        self._pools.append(pool)
+        self._redistribute()
+        return pool
+
+    def destroy_buffer_pool(self, pool: LocalBufferPool) -> None:
+        if pool in self._pools:
+            self._pools.remove(pool)
+            self._required -= pool.required
+            self._redistribute()
+
+    def _check(self, required: int) -> None:
+        if self._required + required > self.total_segments:
+            raise InsufficientNetworkBuffers(
+                f"Insufficient number of network buffers: required {required}, but only "
+                f"{self.total_segments - self._required} of {self.total_segments} are available; raise network_buffers"
+            )
+
+    def _redistribute(self) -> None:
+        """Rule 5.39: what is not required goes to the pools in proportion to what they may take, by cumulative rounding."""
+        resizable = [pool for pool in self._pools if pool.required < pool.maximum]
+        spare = self.total_segments - self._required
+        if spare == 0:
+            for pool in resizable:
+                pool.set_num_buffers(pool.required)
+            return
+        wants = [min(spare, pool.maximum - pool.required) for pool in resizable]
+        total = sum(wants)
+        share, so_far, given = min(total, spare), 0, 0
+        for pool, want in zip(resizable, wants, strict=True):
+            so_far += want
+            extra = share * so_far // total - given
+            given += extra
+            pool.set_num_buffers(pool.required + extra)
+
+
+class LocalBufferPool:
+    """A bounded share of the network memory. Flink: LocalBufferPool.
+
+    Invariant I5.c: segments in use <= pool size + overdraft. ``on_available`` callbacks run, last registered first, when
+    ``available`` turns True, ``on_unavailable`` when it turns False.
+    """
+
+    __slots__ = (
+        "_global", "required", "maximum", "_max_per_channel", "overdraft", "size", "_free", "requested", "_per_channel",
+        "_channels_at_limit", "available", "on_available", "on_unavailable", "_listeners", "destroyed", "_pool_id", "_trace",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        pool: NetworkBufferPool,
+        required: int,
+        maximum: int,
+        subpartitions: int,
+        max_per_channel: int,
+        overdraft: int,
+        pool_id: int,
+        trace: TaskTrace | None,
+    ) -> None:
+        if not 0 < required <= maximum:
+            raise IllegalArgument(
+                f"a pool needs at least one segment and no more than its maximum: {required}, {maximum}"
+            )
+        if subpartitions > 0 and (max_per_channel <= 0 or overdraft < 0):
+            raise IllegalArgument(f"not a limit: {max_per_channel} buffers per channel, {overdraft} of overdraft")
+        self._global = pool
+        self._pool_id = pool_id
+        self._trace = trace
+        self.required = required
+        self.maximum = maximum
+        self._max_per_channel = max_per_channel
+        self.overdraft = overdraft
+        self.size = required
+        self._free: deque[MemorySegment] = deque()
+        self.requested = 0
+        self._per_channel: dict[int, int] = {}
+        self._channels_at_limit = 0
+        self.available = False
+        self.on_available: list[Callable[[], None]] = []
+        self.on_unavailable: Callable[[], None] | None = None
+        self._listeners: deque[BufferListener] = deque()
+        self.destroyed = False
+
+    @property
+    def free_segments(self) -> int:
+        return len(self._free)
+
+    @property
+    def used_segments(self) -> int:
+        return self.requested - len(self._free)
+
+    def request_builder(self, channel: int = -1) -> BufferBuilder | None:
+        """A builder on a segment, charged to subpartition ``channel``; None when the pool is exhausted (rule 5.36).
+
+        Raises BufferPoolDestroyed.
+        """
+        segment = self.request_segment(channel)
+        if segment is None:
+            return None
+        return BufferBuilder(segment, lambda back: self.recycle(back, channel))
+
+    def request_segment(self, channel: int = -1) -> MemorySegment | None:
+        """As ``request_builder``, the bare segment."""
+        if self.destroyed:
+            raise BufferPoolDestroyed("Buffer pool has already been destroyed.")
+        # Below its size a pool without a free segment waits for the global one, which has none either (rule 5.34).
+        if not self._free and (self.requested < self.size or not self._take_overdraft()):
+            return None
+        segment = self._free.popleft()
+        if self._trace is not None:
+            self._report(SegmentAction.HANDED_OUT, channel)
+        if channel >= 0:
+            count = self._per_channel.get(channel, 0) + 1
+            self._per_channel[channel] = count
+            if count == self._max_per_channel:
+                self._channels_at_limit += 1
+        self._check_available()
+        return segment
+
+    def reserve_segments(self, segments: int) -> None:
+        """Takes so many out of the network memory now, so that nobody's overdraft can (rule 6.20).
+
+        Raises IllegalArgument for more than are guaranteed, InsufficientNetworkBuffers when others hold them.
+        """
+        if segments > self.required:
+            raise IllegalArgument(f"a pool that is guaranteed {self.required} segments cannot reserve {segments}")
+        if self.destroyed:
+            raise BufferPoolDestroyed("Buffer pool has already been destroyed.")
+        took = False
+        while self.requested < segments:
+            if not self._take_from_global():
+                raise InsufficientNetworkBuffers("the guaranteed segments of a pool are lent to others as overdraft")
+            took = True
+        if took:
+            self._set_available(True)
+
+    def recycle(self, segment: MemorySegment, channel: int = -1) -> None:
+        """Rule 5.37."""
+        self._free.append(segment)
+        if self._trace is not None:
+            self._report(SegmentAction.RECYCLED, channel)
+        while True:
+            # The real one counts down once for each listener that it asks: only pools without listeners count at all.
+            if channel >= 0:
+                count = self._per_channel[channel]
+                self._per_channel[channel] = count - 1
+                if count == self._max_per_channel:
+                    self._channels_at_limit -= 1
+            if self.destroyed or self.requested > self.size:
+                self._return(self._free.pop())
+                return
+            if not self._listeners:
+                break
+            if self._hand_to(self._listeners.popleft()):
+                return
+        if self._channels_at_limit == 0:
+            self._set_available(True)
+
+    def _hand_to(self, listener: BufferListener) -> bool:
+        """Offers the segment that just came back; it is out of the pool while the listener decides."""
+        segment = self._free.pop()
+        if self._trace is not None:
+            self._report(SegmentAction.HANDED_OUT, -1)
+        if listener.notify_buffer_available(segment):
+            return True
+        self._free.append(segment)
+        if self._trace is not None:
+            self._report(SegmentAction.RECYCLED, -1)
+        return False
+
+    def add_listener(self, listener: BufferListener) -> bool:
+        """Registers for the next segment; False when one is free (ask again) or the pool is gone."""
+        if self._free or self.destroyed:
+            return False
+        self._listeners.append(listener)
+        return True
+
+    def set_num_buffers(self, size: int) -> None:
+        """A new share; free segments above it go back at once, others when recycled (rule 5.39)."""
+        if size < self.required:
+            raise IllegalArgument(f"a pool that is guaranteed {self.required} segments cannot shrink to {size}")
+        self.size = min(size, self.maximum)
+        if self._trace is not None:
+            self._report(SegmentAction.RESIZED, -1)
+        while self._free and self.requested > self.size:
+            self._return(self._free.popleft())
+        if not self.destroyed:
+            self._check_available()
+
+    def prefetch(self) -> None:
+        """Rule 5.34: one segment is held ready."""
+        self._check_available()
+
+    def lazy_destroy(self) -> None:
+        """Gives back what is free now, and the rest as it is recycled; whoever waits is woken to see it."""
+        if not self.destroyed:
+            while self._free:
+                self._return(self._free.popleft())
+            self._listeners.clear()
+            self.destroyed = True
+            self._set_available(True)
+        self._global.destroy_buffer_pool(self)
+
+    def on_global_pool_available(self) -> None:
+        """The global pool has segments again (rule 5.38)."""
+        if not self.destroyed and not self.available:
+            self._check_available()
+
+    def _take_from_global(self) -> bool:
+        segment = self._global.request_segment()
+        if segment is None:
+            return False
+        self.requested += 1
+        self._free.append(segment)
+        self._count_movement(SegmentAction.TAKEN)
+        return True
+
+    def _take_overdraft(self) -> bool:
+        """Rule 5.36: beyond the pool size, handed out at once, so it never makes the pool available."""
+        return self.requested - self.size < self.overdraft and self._take_from_global()
+
+    def _return(self, segment: MemorySegment) -> None:
+        self.requested -= 1
+        self._count_movement(SegmentAction.RETURNED)
+        self._global.recycle_segment(segment)
+
+    def _check_available(self) -> None:
+        """Rules 5.34, 5.35: prefetch one segment; available = one is free and no channel is at its limit.
+
+        A segment that comes this way is not offered to the listeners: they wait for one that is recycled.
+        """
+        if not self._free and self.requested < self.size and not self._take_from_global():
+            self._global.await_segment(self)
+        self._set_available(bool(self._free) and self._channels_at_limit == 0)
+
+    def _set_available(self, available: bool) -> None:
+        if available == self.available:
+            return
+        self.available = available
+        if available:
+            waiting, self.on_available = self.on_available, []
+            for callback in reversed(waiting):
+                callback()
+        elif self.on_unavailable is not None:
+            self.on_unavailable()
+
+    def _count_movement(self, action: SegmentAction) -> None:
+        step = self._global.movements
+        self._global.movements = step + 1
+        if self._trace is not None:
+            self._report(action, -1, step)
+
+    def _report(self, action: SegmentAction, channel: int, step: int = -1) -> None:
+        if self._trace is not None:
+            self._trace.segment(self._pool_id, action, channel, step, self.requested, len(self._free), self.size)

@@ -1,0 +1,1 @@
+"""What a task reads from: channels and gates."""

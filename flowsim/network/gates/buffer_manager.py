@@ -1,0 +1,131 @@
+"""The memory that one remote channel has reserved for what it will receive. Flink: BufferManager (section 6.A)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from flowsim.network.buffers.buffer import MemorySegment
+
+EXCLUSIVE: Final = MemorySegment(0)
+"""Stands for an exclusive buffer: it is reserved in the network memory, and only counted here."""
+
+
+class FloatingPool(Protocol):
+    """The pool of the gate, which lends floating buffers."""
+
+    def request_segment(self) -> MemorySegment | None: ...
+
+    def recycle(self, segment: MemorySegment) -> None: ...
+
+    def add_listener(self, listener: BufferManager) -> bool: ...
+
+
+class BufferManager:
+    """Exclusive and floating buffers of a channel, and how many it wants (rules 6.3 to 6.7). Flink: BufferManager.
+
+    ``on_buffers_available`` hears of every buffer that became available otherwise than by request; ``on_exclusive_released``
+    takes exclusive buffers back that the channel will not need again. ``required`` may be negative: a buffer that is taken
+    beyond the demand lowers it all the same.
+    """
+
+    __slots__ = (
+        "_pool", "exclusive_available", "_floating", "required", "waiting", "_released", "_on_buffers_available",
+        "on_exclusive_released",
+    )  # fmt: skip
+
+    def __init__(self, pool: FloatingPool, exclusive: int, on_buffers_available: Callable[[int], None]) -> None:
+        self._pool = pool
+        self.exclusive_available = exclusive
+        self._floating: deque[MemorySegment] = deque()
+        self.required = 0
+        self.waiting = False
+        self._released = False
+        self._on_buffers_available = on_buffers_available
+        self.on_exclusive_released: Callable[[int], None] | None = None
+
+    @property
+    def available(self) -> int:
+        return self.exclusive_available + len(self._floating)
+
+    @property
+    def floating_available(self) -> int:
+        return len(self._floating)
+
+    def request_buffer(self) -> MemorySegment | None:
+        """Memory for an arriving buffer, floating first (rule 6.3); None when none is reserved."""
+        self.required -= 1
+        if self._floating:
+            return self._floating.popleft()
+        if self.exclusive_available:
+            self.exclusive_available -= 1
+            return EXCLUSIVE
+        return None
+
+    def request_floating_buffers(self, required: int) -> int:
+        """Wants ``required`` buffers from now on; how many floating ones it got at once (rule 6.4)."""
+        if self._released:
+            return 0
+        self.required = required
+        return self._try_request_buffers()
+
+    def notify_buffer_available(self, segment: MemorySegment) -> bool:
+        """A segment of the gate's pool came back and this channel is the next that waits (rule 6.6)."""
+        if self._released:
+            return False
+        self.waiting = False
+        if self.available >= self.required:
+            return False
+        self._floating.append(segment)
+        self._on_buffers_available(1 + self._try_request_buffers())
+        return True
+
+    def recycle(self, segment: MemorySegment) -> None:
+        """A received buffer was consumed (rule 6.5)."""
+        if segment is not EXCLUSIVE:
+            self._pool.recycle(segment)
+            return
+        if self._released:
+            self._give_back_exclusive(1)
+            return
+        self.exclusive_available += 1
+        if self.available > self.required and self._floating:
+            self._pool.recycle(self._floating.popleft())
+        else:
+            self._on_buffers_available(1)
+
+    def release_floating_buffers(self) -> None:
+        """Gives all floating buffers back; others may use them meanwhile (rule 6.13)."""
+        self.required = 0
+        self._give_back_floating()
+
+    def mark_released(self) -> None:
+        """From now on the channel takes no buffer, and what it gives back it will not get again."""
+        self._released = True
+
+    def release_all(self) -> None:
+        """The channel has ended or is going away: everything goes back."""
+        self._give_back_floating()
+        exclusive, self.exclusive_available = self.exclusive_available, 0
+        self._give_back_exclusive(exclusive)
+
+    def _give_back_floating(self) -> None:
+        floating, self._floating = self._floating, deque()
+        for segment in floating:
+            self._pool.recycle(segment)
+
+    def _give_back_exclusive(self, count: int) -> None:
+        if count and self.on_exclusive_released is not None:
+            self.on_exclusive_released(count)
+
+    def _try_request_buffers(self) -> int:
+        got = 0
+        while not self.waiting and self.available < self.required:
+            segment = self._pool.request_segment()
+            if segment is not None:
+                self._floating.append(segment)
+                got += 1
+            elif self._pool.add_listener(self):
+                self.waiting = True
+        return got

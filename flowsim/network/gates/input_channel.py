@@ -1,0 +1,118 @@
+"""One channel of a gate, and what is read from it. Flink: InputChannel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from flowsim.facts.tracer import TaskTrace
+from flowsim.network.buffers.buffer import MemorySegment
+from flowsim.network.buffers.data_type import DataType
+from flowsim.network.misuse import IllegalState
+from flowsim.network.partitions.subpartition import Buffer
+
+NO_SEQUENCE_NUMBER = -(2**31)
+"""Older than every sequence number (rule 7.5)."""
+
+
+class Recycler(Protocol):
+    """Takes back the memory of a received buffer."""
+
+    def recycle(self, segment: MemorySegment) -> None: ...
+
+
+class ReceivedBuffer:
+    """Bytes in a buffer of the receiver; ``recycle`` frees that buffer (rule 6.5). Flink: NetworkBuffer."""
+
+    __slots__ = ("payload", "_segment", "_recycler")
+
+    event: None = None
+    data_type = DataType.DATA_BUFFER
+
+    def __init__(self, payload: bytes, segment: MemorySegment, recycler: Recycler) -> None:
+        self.payload = payload
+        self._segment = segment
+        self._recycler = recycler
+
+    def recycle(self) -> None:
+        self._recycler.recycle(self._segment)
+
+
+Received = ReceivedBuffer | Buffer
+
+
+class BufferAndAvailability(NamedTuple):
+    """One read of a channel (rule 7.9). Flink: InputChannel.BufferAndAvailability."""
+
+    received: Received
+    next_type: DataType
+    """What can be read next from the channel; NONE when nothing can now."""
+    sequence_number: int
+
+
+class ChannelGate(Protocol):
+    """What a channel tells the gate it belongs to."""
+
+    def notify_channel_non_empty(self, channel: InputChannel) -> None: ...
+
+    def notify_priority_event(self, channel: InputChannel, sequence_number: int) -> None: ...
+
+    def notify_priority_event_force(self, channel: InputChannel) -> None: ...
+
+
+class InputChannel:
+    """One channel of a gate. Flink: InputChannel.
+
+    ``index``: flattened index inside the task input, as the valve counts. ``tail``: undecoded bytes of a partial element
+    (rule 7.16). ``position``: elements and events decoded so far. ``on_resume`` and ``on_all_records_processed`` take the
+    consumer's two messages to the sender (rules 5.27, 7.12). ``enqueued``, ``end_of_partition`` and
+    ``last_priority_sequence_number`` are the gate's.
+    """
+
+    __slots__ = (
+        "gate", "index", "channel_id", "released", "tail", "position", "trace", "on_resume", "on_all_records_processed",
+        "enqueued", "end_of_partition", "last_priority_sequence_number",
+    )  # fmt: skip
+
+    def __init__(self, gate: ChannelGate, index: int, channel_id: int, trace: TaskTrace | None) -> None:
+        self.gate = gate
+        self.index = index
+        self.channel_id = channel_id
+        self.released = False
+        self.tail = b""
+        self.position = 0
+        self.trace = trace
+        self.on_resume: Callable[[], None] | None = None
+        self.on_all_records_processed: Callable[[], None] | None = None
+        self.enqueued = False
+        self.end_of_partition = False
+        self.last_priority_sequence_number = NO_SEQUENCE_NUMBER
+
+    def next_buffer(self) -> BufferAndAvailability | None:
+        """The next buffer or event; None when there is none now."""
+        raise NotImplementedError
+
+    def resume_consumption(self) -> None:
+        """The consumer goes on behind an event that blocked the channel (rules 5.27, 6.13)."""
+        raise NotImplementedError
+
+    def acknowledge_all_records_processed(self) -> None:
+        """The consumer has processed all records up to EndOfData (rule 7.12). Raises IllegalState after the channel's end."""
+        if self.released:
+            raise IllegalState(f"channel {self.channel_id} was acknowledged after its end")
+        if self.on_all_records_processed is not None:
+            self.on_all_records_processed()
+
+    def release(self) -> None:
+        """EndOfPartition was read, or the task is going away (rule 7.6)."""
+        self.released = True
+        self.tail = b""
+
+    @property
+    def queued_buffers(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def buffers_in_use(self) -> int:
+        """What buffer debloating divides by (rule 6.23)."""
+        return self.queued_buffers

@@ -1,0 +1,218 @@
+"""The receiving half of a channel between task managers. Flink: RemoteInputChannel (sections 6.A, 6.B)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from flowsim.errors import InvariantViolation
+from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind
+from flowsim.facts.tracer import TaskTrace
+from flowsim.network.buffers.buffer import EventBuffer
+from flowsim.network.buffers.data_type import DataType
+from flowsim.network.gates.buffer_manager import BufferManager, FloatingPool
+from flowsim.network.gates.input_channel import (
+    BufferAndAvailability,
+    ChannelGate,
+    InputChannel,
+    Received,
+    ReceivedBuffer,
+)
+from flowsim.network.misuse import IllegalState
+from flowsim.network.partitions.prioritized_deque import PrioritizedDeque
+from flowsim.network.partitions.subpartition import Buffer
+from flowsim.streamrecord.events import CheckpointBarrier, EventAnnouncement
+
+
+class RemoteGate(ChannelGate, Protocol):
+    """The gate of a remote channel, with its pool of floating buffers."""
+
+    @property
+    def pool(self) -> FloatingPool: ...
+
+
+class RemoteInputChannel(InputChannel):
+    """A channel with credits (rules 6.2 to 6.14). Flink: RemoteInputChannel.
+
+    ``on_credit`` is called when unannounced credit turns positive; ``get_and_reset_unannounced_credit`` is what a message
+    carries, so increments coalesce (rule 6.8); ``announce_credit`` takes the message to the sender.
+    Invariant I6.d: sequence numbers are consecutive.
+    """
+
+    __slots__ = (
+        "buffers", "_received", "_expected", "initial_credit", "unannounced_credit", "on_credit", "announce_credit",
+    )  # fmt: skip
+
+    def __init__(
+        self, gate: RemoteGate, index: int, channel_id: int, exclusive_buffers: int, trace: TaskTrace | None
+    ) -> None:
+        super().__init__(gate, index, channel_id, trace)
+        self.buffers = BufferManager(gate.pool, exclusive_buffers, self._notify_buffers_available)
+        self._received: PrioritizedDeque[tuple[Received, int]] = PrioritizedDeque()
+        self._expected = 0
+        self.initial_credit = exclusive_buffers
+        self.unannounced_credit = 0
+        self.on_credit: Callable[[RemoteInputChannel], None] | None = None
+        self.announce_credit: Callable[[int], None] = _drop_credit
+        if trace is not None:
+            trace.credit(channel_id, CreditKind.INITIAL_GRANTED, exclusive_buffers, -1)
+
+    @property
+    def queued_buffers(self) -> int:
+        return len(self._received)
+
+    @property
+    def exclusive_available(self) -> int:
+        """Exclusive buffers that are empty."""
+        return self.buffers.exclusive_available
+
+    @property
+    def floating_available(self) -> int:
+        """Floating buffers that the channel holds and that are empty."""
+        return self.buffers.floating_available
+
+    @property
+    def buffers_in_use(self) -> int:
+        """Rule 6.23."""
+        return len(self._received) + max(0, self.buffers.required - self.initial_credit)
+
+    # What arrives.
+
+    def on_buffer(self, buffer: Buffer, sequence_number: int, backlog: int) -> None:
+        """A buffer arrives: it moves into memory reserved here, and the sender's is free (rules 6.12, 6.14).
+
+        After the channel was released it is dropped. Raises InvariantViolation for a gap, or data without a reserved buffer.
+        """
+        data_type = buffer.data_type
+        if self.released:
+            self._trace_received(buffer, sequence_number, backlog)
+            buffer.recycle()
+            return
+        if sequence_number != self._expected:
+            raise InvariantViolation(
+                f"channel {self.channel_id}: expected buffer {self._expected}, received {sequence_number}"
+            )
+        if data_type is DataType.DATA_BUFFER:
+            self._on_data(buffer, sequence_number, backlog)
+        else:
+            self._trace_received(buffer, sequence_number, backlog)
+            if data_type.is_blocking_upstream and self.initial_credit == 0:
+                self.buffers.release_floating_buffers()  # Rule 6.13: nothing comes until the channel is resumed.
+            self._on_event(buffer, sequence_number, data_type)
+        self.on_sender_backlog(backlog)
+
+    def _on_data(self, buffer: Buffer, sequence_number: int, backlog: int) -> None:
+        segment = self.buffers.request_buffer()
+        if segment is None:
+            raise InvariantViolation(f"channel {self.channel_id} received a data buffer without a reserved buffer")
+        self._trace_received(buffer, sequence_number, backlog)
+        self._expected += 1
+        payload = buffer.payload
+        buffer.recycle()
+        if not payload:
+            # Rule 6.13: an empty buffer only hands its credit back.
+            self.buffers.recycle(segment)
+            return
+        received = self._received
+        was_empty = not received
+        received.append((ReceivedBuffer(payload, segment, self.buffers), sequence_number))
+        if was_empty:
+            self.gate.notify_channel_non_empty(self)
+
+    def _on_event(self, buffer: Buffer, sequence_number: int, data_type: DataType) -> None:
+        self._expected += 1
+        received = self._received
+        was_empty = not received
+        first_priority = False
+        if data_type.has_priority:
+            first_priority = self._add_priority(buffer, sequence_number)
+        else:
+            received.append((buffer, sequence_number))
+            event = buffer.event
+            if data_type.requires_announcement and isinstance(event, CheckpointBarrier):
+                announcement = EventBuffer(EventAnnouncement(event, sequence_number), has_priority=True)
+                first_priority = self._add_priority(announcement, sequence_number)
+        if first_priority:
+            self.gate.notify_priority_event(self, sequence_number)
+        if was_empty:
+            self.gate.notify_channel_non_empty(self)
+
+    def on_sender_backlog(self, backlog: int) -> None:
+        """Rule 6.4: reserve floating buffers for what the sender has waiting."""
+        if not self.released:
+            self._notify_buffers_available(self.buffers.request_floating_buffers(backlog + self.initial_credit))
+
+    # What the task does.
+
+    def next_buffer(self) -> BufferAndAvailability | None:
+        received = self._received
+        if not received:
+            return None
+        buffer, sequence_number = received.popleft()
+        following = received[0][0].data_type if received else DataType.NONE
+        return BufferAndAvailability(buffer, following, sequence_number)
+
+    def resume_consumption(self) -> None:
+        """Rule 6.13: without exclusive buffers both sides begin again at no credit."""
+        if self.released:
+            raise IllegalState(f"channel {self.channel_id} was resumed after its end")
+        if self.initial_credit == 0:
+            self.unannounced_credit = 0
+        if self.on_resume is not None:
+            self.on_resume()
+
+    def convert_to_priority_event(self, sequence_number: int) -> None:
+        """The barrier with this number waited for too long: now it overtakes (rule 5.32).
+
+        Its announcement must have been read. Raises IllegalState.
+        """
+        found = self._received.get_and_remove(lambda waiting: waiting[1] == sequence_number)
+        event = found[0].event if found is not None else None
+        if found is None or event is None or found[0].data_type.has_priority:
+            raise IllegalState(
+                f"channel {self.channel_id}: no event {sequence_number} waits in line that could overtake"
+            )
+        if self._add_priority(EventBuffer(event, has_priority=True), sequence_number):
+            self.gate.notify_priority_event_force(self)
+
+    def get_and_reset_unannounced_credit(self) -> int:
+        credit, self.unannounced_credit = self.unannounced_credit, 0
+        if self.trace is not None and credit:
+            self.trace.credit(self.channel_id, CreditKind.ANNOUNCED, credit, -1)
+        return credit
+
+    def release(self) -> None:
+        if self.released:
+            return
+        super().release()
+        self.buffers.mark_released()
+        waiting = list(self._received)
+        self._received.clear()
+        for buffer, _ in waiting:
+            buffer.recycle()
+        self.buffers.release_all()
+
+    def _add_priority(self, buffer: Received, sequence_number: int) -> bool:
+        self._received.add_priority_element((buffer, sequence_number))
+        return self._received.priority_elements == 1
+
+    def _notify_buffers_available(self, count: int) -> None:
+        """Rule 6.8: only the first credit that is new calls for a message."""
+        if count <= 0:
+            return
+        first = self.unannounced_credit == 0
+        self.unannounced_credit += count
+        if first and self.on_credit is not None:
+            self.on_credit(self)
+
+    def _trace_received(self, buffer: Buffer, sequence_number: int, backlog: int) -> None:
+        if self.trace is not None:
+            kind = BufferKind.DATA if buffer.event is None else BufferKind.EVENT
+            reserved = self.buffers.available
+            self.trace.buffer(
+                self.channel_id, BufferSide.RECEIVED, sequence_number, kind, len(buffer), backlog, reserved
+            )
+
+
+def _drop_credit(credits: int) -> None:
+    """Before the channel is connected nobody listens."""

@@ -1,0 +1,210 @@
+"""All channels of one edge at one receiver, served in turn. Flink: SingleInputGate (section 7.A)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flowsim.errors import InvariantViolation
+from flowsim.network.availability import AvailabilityHelper
+from flowsim.network.buffers.buffer import wire_size
+from flowsim.network.buffers.buffer_pool import LocalBufferPool
+from flowsim.network.buffers.data_type import DataType
+from flowsim.network.gates.input_channel import InputChannel
+from flowsim.network.gates.input_gate import BufferOrEvent, EndOfDataStatus, InputGateClosed
+from flowsim.network.gates.local_input_channel import LocalInputChannel
+from flowsim.network.partitions.prioritized_deque import PrioritizedDeque
+from flowsim.network.throughput.throughput_calculator import ThroughputCalculator
+from flowsim.streamrecord.events import EndOfData, EndOfPartitionEvent, StopMode
+
+_HALF = (2**31 - 1) // 2
+
+
+class SingleInputGate:
+    """Channels with data wait in one queue, each at most once, one buffer a turn (rules 7.1-7.8). Flink: SingleInputGate.
+
+    ``create_channel`` makes channel ``i`` when it is first used.
+    Invariants: between two polls of a channel every other non-empty one is polled (I7.a); a channel that delivered
+    EndOfPartition is never queued again.
+    """
+
+    __slots__ = (
+        "count", "pool", "availability", "priority_availability", "_channels", "_create_channel", "_queue",
+        "_ended_data", "_ended_partitions", "_drain", "finished", "_closed", "throughput", "_local",
+    )  # fmt: skip
+
+    def __init__(
+        self, channels: int, pool: LocalBufferPool, create_channel: Callable[[SingleInputGate, int], InputChannel]
+    ) -> None:
+        self.count = channels
+        self.pool = pool
+        self.availability = AvailabilityHelper()
+        self.priority_availability = AvailabilityHelper()
+        self._channels: list[InputChannel | None] = [None] * channels
+        self._create_channel = create_channel
+        self._queue: PrioritizedDeque[InputChannel] = PrioritizedDeque()
+        self._ended_data = 0
+        self._ended_partitions = 0
+        self._drain = True
+        self.finished = False
+        self._closed = False
+        self._local: list[LocalInputChannel] = []
+        self.throughput: ThroughputCalculator | None = None
+        """Measured where buffers are debloated (rule 6.24)."""
+
+    def channel(self, index: int) -> InputChannel:
+        found = self._channels[index]
+        if found is None:
+            found = self._create_channel(self, index)
+            self._channels[index] = found
+            if isinstance(found, LocalInputChannel):
+                self._local.append(found)
+            if self._closed:
+                found.release()
+        return found
+
+    @property
+    def created_channels(self) -> list[InputChannel]:
+        """Those that were used so far, in the order of their indexes."""
+        return [channel for channel in self._channels if channel is not None]
+
+    @property
+    def is_available(self) -> bool:
+        return self.availability.available
+
+    def when_available(self, callback: Callable[[], None]) -> None:
+        self.availability.when_available(callback)
+
+    # What channels tell.
+
+    def notify_channel_non_empty(self, channel: InputChannel) -> None:
+        """Rules 7.1, 7.2."""
+        if channel.enqueued or channel.end_of_partition:
+            return
+        channel.enqueued = True
+        self._queue.append(channel)
+        if len(self._queue) == 1:
+            self.availability.set_available()
+
+    def notify_priority_event(self, channel: InputChannel, sequence_number: int) -> None:
+        """An event that overtakes came to the head of ``channel``; ignored if it was read meanwhile (rule 7.5)."""
+        if not is_outdated(sequence_number, channel.last_priority_sequence_number):
+            self.notify_priority_event_force(channel)
+
+    def notify_priority_event_force(self, channel: InputChannel) -> None:
+        """As ``notify_priority_event``, whatever was read before."""
+        queue = self._queue
+        if not self._enqueue_with_priority(channel):
+            return
+        if queue.priority_elements == 1:
+            self.priority_availability.set_available()
+        if len(queue) == 1:
+            self.availability.set_available()
+
+    # What the task does.
+
+    def poll(self) -> BufferOrEvent | None:
+        """The next buffer or event in turn (rules 7.3, 7.4, 7.8). Raises InputGateClosed."""
+        if self.finished:
+            return None
+        if self._closed:
+            raise InputGateClosed("Input gate is already closed.")
+        queue = self._queue
+        while queue:
+            channel = queue.popleft()
+            channel.enqueued = False
+            found = channel.next_buffer()
+            if found is None:
+                continue
+            received, next_type, sequence_number = found
+            if next_type is not DataType.NONE:
+                self._enqueue_again(channel, next_type)
+            if received.data_type.has_priority:
+                channel.last_priority_sequence_number = sequence_number
+                if not queue.priority_elements:
+                    self.priority_availability.reset_unavailable()
+            more, more_priority = bool(queue), queue.priority_elements > 0
+            if not more:
+                self.availability.reset_unavailable()
+            event = received.event
+            if self.throughput is not None:
+                self.throughput.incoming_data_size(len(received.payload) if event is None else wire_size(event))
+            if event is not None:
+                if isinstance(event, EndOfPartitionEvent):
+                    self._end_partition(channel)
+                    more = more and not self.finished
+                elif isinstance(event, EndOfData):
+                    self._ended_data += 1
+                    self._drain = self._drain and event.mode is StopMode.DRAIN
+            return BufferOrEvent(channel, received, more, more_priority)
+        self.availability.reset_unavailable()
+        if self.throughput is not None:
+            self.throughput.pause_measurement()
+        return None
+
+    def end_of_data_status(self) -> EndOfDataStatus:
+        """Rule 7.7: drained only if every channel drained."""
+        if self._ended_data < self.count:
+            return EndOfDataStatus.NOT_END_OF_DATA
+        return EndOfDataStatus.DRAINED if self._drain else EndOfDataStatus.STOPPED
+
+    @property
+    def queued_buffers(self) -> int:
+        """Rule 13.6; asked for in every batch, so remote channels, which are enqueued when they have any, are not all asked."""
+        remote = sum(channel.queued_buffers for channel in self._queue if not isinstance(channel, LocalInputChannel))
+        return remote + sum(channel.queued_buffers for channel in self._local)
+
+    @property
+    def buffers_in_use(self) -> int:
+        """Rule 6.23."""
+        return sum(channel.buffers_in_use for channel in self._channels if channel is not None)
+
+    def close(self) -> None:
+        """Drops what waits; what still arrives is dropped too."""
+        if self._closed:
+            return
+        self._closed = True
+        for channel in self._channels:
+            if channel is not None:
+                channel.release()
+        self.pool.lazy_destroy()
+
+    def _enqueue_again(self, channel: InputChannel, next_type: DataType) -> None:
+        if next_type.has_priority:
+            self._enqueue_with_priority(channel)
+        elif not channel.enqueued:
+            # Reading it may have let the channel queue itself.
+            channel.enqueued = True
+            self._queue.append(channel)
+
+    def _enqueue_with_priority(self, channel: InputChannel) -> bool:
+        """Whether anything changed: a channel that waits without priority moves to the front."""
+        queue = self._queue
+        if channel.end_of_partition or (channel.enqueued and queue.contains_priority_element(channel)):
+            return False
+        if channel.enqueued:
+            queue.prioritize(channel)
+        else:
+            channel.enqueued = True
+            queue.add_priority_element(channel)
+        return True
+
+    def _end_partition(self, channel: InputChannel) -> None:
+        """Rule 7.6."""
+        if channel.end_of_partition:
+            raise InvariantViolation(f"channel {channel.channel_id} delivered EndOfPartition twice")
+        channel.end_of_partition = True
+        self._ended_partitions += 1
+        self.finished = self._ended_partitions == self.count
+        if channel.enqueued:
+            channel.enqueued = False
+            self._queue.get_and_remove(lambda waiting: waiting is channel)
+        if self.finished:
+            self.availability.set_available()
+        channel.release()
+
+
+def is_outdated(sequence_number: int, last: int) -> bool:
+    """Whether a 32-bit sequence number is not newer than ``last``, even if one of them has wrapped around (rule 7.5)."""
+    if (last < 0) != (sequence_number < 0) and max(last, sequence_number) > _HALF:
+        return last < 0
+    return last >= sequence_number

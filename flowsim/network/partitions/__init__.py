@@ -1,0 +1,1 @@
+"""What a task writes into, and what of it can be read."""

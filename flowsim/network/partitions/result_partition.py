@@ -1,0 +1,305 @@
+"""The output of one subtask to one edge: builders being filled, and their queues.
+
+Flink: ResultPartition, BufferWritingResultPartition, PipelinedResultPartition (rules 5.11-5.14, 5.17, 5.42).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flowsim.facts.tracer import TaskTrace
+from flowsim.network.buffers.buffer_builder import BufferBuilder
+from flowsim.network.buffers.buffer_pool import LocalBufferPool
+from flowsim.network.misuse import IllegalState
+from flowsim.network.partitions.result_subpartition import ResultSubpartition
+from flowsim.network.partitions.subpartition import REFUSED, UNLIMITED_SIZE, PipelinedSubpartition, QueueLength
+from flowsim.streamrecord.events import EndOfData, Event, StopMode
+
+
+class ResultPartition:
+    """Turns bytes into buffers in subpartitions. Flink: PipelinedResultPartition.
+
+    ``wait_for_buffer`` is the blocking point of rule 5.42: it returns when the pool may have a segment again. ``buffer_size``:
+    size of buffers until a reader wishes for another. ``trace`` gets what is queued, as facts of channels ``first_channel``
+    and following. Invariants: bytes polled from a subpartition are those emitted to it, no gap, no duplicate (I5.a); unicast
+    builders and the broadcast builder are never open together (rule 5.12).
+    """
+
+    __slots__ = (
+        "count", "pool", "unicast", "_resting", "_broadcast", "_open_unicast", "_subpartitions", "_wait_for_buffer",
+        "on_subpartition_created", "buffers_out", "bytes_out", "finished", "_end_of_data_sent", "_zero_exclusive",
+        "_buffer_size", "_trace", "_first_channel", "_length",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        subpartitions: int,
+        pool: LocalBufferPool,
+        wait_for_buffer: Callable[[LocalBufferPool], None],
+        *,
+        zero_exclusive_buffers: bool = False,
+        buffer_size: int = UNLIMITED_SIZE,
+        trace: TaskTrace | None = None,
+        first_channel: int = 0,
+    ) -> None:
+        self.count = subpartitions
+        self.pool = pool
+        self.unicast: list[BufferBuilder | None] = [None] * subpartitions
+        """The open builder of each subpartition; the record writer encodes straight into them."""
+        self._resting: dict[int, BufferBuilder] = {}
+        self._broadcast: BufferBuilder | None = None
+        self._open_unicast: list[int] = []
+        self._subpartitions: list[ResultSubpartition | None] = [None] * subpartitions
+        self._wait_for_buffer = wait_for_buffer
+        self.on_subpartition_created: Callable[[ResultSubpartition], None] | None = None
+        """Called when a subpartition can be read for the first time."""
+        self.buffers_out = 0
+        self.bytes_out = 0
+        self.finished = False
+        self._end_of_data_sent = False
+        self._zero_exclusive = zero_exclusive_buffers
+        self._buffer_size = buffer_size
+        self._trace = trace
+        self._first_channel = first_channel
+        self._length = QueueLength()
+
+    def subpartition(self, index: int) -> ResultSubpartition:
+        """Made when first used, so that a million idle channels cost little."""
+        found = self._subpartitions[index]
+        if found is None:
+            found = self._subpartitions[index] = self._create_subpartition(index)
+            self._on_created(found)
+        return found
+
+    def _create_subpartition(self, index: int) -> ResultSubpartition:
+        return PipelinedSubpartition(
+            index,
+            self._zero_exclusive,
+            buffer_size=self._buffer_size,
+            trace=self._trace,
+            channel_id=self._first_channel + index,
+            length=self._length,
+        )
+
+    def _on_created(self, subpartition: ResultSubpartition) -> None:
+        if self.on_subpartition_created is not None:
+            self.on_subpartition_created(subpartition)
+
+    def request_unicast(self, index: int) -> BufferBuilder:
+        """The open builder of a subpartition, or a new one, whose consumer is queued before data is in it (rule 5.11).
+
+        Raises IllegalState after the end.
+        """
+        builder = self.unicast[index]
+        if builder is not None:
+            return builder
+        builder = self._resting.pop(index, None)
+        if builder is not None:
+            self.unicast[index] = builder
+            return builder
+        builder = self._open_unicast_builder(index)
+        desired_bytes = self.subpartition(index).add(builder.create_consumer_from_beginning())
+        if desired_bytes > 0:
+            builder.trim_after_first_record(desired_bytes)
+        return builder
+
+    def _open_unicast_builder(self, index: int) -> BufferBuilder:
+        self._check_in_produce_state()
+        self._finish_broadcast()
+        builder = self._request_builder(index)
+        # Waiting for the buffer may have run nothing of ours (D3), so the slot is still empty.
+        self.unicast[index] = builder
+        self._open_unicast.append(index)
+        return builder
+
+    def on_unicast_full(self, index: int, builder: BufferBuilder) -> None:
+        """``builder`` holds at least its capacity: finish it and carry what overflows into further buffers (rule 5.11)."""
+        if builder.desired_size:
+            builder.settle()
+        self._enlarge_rather_than_block(builder, len(builder.data))
+        if not builder.is_full:
+            return
+        rest = builder.cut_overflow()
+        self._finish_unicast(index, builder)
+        while rest:
+            continuation = self._open_unicast_builder(index)
+            taken = continuation.append_and_commit(rest)
+            desired_bytes = self.subpartition(index).add(continuation.create_consumer_from_beginning())
+            if desired_bytes > 0:
+                continuation.trim(desired_bytes)
+            rest = rest[taken:]
+            if rest or continuation.is_full:
+                self._finish_unicast(index, continuation)
+
+    def emit(self, frame: bytes, index: int) -> None:
+        """Appends the bytes of one element to one subpartition."""
+        builder = self.request_unicast(index)
+        builder.data += frame
+        builder.committed = size = len(builder.data)
+        if size >= builder.capacity:
+            self.on_unicast_full(index, builder)
+
+    def broadcast(self, frame: bytes) -> None:
+        """Appends the bytes once, in a segment that all subpartitions share (rule 5.12)."""
+        rest = memoryview(frame)
+        builder = self._broadcast
+        if builder is None:
+            builder = self._open_broadcast_builder()
+            self._queue_copies(builder, len(rest))
+        rest = self._append(builder, rest)
+        while rest:
+            # The real one appends to a continuation before anybody can see it, as to a unicast one (rule 5.11).
+            self._finish_broadcast()
+            builder = self._open_broadcast_builder()
+            before = len(rest)
+            rest = self._append(builder, rest)
+            self._queue_copies(builder, before - len(rest))
+        if builder.is_full:
+            self._finish_broadcast()
+
+    def broadcast_event(self, event: Event, has_priority: bool | None = None) -> None:
+        """Queues the event behind all earlier bytes of every subpartition, or before them (rules 5.13, 5.28).
+
+        Raises IllegalState after the end.
+        """
+        self._check_in_produce_state()
+        self._finish_broadcast()
+        self._finish_all_unicast()
+        for index in range(self.count):
+            self.subpartition(index).add_event(event, has_priority)
+
+    def notify_end_of_data(self, mode: StopMode) -> None:
+        """Sends EndOfData once (rule 4.9)."""
+        if not self._end_of_data_sent:
+            self.broadcast_event(EndOfData(mode))
+            self._end_of_data_sent = True
+
+    def rest(self) -> None:
+        """Takes the open builders out of ``unicast`` until the next ``request_unicast``.
+
+        So that a flusher, once it came round, hears of the next record that goes into a buffer which is open already.
+        """
+        for index in self._open_unicast:
+            builder = self.unicast[index]
+            if builder is not None:
+                self._resting[index] = builder
+                self.unicast[index] = None
+
+    def flush(self, index: int) -> None:
+        found = self._subpartitions[index]
+        if found is not None:
+            found.flush()
+
+    def flush_all(self) -> None:
+        for found in self._subpartitions:
+            if found is not None:
+                found.flush()
+
+    def finish(self) -> None:
+        """Rule 4.18: open builders are finished, then EndOfPartition is queued everywhere. Raises IllegalState twice."""
+        self._finish_broadcast()
+        self._finish_all_unicast()
+        for index in range(self.count):
+            self.subpartition(index).finish()
+        self._check_in_produce_state()
+        self.finished = True
+
+    def close(self) -> None:
+        """The task is over: the pool gives back what nobody reads, the rest when it is read (rule 5.37)."""
+        for builder in self._take_open_unicast():
+            builder.close()
+        if self._broadcast is not None:
+            self._broadcast.close()
+            self._broadcast = None
+        self.pool.lazy_destroy()
+
+    def release(self) -> None:
+        """Drops everything; no EndOfPartition (rule 4.26)."""
+        self.close()
+        for found in self._subpartitions:
+            if found is not None:
+                found.release()
+
+    @property
+    def queued_buffers(self) -> int:
+        return self._length.buffers
+
+    def _append(self, builder: BufferBuilder, rest: memoryview) -> memoryview:
+        """Writes what fits; the rest."""
+        self._enlarge_rather_than_block(builder, len(builder.data) + len(rest))
+        return rest[builder.append_and_commit(rest) :]
+
+    def _enlarge_rather_than_block(self, builder: BufferBuilder, size: int) -> None:
+        """Rule 5.17: a trimmed buffer grows to ``size`` bytes and one more when the pool has no other."""
+        if size >= builder.capacity and not self.pool.available:
+            builder.trim(max(builder.capacity, size + 1))
+
+    def _queue_copies(self, builder: BufferBuilder, least_bytes: int) -> None:
+        """Queues the builder everywhere; the smallest wish of any reader counts (rules 5.12, 5.17)."""
+        consumer = builder.create_consumer_from_beginning()
+        desired_bytes = UNLIMITED_SIZE
+        for index in range(self.count):
+            wish = self.subpartition(index).add(consumer.copy())
+            if wish != REFUSED:
+                desired_bytes = min(desired_bytes, wish)
+        if desired_bytes > 0:
+            builder.trim(max(desired_bytes, least_bytes))
+        consumer.close()
+
+    def _open_broadcast_builder(self) -> BufferBuilder:
+        """Charged to subpartition 0 (rule 5.12)."""
+        self._check_in_produce_state()
+        self._finish_all_unicast()
+        builder = self._broadcast = self._request_builder(0)
+        return builder
+
+    def _request_builder(self, index: int) -> BufferBuilder:
+        builder = self.pool.request_builder(index)
+        while builder is None:
+            self._wait_for_buffer(self.pool)
+            builder = self.pool.request_builder(index)
+        return builder
+
+    def _check_in_produce_state(self) -> None:
+        if self.finished:
+            raise IllegalState("Partition already finished.")
+
+    def _finish_unicast(self, index: int, builder: BufferBuilder) -> None:
+        """Rule 5.14: what was written counts from now on."""
+        self._open_unicast.remove(index)
+        self._resting.pop(index, None)
+        self.unicast[index] = None
+        self.bytes_out += builder.finish()
+        self.buffers_out += 1
+        builder.close()
+
+    def _finish_broadcast(self) -> None:
+        """A broadcast buffer counts once per subpartition (rule 5.14)."""
+        builder = self._broadcast
+        if builder is not None:
+            self.bytes_out += builder.finish() * self.count
+            self.buffers_out += self.count
+            builder.close()
+            self._broadcast = None
+
+    def _finish_all_unicast(self) -> None:
+        for builder in self._take_open_unicast():
+            self.bytes_out += builder.finish()
+            self.buffers_out += 1
+            builder.close()
+
+    def _finish_unicast_of(self, index: int) -> None:
+        builder = self._resting.get(index) or self.unicast[index]
+        if builder is not None:
+            self._finish_unicast(index, builder)
+
+    def _take_open_unicast(self) -> list[BufferBuilder]:
+        """The open builders in the order of their subpartitions; afterwards none is open."""
+        taken = []
+        for index in sorted(self._open_unicast):
+            builder = self._resting.pop(index, None) or self.unicast[index]
+            if builder is not None:
+                taken.append(builder)
+            self.unicast[index] = None
+        self._open_unicast.clear()
+        return taken

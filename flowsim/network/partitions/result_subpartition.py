@@ -1,0 +1,96 @@
+"""The two sides of one subpartition: where a result partition writes, and what a channel reads. Flink: ResultSubpartition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from flowsim.network.misuse import IllegalState
+from flowsim.network.partitions.subpartition import BufferAndBacklog, Consumer
+from flowsim.streamrecord.events import Event
+
+
+class SubpartitionView(Protocol):
+    """What a reader reads: a pipelined subpartition itself, or a reader of spilled data. Flink: ResultSubpartitionView."""
+
+    def poll(self) -> BufferAndBacklog | None:
+        """The next bytes or event; None when nothing can be read now."""
+
+    def is_available(self, has_credit: bool) -> bool:
+        """Whether something can be sent now; without credit only an event (rule 5.29)."""
+
+    @property
+    def reported_backlog(self) -> int:
+        """Data buffers that wait, as told to the receiver (rule 5.26)."""
+
+    @property
+    def queued_buffers(self) -> int:
+        """Buffers and events that wait."""
+
+    def resume_consumption(self) -> None:
+        """Goes on behind an event that blocked (rule 5.27)."""
+
+    def buffer_size(self, desired_bytes: int) -> None:
+        """The reader wishes for buffers of this size (rule 6.24)."""
+
+    def release(self) -> None:
+        """Nothing more will be read."""
+
+
+class ResultSubpartition(Protocol):
+    """Where a result partition writes the buffers of one channel. Flink: ResultSubpartition."""
+
+    index: int
+
+    def add(self, consumer: Consumer) -> int:
+        """Queues; answers the size wished for the next buffer, or -1 after the end (rule 5.18)."""
+
+    def add_event(self, event: Event, has_priority: bool | None = None) -> int:
+        """As ``add``, an event."""
+
+    def finish(self) -> int:
+        """EndOfPartition; answers its bytes."""
+
+    def flush(self) -> None:
+        """What is written so far may be read (rule 5.22)."""
+
+    def release(self) -> None:
+        """Drops everything."""
+
+    @property
+    def queued_buffers(self) -> int:
+        """Buffers and events in memory that wait for a reader."""
+
+    def create_read_view(
+        self, on_data_available: Callable[[], None], on_priority_event: Callable[[int], None] | None = None
+    ) -> SubpartitionView:
+        """A reader, which is told of data from now on (rule 5.31)."""
+
+
+class _Unconnected:
+    def poll(self) -> BufferAndBacklog | None:
+        return None
+
+    def is_available(self, has_credit: bool) -> bool:
+        return False
+
+    @property
+    def reported_backlog(self) -> int:
+        return 0
+
+    @property
+    def queued_buffers(self) -> int:
+        return 0
+
+    def resume_consumption(self) -> None:
+        raise IllegalState("nothing was read yet that could block")
+
+    def buffer_size(self, desired_bytes: int) -> None:
+        """Nobody writes yet."""
+
+    def release(self) -> None:
+        """Nothing is held."""
+
+
+UNCONNECTED: SubpartitionView = _Unconnected()
+"""What a local channel reads until its producer has something for it: nothing."""

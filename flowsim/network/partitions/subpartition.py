@@ -1,0 +1,366 @@
+"""The queue between one producer and the reader of one subpartition. Flink: PipelinedSubpartition (rules 5.18-5.32)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Final, NamedTuple
+
+from flowsim.facts.kinds import BufferKind, BufferSide
+from flowsim.facts.tracer import TaskTrace
+from flowsim.network.buffers.buffer import BufferSlice, EventBuffer, wire_size
+from flowsim.network.buffers.buffer_builder import BufferConsumer, EventConsumer
+from flowsim.network.buffers.data_type import DataType
+from flowsim.network.misuse import IllegalArgument, IllegalState
+from flowsim.network.partitions.channel_state import NO_OP, ChannelStateFuture, ChannelStateWriter
+from flowsim.network.partitions.prioritized_deque import PrioritizedDeque
+from flowsim.streamrecord.events import Alignment, CheckpointBarrier, EndOfPartitionEvent, Event
+
+Consumer = BufferConsumer | EventConsumer
+Buffer = BufferSlice | EventBuffer
+
+UNLIMITED_SIZE: Final = 2**31 - 1
+"""No wish for smaller buffers."""
+
+REFUSED: Final = -1
+"""Answer of ``add`` after the end."""
+
+
+class BufferAndBacklog(NamedTuple):
+    """One polled buffer. Flink: ResultSubpartition.BufferAndBacklog.
+
+    ``backlog``: data buffers waiting behind it (rule 5.26); ``next_type``: what can be polled next, NONE when nothing can;
+    ``whole``: the queued buffer ended with it, else more of the same buffer will follow.
+    """
+
+    buffer: Buffer
+    backlog: int
+    next_type: DataType
+    sequence_number: int
+    whole: bool
+
+
+class QueueLength:
+    """Buffers and events queued in all subpartitions that share it: asked for in every batch, so it is kept, not counted."""
+
+    __slots__ = ("buffers",)
+
+    def __init__(self) -> None:
+        self.buffers = 0
+
+
+class PipelinedSubpartition:
+    """Consumers in order, at most the last one still being filled (I5.b). Flink: PipelinedSubpartition.
+
+    It is its own read view: ``create_read_view`` attaches the one reader, whose callbacks are called at the moments of rules
+    5.21, 5.22 (``on_data_available``) and 5.28 (``on_priority_event``, with a sequence number).
+    """
+
+    __slots__ = (
+        "index", "buffers", "backlog", "flush_requested", "finished", "released", "blocked", "sequence_number",
+        "buffer_size_bytes", "zero_exclusive_buffers", "on_data_available", "on_priority_event", "_state_writer",
+        "_state_future", "_state_checkpoint", "_trace", "_channel_id", "_queued", "_length",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        index: int,
+        zero_exclusive_buffers: bool = False,
+        *,
+        buffer_size: int = UNLIMITED_SIZE,
+        trace: TaskTrace | None = None,
+        channel_id: int = -1,
+        length: QueueLength | None = None,
+    ) -> None:
+        self.index = index
+        self._length = QueueLength() if length is None else length
+        self.buffers: PrioritizedDeque[Consumer] = PrioritizedDeque()
+        self.backlog = 0
+        """Data buffers in the queue (I5.d)."""
+        self.flush_requested = False
+        self.finished = False
+        self.released = False
+        self.blocked = False
+        """An event that blocks was polled, and the reader has not resumed (rule 5.27)."""
+        self.sequence_number = 0
+        self.buffer_size_bytes = buffer_size
+        """The size that the reader wishes for buffers to come (rule 6.24)."""
+        self.zero_exclusive_buffers = zero_exclusive_buffers
+        self.on_data_available: Callable[[], None] | None = None
+        self.on_priority_event: Callable[[int], None] | None = None
+        self._state_writer: ChannelStateWriter = NO_OP
+        self._state_future: ChannelStateFuture | None = None
+        self._state_checkpoint = 0
+        self._trace = trace
+        self._channel_id = channel_id
+        self._queued = 0
+
+    def set_channel_state_writer(self, writer: ChannelStateWriter) -> None:
+        """Where unaligned checkpoints put the data they overtake. Raises IllegalState the second time."""
+        if self._state_writer is not NO_OP:
+            raise IllegalState(f"subpartition {self.index} has a channel state writer already")
+        self._state_writer = writer
+
+    # The reader's side.
+
+    def create_read_view(
+        self, on_data_available: Callable[[], None], on_priority_event: Callable[[int], None] | None = None
+    ) -> PipelinedSubpartition:
+        """Attaches the one reader (rule 5.31). It is not told of what is queued already: it asks for that itself.
+
+        Raises IllegalState when there was a reader or everything is released.
+        """
+        if self.released:
+            raise IllegalState(f"subpartition {self.index} is released")
+        if self.on_data_available is not None:
+            raise IllegalState(f"subpartition {self.index} is being (or was) consumed already")
+        self.on_data_available = on_data_available
+        self.on_priority_event = on_priority_event
+        return self
+
+    @property
+    def finished_buffers(self) -> int:
+        """Rule 5.19."""
+        count = len(self.buffers)
+        return count - 1 if count > 1 else int(count == 1 and self.buffers[0].is_finished)
+
+    @property
+    def is_data_available(self) -> bool:
+        """Rule 5.20."""
+        return not self.blocked and (self.flush_requested or self.finished_buffers > 0)
+
+    def is_available(self, has_credit: bool) -> bool:
+        """Rule 5.29: without credit only an event at the head counts, even behind one that blocks."""
+        return self.is_data_available if has_credit else self._head_type.is_event
+
+    @property
+    def reported_backlog(self) -> int:
+        """Rule 5.26."""
+        if self.blocked or not self.buffers:
+            return 0
+        tail_may_wait = self.buffers[-1].event is None and not self.flush_requested and not self.finished
+        return max(self.backlog - 1, 0) if tail_may_wait else self.backlog
+
+    @property
+    def queued_buffers(self) -> int:
+        """Buffers and events in the queue."""
+        return len(self.buffers)
+
+    def poll(self) -> BufferAndBacklog | None:
+        """The next bytes or event, an unfinished tail included (rules 5.23, 5.24)."""
+        buffers = self.buffers
+        if self.blocked and not buffers.priority_elements:
+            return None
+        if not buffers:
+            self.flush_requested = False
+        while buffers:
+            head = buffers[0]
+            barrier = _timeoutable(head)
+            if barrier is not None:
+                self._complete_in_line(barrier)
+            piece = head.build()
+            finished = head.is_finished
+            if not finished and len(buffers) > 1:
+                raise IllegalState(f"subpartition {self.index}: a buffer that is being filled is not the last one")
+            if len(buffers) == 1:
+                self.flush_requested = False
+            if finished:
+                buffers.popleft()
+                self._length.buffers -= 1
+                if head.event is None:
+                    self.backlog -= 1
+                head.close()
+            if piece.event is not None or len(piece) or (finished and self.zero_exclusive_buffers):
+                return self._polled(piece, finished)
+            piece.recycle()
+            if not finished:
+                break
+        return None
+
+    def _polled(self, buffer: Buffer, whole: bool) -> BufferAndBacklog:
+        if buffer.data_type.is_blocking_upstream:
+            self.blocked = True
+        number = self.sequence_number
+        self.sequence_number = number + 1
+        following = self._head_type if self.is_data_available else DataType.NONE
+        return BufferAndBacklog(buffer, self.reported_backlog, following, number, whole)
+
+    def resume_consumption(self) -> None:
+        """What is behind the event that blocked can be read; nobody is notified (rule 5.27). Raises IllegalState."""
+        if not self.blocked:
+            raise IllegalState(f"subpartition {self.index} is not blocked")
+        self.blocked = False
+
+    def buffer_size(self, desired_bytes: int) -> None:
+        """The reader wishes for buffers of this size from the next one on (rules 5.17, 6.24)."""
+        if desired_bytes < 0:
+            raise IllegalArgument(f"a buffer size is not negative: {desired_bytes}")
+        self.buffer_size_bytes = desired_bytes
+
+    # The writer's side.
+
+    def add(self, consumer: Consumer) -> int:
+        """Queues; answers the size that is wished for the next buffer, or REFUSED after the end (rule 5.18)."""
+        return self._add(consumer, False)
+
+    def add_event(self, event: Event, has_priority: bool | None = None) -> int:
+        """As ``add``; an unaligned barrier has priority unless told otherwise."""
+        if has_priority is None:
+            has_priority = isinstance(event, CheckpointBarrier) and event.alignment is Alignment.UNALIGNED
+        return self._add(EventConsumer(event, has_priority), False)
+
+    def finish(self) -> int:
+        """Queues EndOfPartition and always notifies (rules 5.21, 5.30); answers the bytes of that event."""
+        self._add(EventConsumer(EndOfPartitionEvent()), True)
+        return wire_size(EndOfPartitionEvent())
+
+    def flush(self) -> None:
+        """Makes an unfinished tail readable (rule 5.22)."""
+        buffers = self.buffers
+        if not buffers or self.flush_requested:
+            return
+        if len(buffers) > 1:
+            self.flush_requested = True
+        elif buffers[0].is_data_available:
+            self.flush_requested = True
+            if not self.blocked:
+                self._notify()
+
+    def aligned_barrier_timeout(self, checkpoint_id: int) -> None:
+        """The timeoutable barrier, if it is still queued, becomes unaligned and overtakes (rule 5.32)."""
+        future = self._state_future
+        if future is None or self._state_checkpoint != checkpoint_id:
+            return
+        overtaken: list[bytes] = []
+        for consumer in islice(self.buffers, self.buffers.priority_elements, None):
+            if consumer.event is None:
+                overtaken.append(_bytes_of(consumer))
+                continue
+            barrier = _timeoutable(consumer)
+            if barrier is not None and barrier.checkpoint_id == checkpoint_id:
+                self._promote(consumer, barrier)
+                break
+        notify = self.buffers.priority_elements == 1
+        self._state_future = None
+        future.complete(overtaken)
+        if notify:
+            self._notify_priority(self.sequence_number)
+
+    def abort_checkpoint(self, checkpoint_id: int) -> None:
+        """Nobody waits for the data before the timeoutable barrier any more; the barrier stays queued."""
+        if self._state_future is not None and self._state_checkpoint == checkpoint_id:
+            self._fail_future(f"checkpoint {checkpoint_id} was aborted")
+
+    def release(self) -> None:
+        """Drops everything (failure, cancellation, or consumed to the end)."""
+        if self.released:
+            return
+        for consumer in self.buffers:
+            consumer.close()
+        self._length.buffers -= len(self.buffers)
+        self.buffers.clear()
+        if self._state_future is not None:
+            self._fail_future("the subpartition was released")
+        self.released = True
+
+    def _add(self, consumer: Consumer, finish: bool) -> int:
+        if self.finished or self.released:
+            consumer.close()
+            return REFUSED
+        notify_priority = self._queue(consumer)
+        self._length.buffers += 1
+        if consumer.event is None:
+            self.backlog += 1
+        if self._trace is not None:
+            self._trace_queued(consumer)
+        if finish:
+            self.finished = True
+        # Rule 5.21: exactly one finished buffer after the add.
+        notify = finish or (not self.flush_requested and not self.blocked and self.finished_buffers == 1)
+        desired_bytes = self.buffer_size_bytes
+        if notify_priority:
+            self._notify_priority(self.sequence_number)
+        if notify:
+            self._notify()
+        return desired_bytes
+
+    def _queue(self, consumer: Consumer) -> bool:
+        """Puts it in its place; whether the reader must hear of a priority event (rule 5.28)."""
+        if consumer.data_type.has_priority:
+            self.buffers.add_priority_element(consumer)
+            if isinstance(consumer.event, CheckpointBarrier):
+                self._keep_overtaken(consumer.event)
+            return self.buffers.priority_elements == 1
+        barrier = _timeoutable(consumer)
+        if barrier is not None:
+            self._await_timeout(barrier)
+        self.buffers.append(consumer)
+        return False
+
+    def _keep_overtaken(self, barrier: CheckpointBarrier) -> None:
+        if barrier.alignment is not Alignment.UNALIGNED:
+            raise IllegalState(f"only unaligned barriers overtake, not {barrier}")
+        behind = islice(self.buffers, self.buffers.priority_elements, None)
+        overtaken: Sequence[bytes] = [_bytes_of(consumer) for consumer in behind if consumer.event is None]
+        if overtaken:
+            self._state_writer.add_output_data(barrier.checkpoint_id, self.index, overtaken)
+
+    def _await_timeout(self, barrier: CheckpointBarrier) -> None:
+        if self._state_future is not None:
+            self._fail_future(f"checkpoint {barrier.checkpoint_id} came before the barrier was read")
+        self._state_checkpoint = barrier.checkpoint_id
+        self._state_future = ChannelStateFuture()
+        self._state_writer.add_output_data_future(barrier.checkpoint_id, self.index, self._state_future)
+
+    def _promote(self, consumer: EventConsumer, barrier: CheckpointBarrier) -> None:
+        self.buffers.get_and_remove(lambda queued: queued is consumer)
+        self.buffers.add_priority_element(EventConsumer(replace(barrier, alignment=Alignment.UNALIGNED), True))
+
+    def _complete_in_line(self, barrier: CheckpointBarrier) -> None:
+        """The barrier is read in its place: nothing was overtaken (rule 5.32)."""
+        future = self._state_future
+        if future is not None and barrier.checkpoint_id == self._state_checkpoint:
+            self._state_future = None
+            future.complete(())
+
+    def _fail_future(self, reason: str) -> None:
+        future, self._state_future = self._state_future, None
+        if future is not None:
+            future.fail(reason)
+
+    @property
+    def _head_type(self) -> DataType:
+        return self.buffers[0].data_type if self.buffers else DataType.NONE
+
+    def _notify(self) -> None:
+        if self.on_data_available is not None and not self.released:
+            self.on_data_available()
+
+    def _notify_priority(self, sequence_number: int) -> None:
+        if self.on_priority_event is not None and not self.released:
+            self.on_priority_event(sequence_number)
+
+    def _trace_queued(self, consumer: Consumer) -> None:
+        kind = BufferKind.DATA if consumer.event is None else BufferKind.EVENT
+        if self._trace is not None:
+            self._trace.buffer(self._channel_id, BufferSide.QUEUED, self._queued, kind, -1, self.backlog, -1)
+        self._queued += 1
+
+
+def _timeoutable(consumer: Consumer) -> CheckpointBarrier | None:
+    """The timeoutable barrier that ``consumer`` is, None when it is anything else."""
+    if consumer.data_type is DataType.TIMEOUTABLE_ALIGNED_CHECKPOINT_BARRIER:
+        event = consumer.event
+        return event if isinstance(event, CheckpointBarrier) else None
+    return None
+
+
+def _bytes_of(consumer: Consumer) -> bytes:
+    """What is committed and was not read, left where it is."""
+    copy = consumer.copy()
+    piece = copy.build()
+    payload = piece.payload
+    piece.recycle()
+    copy.close()
+    return payload

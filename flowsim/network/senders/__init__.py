@@ -1,0 +1,1 @@
+"""The sender's half of a connection: who may send, and when."""

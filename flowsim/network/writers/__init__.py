@@ -1,0 +1,1 @@
+"""From elements to subpartitions."""

@@ -1,0 +1,266 @@
+"""From elements to bytes in a result partition. Flink: RecordWriter and its subclasses, RecordWriterOutput (section 5.A).
+
+``collect`` of a writer is a closure made for its partitioner, its buffer timeout and whether facts are recorded: it is
+called once per record, and what it does not need it does not ask for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from flowsim.facts.kinds import ElementKind
+from flowsim.facts.tracer import TaskTrace
+from flowsim.network.partitions.result_partition import ResultPartition
+from flowsim.network.writers.partitioner import KeyGroupStreamPartitioner, StreamPartitioner
+from flowsim.streamrecord.codec import encode_latency_marker_into, encode_status_into, encode_watermark_into
+from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
+from flowsim.streamrecord.events import Event, StopMode
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+from flowsim.values import encode_into, encode_record, fingerprint_frame, state_key
+
+_RECORD = ElementKind.RECORD
+"""Looking a member up costs more than packing it."""
+
+Value = object
+Collect = Callable[[Value, int | None], None]
+
+
+class RecordWriter:
+    """Writes one non-chained output of a task (rules 5.3-5.8). Flink: ChannelSelectorRecordWriter, BroadcastRecordWriter.
+
+    ``first_channel``: channel id of subpartition 0, the others follow. ``timeout_ms``: 0 flushes after every element,
+    -1 never, else the task's flusher calls ``flush_all``.
+    """
+
+    __slots__ = (
+        "partition", "partitioner", "timeout_ms", "first_channel", "trace", "collect", "_records", "_positions", "_random",
+        "_status", "_on_data", "emit_watermark", "watermark_after_end_of_data",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        partition: ResultPartition,
+        partitioner: StreamPartitioner,
+        timeout_ms: int,
+        first_channel: int,
+        random: Random,
+        trace: TaskTrace | None,
+        on_data: Callable[[], None],
+    ) -> None:
+        self.partition = partition
+        self.partitioner = partitioner
+        self.timeout_ms = timeout_ms
+        self.first_channel = first_channel
+        self.trace = trace
+        self._random = random
+        self._positions = [0] * partition.count if trace is not None else []
+        self._status = WatermarkStatus.ACTIVE
+        self._records: Callable[[], int] = lambda: 0
+        self._on_data = on_data
+        """Called when data may wait for the flusher, which is armed only then."""
+        self.emit_watermark = self._emit_watermark
+        self.watermark_after_end_of_data = False
+        """The end fault: one more watermark follows EndOfData."""
+        if partitioner.is_broadcast:
+            self.collect = self._broadcast_collect()
+        elif trace is not None:
+            self.collect = self._traced_collect(trace)
+        else:
+            self.collect = self._plain_collect()
+
+    @property
+    def records_out(self) -> int:
+        """User records handed to the network, a broadcast counting once (rule 13.4)."""
+        return self._records()
+
+    def _emit_watermark(self, timestamp: int) -> None:
+        """To every subpartition, unless the announced status is IDLE (rules 5.8, 8.18)."""
+        if self._status is WatermarkStatus.IDLE:
+            return
+        frame = bytearray()
+        encode_watermark_into(frame, timestamp)
+        self._broadcast_emit(bytes(frame), ElementKind.WATERMARK, timestamp)
+
+    def emit_watermark_status(self, status: WatermarkStatus) -> None:
+        """Only changes are sent (rule 5.8)."""
+        if status is self._status:
+            return
+        self._status = status
+        frame = bytearray()
+        encode_status_into(frame, status)
+        self._broadcast_emit(bytes(frame), ElementKind.STATUS, int(status))
+
+    def emit_latency_marker(self, marker: LatencyMarker) -> None:
+        """To one random subpartition (rules 2.1, 5.6)."""
+        index = self._random.randrange(self.partition.count)
+        frame = bytearray()
+        encode_latency_marker_into(frame, marker)
+        self._trace_sent(index, ElementKind.LATENCY_MARKER, marker.marked_time_ms)
+        self.partition.emit(bytes(frame), index)
+        self._after_emit(index)
+
+    def broadcast_event(self, event: Event, has_priority: bool | None = None) -> None:
+        """Behind all data of every subpartition, or before them (rules 5.7, 5.28)."""
+        self.partition.broadcast_event(event, has_priority)
+        if self.timeout_ms == 0:
+            self.partition.flush_all()
+
+    def notify_end_of_data(self, mode: StopMode) -> None:
+        """Straight to the partition: it is no flush, whatever the buffer timeout (rule 4.9)."""
+        for index in range(self.partition.count):
+            self._trace_sent(index, ElementKind.END_OF_DATA, int(mode))
+        self.partition.notify_end_of_data(mode)
+        if self.watermark_after_end_of_data:
+            self._emit_watermark(MAX_WATERMARK)
+
+    def finish(self) -> None:
+        """EndOfPartition to every subpartition (rule 4.18)."""
+        for index in range(self.partition.count):
+            self._trace_sent(index, ElementKind.END_OF_PARTITION, 0)
+        self.partition.finish()
+
+    def flush_all(self) -> None:
+        self.partition.flush_all()
+
+    @property
+    def available(self) -> bool:
+        return self.partition.pool.available
+
+    def _broadcast_emit(self, frame: bytes, kind: ElementKind, timestamp: int) -> None:
+        """A broadcast writer shares one buffer; others append a copy per subpartition (rule 5.5).
+
+        Each copy is recorded before it is written: writing may block, and what was written before is then received.
+        """
+        partition = self.partition
+        if self.partitioner.is_broadcast:
+            for index in range(partition.count):
+                self._trace_sent(index, kind, timestamp)
+            partition.broadcast(frame)
+        else:
+            for index in range(partition.count):
+                self._trace_sent(index, kind, timestamp)
+                partition.emit(frame, index)
+                if self.timeout_ms == 0:
+                    partition.flush(index)
+        if self.timeout_ms == 0:
+            partition.flush_all()
+        else:
+            self._on_data()
+
+    def _after_emit(self, index: int) -> None:
+        if self.timeout_ms == 0:
+            self.partition.flush(index)
+        else:
+            self._on_data()
+
+    def _trace_sent(self, index: int, kind: ElementKind, timestamp: int) -> None:
+        if self.trace is not None:
+            position = self._positions[index]
+            self._positions[index] = position + 1
+            self.trace.sent(self.first_channel + index, position, kind, timestamp, 0, 0, 0)
+
+    def _plain_collect(self) -> Collect:
+        partition, select = self.partition, self.partitioner.select_channel
+        unicast, request, on_full = partition.unicast, partition.request_unicast, partition.on_unicast_full
+        flush_always, flush, on_data = self.timeout_ms == 0, partition.flush, self._on_data
+        encode = encode_into
+        records = 0
+
+        def collect(value: Value, timestamp: int | None) -> None:
+            nonlocal records
+            index = select(value)
+            builder = unicast[index]
+            if builder is None:
+                builder = request(index)
+                on_data()
+            data = builder.data
+            encode(data, timestamp, value)
+            records += 1
+            builder.committed = size = len(data)
+            if size >= builder.capacity:
+                on_full(index, builder)
+                on_data()  # a beat may have passed while it waited for a buffer
+            if flush_always:
+                flush(index)
+
+        self._records = lambda: records
+        return collect
+
+    def _traced_collect(self, trace: TaskTrace) -> Collect:
+        partition, select = self.partition, self._traced_route(trace)
+        unicast, request, on_full = partition.unicast, partition.request_unicast, partition.on_unicast_full
+        flush_always, flush, on_data = self.timeout_ms == 0, partition.flush, self._on_data
+        first_channel, positions, sent, encode, digest = (
+            self.first_channel, self._positions, trace.sent, encode_into, fingerprint_frame,
+        )  # fmt: skip
+        records = 0
+
+        def collect(value: Value, timestamp: int | None) -> None:
+            nonlocal records
+            index, key_hash, key = select(value)
+            builder = unicast[index]
+            if builder is None:
+                builder = request(index)
+                on_data()
+            data = builder.data
+            start = len(data)
+            encode(data, timestamp, value)
+            records += 1
+            position = positions[index]
+            positions[index] = position + 1
+            at = NO_TIMESTAMP if timestamp is None else timestamp
+            sent(first_channel + index, position, _RECORD, at, digest(data[start:]), key_hash, key)
+            builder.committed = size = len(data)
+            if size >= builder.capacity:
+                on_full(index, builder)
+                on_data()  # a beat may have passed while it waited for a buffer
+            if flush_always:
+                flush(index)
+
+        self._records = lambda: records
+        return collect
+
+    def _traced_route(self, trace: TaskTrace) -> Callable[[Value], tuple[int, int, int]]:
+        """Subpartition, Java hash and fingerprint of the key of a record; zeros where the edge is not keyed."""
+        partitioner = self.partitioner
+        if not isinstance(partitioner, KeyGroupStreamPartitioner):
+            select = partitioner.select_channel
+            return lambda value: (select(value), 0, 0)
+        key_selector, known, learn = partitioner.key_selector, partitioner.identities, partitioner.learn
+        describe = trace.key
+
+        def route(value: Value) -> tuple[int, int, int]:
+            key = key_selector(value)
+            kind = type(key)
+            key_id = key if kind is str or kind is int else state_key(key)
+            found = known.get(key_id)
+            return found if found is not None else learn(key_id, key, describe)
+
+        return route
+
+    def _broadcast_collect(self) -> Collect:
+        partition, trace = self.partition, self.trace
+        records = 0
+
+        def collect(value: Value, timestamp: int | None) -> None:
+            nonlocal records
+            frame = encode_record(timestamp, value)
+            records += 1
+            if trace is not None:
+                printed = fingerprint_frame(frame)
+                for index in range(partition.count):
+                    position = self._positions[index]
+                    self._positions[index] = position + 1
+                    trace.sent(
+                        self.first_channel + index, position, _RECORD,
+                        NO_TIMESTAMP if timestamp is None else timestamp, printed, 0, 0,
+                    )  # fmt: skip
+            partition.broadcast(frame)
+            if self.timeout_ms == 0:
+                partition.flush_all()
+            else:
+                self._on_data()
+
+        self._records = lambda: records
+        return collect

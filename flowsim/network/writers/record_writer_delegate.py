@@ -1,0 +1,92 @@
+"""The outputs of one task as one. Flink: RecordWriterDelegate (rule 5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from flowsim.network.buffers.buffer_pool import LocalBufferPool
+
+
+class Output(Protocol):
+    """One network output, as far as its availability goes."""
+
+    @property
+    def pool(self) -> LocalBufferPool: ...
+
+
+class RecordWriterDelegate(Protocol):
+    """Whether all outputs of a task can take a record without blocking. Flink: RecordWriterDelegate."""
+
+    @property
+    def available(self) -> bool: ...
+
+    def when_available(self, callback: Callable[[], None]) -> None:
+        """Calls back once, when every output that is full now has become available since; at once if none is full."""
+
+
+class NonRecordWriter:
+    """A task without network outputs: nothing ever holds it back. Flink: NonRecordWriter."""
+
+    __slots__ = ()
+
+    available = True
+
+    def when_available(self, callback: Callable[[], None]) -> None:
+        callback()
+
+
+class SingleRecordWriter:
+    """A task with one network output. Flink: SingleRecordWriter."""
+
+    __slots__ = ("_pool",)
+
+    def __init__(self, output: Output) -> None:
+        self._pool = output.pool
+
+    @property
+    def available(self) -> bool:
+        return self._pool.available
+
+    def when_available(self, callback: Callable[[], None]) -> None:
+        if self._pool.available:
+            callback()
+        else:
+            self._pool.on_available.append(callback)
+
+
+class MultipleRecordWriters:
+    """A task with several network outputs: the slowest decides. Flink: MultipleRecordWriters."""
+
+    __slots__ = ("_pools",)
+
+    def __init__(self, outputs: Sequence[Output]) -> None:
+        self._pools = tuple(output.pool for output in outputs)
+
+    @property
+    def available(self) -> bool:
+        return all(pool.available for pool in self._pools)
+
+    def when_available(self, callback: Callable[[], None]) -> None:
+        """All futures of one moment (CompletableFuture.allOf): an output that fills up meanwhile is not waited for."""
+        full = [pool for pool in self._pools if not pool.available]
+        if not full:
+            callback()
+            return
+        left = len(full)
+
+        def one_less() -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                callback()
+
+        for pool in full:
+            pool.on_available.append(one_less)
+
+
+def record_writer_delegate(outputs: Sequence[Output]) -> RecordWriterDelegate:
+    """By the number of outputs: none, one, several (rule 5.1)."""
+    if not outputs:
+        return NonRecordWriter()
+    return SingleRecordWriter(outputs[0]) if len(outputs) == 1 else MultipleRecordWriters(outputs)

@@ -1,0 +1,103 @@
+"""A channel that reads the producer's subpartition itself (rule 6.17)."""
+
+from __future__ import annotations
+
+import pytest
+from receiving import gate_of
+
+from flowsim.network.buffers.buffer import MemorySegment
+from flowsim.network.buffers.buffer_builder import BufferBuilder
+from flowsim.network.gates.local_input_channel import LocalInputChannel
+from flowsim.network.gates.single_input_gate import SingleInputGate
+from flowsim.network.misuse import IllegalState
+from flowsim.network.partitions.subpartition import PipelinedSubpartition
+from flowsim.streamrecord.events import Alignment, CheckpointBarrier
+
+
+class Pair:
+    """A subpartition with its local reader, behind a gate of one channel; ``sealed``: the producer's batch runs."""
+
+    def __init__(self, zero_exclusive_buffers: bool = False) -> None:
+        self.sealed = False
+        self.subpartition = PipelinedSubpartition(0, zero_exclusive_buffers)
+        pool = gate_of(1).pool
+        self.gate = SingleInputGate(1, pool, self._create)
+        channel = self.gate.channel(0)
+        assert isinstance(channel, LocalInputChannel)
+        self.channel = channel
+        self.subpartition.create_read_view(self.channel.on_data_available, self.channel.on_priority_event)
+
+    def _create(self, gate: SingleInputGate, index: int) -> LocalInputChannel:
+        return LocalInputChannel(gate, index, index, self.subpartition, lambda channel: self.sealed, None)
+
+    def add(self, payload: bytes) -> None:
+        builder = BufferBuilder(MemorySegment(8), lambda segment: None)
+        builder.append_and_commit(payload)
+        self.subpartition.add(builder.create_consumer_from_beginning())
+        builder.finish()
+        builder.close()
+        self.subpartition.flush()
+
+    def read(self) -> list[bytes]:
+        """The payloads of everything that can be read now."""
+        payloads = []
+        while (polled := self.gate.poll()) is not None:
+            payloads.append(polled.received.payload)
+        return payloads
+
+
+def test_a_resumed_channel_is_queued_again_when_there_is_something_behind_the_barrier() -> None:
+    """Rules 5.27, 6.17."""
+    pair = Pair()
+    pair.subpartition.add_event(CheckpointBarrier(1, 1, Alignment.ALIGNED))
+    assert pair.read() == [b""]
+    pair.add(b"behind")
+    assert (pair.gate.is_available, pair.read()) == (False, [])
+    pair.channel.resume_consumption()
+    assert (pair.gate.is_available, pair.read()) == (True, [b"behind"])
+    pair.subpartition.add_event(CheckpointBarrier(2, 1, Alignment.ALIGNED))
+    pair.read()
+    pair.channel.resume_consumption()
+    assert not pair.gate.is_available
+
+
+def test_empty_buffers_are_skipped() -> None:
+    """Rule 6.17: they are polled where the receiver has no exclusive buffers, but hold nothing."""
+    pair = Pair(zero_exclusive_buffers=True)
+    pair.add(b"")
+    pair.add(b"a")
+    pair.add(b"")
+    assert pair.read() == [b"a"]
+
+
+def test_what_a_running_batch_wrote_cannot_be_read_before_its_end() -> None:
+    """Decision D4."""
+    pair = Pair()
+    pair.sealed = True
+    pair.add(b"later")
+    assert pair.read() == []
+    pair.sealed = False
+    pair.channel.on_data_available()
+    assert pair.read() == [b"later"]
+
+
+def test_a_priority_event_is_read_first() -> None:
+    """Rule 7.5: a late notice of it changes nothing."""
+    pair = Pair()
+    pair.add(b"data")
+    pair.subpartition.add_event(CheckpointBarrier(1, 1, Alignment.UNALIGNED))
+    assert pair.gate.priority_availability.available
+    first = pair.gate.poll()
+    assert first is not None
+    assert first.received.data_type.has_priority
+    pair.channel.on_priority_event(0)
+    assert (pair.gate.priority_availability.available, pair.read()) == (False, [b"data"])
+
+
+def test_a_released_channel_reads_nothing_and_cannot_be_resumed() -> None:
+    pair = Pair()
+    pair.channel.release()
+    pair.add(b"a")
+    assert (pair.gate.is_available, pair.channel.queued_buffers, pair.channel.next_buffer()) == (False, 0, None)
+    with pytest.raises(IllegalState):
+        pair.channel.resume_consumption()

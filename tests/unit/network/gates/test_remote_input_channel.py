@@ -1,0 +1,220 @@
+"""Buffers and credits at the receiver (rules 6.1 to 6.14), and what happens to them when a channel ends or goes away."""
+
+from __future__ import annotations
+
+import pytest
+from receiving import Returned, barrier, data, gate_of, remote
+
+from flowsim.errors import InvariantViolation
+from flowsim.network.buffers.buffer import EventBuffer
+from flowsim.network.buffers.data_type import DataType
+from flowsim.network.gates.remote_input_channel import RemoteInputChannel
+from flowsim.network.misuse import IllegalState
+from flowsim.streamrecord.events import (
+    Alignment,
+    CheckpointBarrier,
+    EndOfData,
+    EndOfPartitionEvent,
+    EventAnnouncement,
+    StopMode,
+)
+
+
+def test_an_arriving_buffer_reserves_floating_buffers_for_what_the_sender_still_has() -> None:
+    """The trace of section 6: two exclusive, four floating; a buffer with backlog 3 arrives."""
+    channel = remote(gate_of(1, exclusive=2, floating=4))
+    channel.on_buffer(data(), 0, 3)
+    assert (channel.buffers.required, channel.buffers.available, channel.unannounced_credit) == (5, 5, 4)
+
+
+def test_a_buffer_is_copied_into_reserved_memory_and_the_sender_s_segment_is_free_at_once() -> None:
+    sender, gate = Returned(), gate_of(1)
+    remote(gate).on_buffer(data(b"abc", sender), 0, 0)
+    assert sender.segments == 1
+    polled = gate.poll()
+    assert polled is not None
+    assert polled.received.payload == b"abc"
+
+
+def test_increments_of_credit_coalesce_until_the_message_is_written() -> None:
+    """Rule 6.8."""
+    gate = gate_of(1, exclusive=2, floating=4)
+    channel, wishes = remote(gate), list[RemoteInputChannel]()
+    channel.on_credit = wishes.append
+    channel.on_sender_backlog(1)
+    channel.on_sender_backlog(3)
+    assert (len(wishes), channel.get_and_reset_unannounced_credit(), channel.unannounced_credit) == (1, 3, 0)
+    channel.on_sender_backlog(4)
+    assert (len(wishes), channel.get_and_reset_unannounced_credit()) == (2, 1)
+
+
+def test_floating_memory_is_used_before_exclusive_memory() -> None:
+    """Rule 6.3."""
+    channel = remote(gate_of(1, exclusive=2, floating=2))
+    channel.on_sender_backlog(2)
+    assert (channel.buffers.exclusive_available, channel.buffers.available) == (2, 4)
+    channel.on_buffer(data(), 0, 0)
+    assert (channel.buffers.exclusive_available, channel.buffers.available) == (2, 3)
+
+
+def test_a_recycled_exclusive_buffer_beyond_the_demand_gives_back_a_floating_one_and_announces_nothing() -> None:
+    """Rule 6.5; rule 6.7: less demand alone gives nothing back."""
+    gate = gate_of(1, exclusive=2, floating=2)
+    channel = remote(gate)
+    channel.on_buffer(data(), 0, 0)  # Takes an exclusive one, and a floating one in its place.
+    channel.on_buffer(data(), 1, 0)  # Takes the floating one, and the other floating one in its place.
+    assert channel.get_and_reset_unannounced_credit() == 2
+    channel.on_sender_backlog(0)
+    assert channel.buffers.available == 2
+    first = gate.poll()
+    assert first is not None
+    first.received.recycle()
+    assert (channel.buffers.exclusive_available, channel.buffers.available, channel.unannounced_credit) == (2, 2, 0)
+    assert gate.pool.free_segments == 1
+    second = gate.poll()
+    assert second is not None
+    second.received.recycle()
+    assert (channel.buffers.available, channel.unannounced_credit, gate.pool.free_segments) == (2, 0, 2)
+
+
+def test_a_floating_buffer_that_comes_back_goes_to_the_channel_that_has_waited_longest() -> None:
+    """Rules 6.4, 6.6: one registration per channel, first come first served."""
+    gate = gate_of(3, exclusive=1, floating=1)
+    holder, first, second = remote(gate, 0), remote(gate, 1), remote(gate, 2)
+    holder.on_sender_backlog(1)
+    first.on_sender_backlog(1)
+    second.on_sender_backlog(1)
+    assert [c.unannounced_credit for c in (holder, first, second)] == [1, 0, 0]
+    holder.on_buffer(data(), 0, 0)
+    polled = gate.poll()
+    assert polled is not None
+    polled.received.recycle()
+    assert [c.unannounced_credit for c in (holder, first, second)] == [1, 1, 0]
+
+
+def test_a_channel_that_needs_no_buffer_any_more_leaves_it_to_the_next_one() -> None:
+    """Rule 6.6."""
+    gate = gate_of(3, exclusive=1, floating=1)
+    holder, satisfied, waiting = remote(gate, 0), remote(gate, 1), remote(gate, 2)
+    for channel in (holder, satisfied, waiting):
+        channel.on_sender_backlog(1)
+    satisfied.on_sender_backlog(0)
+    holder.release()
+    assert [c.unannounced_credit for c in (satisfied, waiting)] == [0, 1]
+
+
+def test_sequence_numbers_must_be_consecutive() -> None:
+    """Rule 6.14."""
+    channel = remote(gate_of(1))
+    channel.on_buffer(data(), 0, 0)
+    with pytest.raises(InvariantViolation):
+        channel.on_buffer(data(), 2, 0)
+
+
+def test_a_data_buffer_without_a_reserved_one_is_a_bug() -> None:
+    channel = remote(gate_of(1, exclusive=1, floating=1))
+    channel.on_buffer(data(), 0, 0)
+    channel.on_buffer(data(), 1, 0)
+    with pytest.raises(InvariantViolation, match="without a reserved buffer"):
+        channel.on_buffer(data(), 2, 0)
+
+
+def test_the_demand_goes_down_with_every_buffer_that_is_taken_even_below_zero() -> None:
+    """Rule 6.3: a demand of -1 then needs two buffers more than one of 1."""
+    channel = remote(gate_of(1, exclusive=2, floating=2))
+    channel.buffers.request_buffer()
+    assert channel.buffers.required == -1
+
+
+def test_without_exclusive_buffers_a_blocking_event_gives_all_floating_buffers_back() -> None:
+    """Rule 6.13: and the credits for them are void when the channel is resumed."""
+    gate = gate_of(1, exclusive=0, floating=3)
+    channel, resumes = remote(gate), list[str]()
+    channel.on_resume = lambda: resumes.append("resume")
+    channel.on_sender_backlog(3)
+    assert (channel.buffers.floating_available, channel.unannounced_credit) == (3, 3)
+    channel.on_buffer(barrier(Alignment.ALIGNED), 0, 0)
+    assert (channel.buffers.floating_available, channel.buffers.required, gate.pool.free_segments) == (0, 0, 3)
+    assert channel.unannounced_credit == 3
+    channel.resume_consumption()
+    assert (channel.unannounced_credit, resumes) == (0, ["resume"])
+
+
+def test_with_exclusive_buffers_a_blocking_event_changes_no_memory() -> None:
+    channel = remote(gate_of(1, exclusive=1, floating=2))
+    channel.on_sender_backlog(2)
+    channel.on_buffer(barrier(Alignment.ALIGNED), 0, 0)
+    channel.resume_consumption()
+    assert (channel.buffers.available, channel.unannounced_credit) == (3, 2)
+
+
+def test_an_empty_buffer_hands_its_memory_back_and_is_never_seen() -> None:
+    """Rule 6.13: only its sequence number counts."""
+    gate = gate_of(1, exclusive=0, floating=1)
+    channel = remote(gate)
+    channel.on_sender_backlog(1)
+    channel.on_buffer(data(b""), 0, 0)
+    assert (gate.is_available, gate.poll(), gate.pool.free_segments) == (False, None, 1)
+    channel.on_buffer(EventBuffer(EndOfData(StopMode.DRAIN)), 1, 0)
+    assert channel.queued_buffers == 1
+
+
+def test_a_priority_event_is_read_before_what_arrived_earlier() -> None:
+    """Rule 5.28, at the receiver."""
+    gate = gate_of(1)
+    channel = remote(gate)
+    channel.on_buffer(data(), 0, 0)
+    channel.on_buffer(barrier(Alignment.UNALIGNED), 1, 0)
+    assert gate.priority_availability.available
+    first = channel.next_buffer()
+    assert first is not None
+    assert (first.received.data_type, first.next_type, first.sequence_number) == (
+        DataType.PRIORITIZED_EVENT_BUFFER,
+        DataType.DATA_BUFFER,
+        1,
+    )
+
+
+def test_a_timeoutable_barrier_is_announced_ahead_of_the_data_before_it() -> None:
+    """And it overtakes that data when it has waited too long (rule 7.14)."""
+    gate = gate_of(1)
+    channel = remote(gate)
+    channel.on_buffer(data(), 0, 0)
+    channel.on_buffer(barrier(Alignment.TIMEOUTABLE), 1, 0)
+    announced = gate.poll()
+    assert announced is not None
+    event = CheckpointBarrier(1, 1, Alignment.TIMEOUTABLE)
+    assert announced.received.event == EventAnnouncement(event, 1)
+    assert not gate.priority_availability.available
+    channel.convert_to_priority_event(1)
+    assert gate.priority_availability.available
+    polled = gate.poll()
+    assert polled is not None
+    assert (polled.received.event, polled.received.data_type.has_priority) == (event, True)
+    with pytest.raises(IllegalState, match="no event 1 waits in line"):
+        channel.convert_to_priority_event(1)
+
+
+def test_a_released_channel_cannot_be_resumed_and_its_exclusive_buffers_are_free_for_others() -> None:
+    """Those in use follow as they are recycled."""
+    gate, back = gate_of(2, exclusive=2, floating=1), list[int]()
+    channel = remote(gate)
+    channel.buffers.on_exclusive_released = back.append
+    channel.on_buffer(data(), 0, 0)
+    polled = gate.poll()
+    channel.on_buffer(EventBuffer(EndOfPartitionEvent()), 1, 0)
+    gate.poll()
+    assert back == [1]
+    assert polled is not None
+    polled.received.recycle()
+    assert back == [1, 1]
+    with pytest.raises(IllegalState):
+        channel.resume_consumption()
+
+
+def test_the_buffers_in_use_are_those_queued_and_those_wanted_beyond_the_exclusive_ones() -> None:
+    """Rule 6.23."""
+    gate = gate_of(1, exclusive=2, floating=8)
+    channel = remote(gate)
+    channel.on_buffer(data(), 0, 3)
+    assert (channel.buffers_in_use, gate.buffers_in_use) == (4, 4)

@@ -1,0 +1,131 @@
+"""Buffers get the size that their reader wishes for, records of any length pass, and after the end nothing does."""
+
+from __future__ import annotations
+
+import pytest
+
+from flowsim.network.buffers.buffer_builder import BufferBuilder
+from flowsim.network.buffers.buffer_pool import LocalBufferPool, NetworkBufferPool
+from flowsim.network.misuse import IllegalState
+from flowsim.network.partitions.result_partition import ResultPartition
+from flowsim.network.partitions.subpartition import PipelinedSubpartition
+from flowsim.streamrecord.events import EndOfData, StopMode
+
+
+def never(pool: LocalBufferPool) -> None:
+    raise AssertionError("has to wait for a buffer")
+
+
+def partition(
+    count: int = 1, segment_bytes: int = 16, buffers: int = 9, wish: int = 2**31 - 1
+) -> tuple[ResultPartition, list[PipelinedSubpartition]]:
+    pool = NetworkBufferPool(40, segment_bytes).create_buffer_pool(count + 1, buffers, count)
+    made = ResultPartition(count, pool, never, buffer_size=wish)
+    subpartitions = []
+    for index in range(count):
+        subpartition = made.subpartition(index)
+        assert isinstance(subpartition, PipelinedSubpartition)
+        subpartitions.append(subpartition)
+    return made, subpartitions
+
+
+def pieces(subpartition: PipelinedSubpartition) -> list[bytes]:
+    found = []
+    while (polled := subpartition.poll()) is not None:
+        found.append(polled.buffer.payload)
+        polled.buffer.recycle()
+    return found
+
+
+def test_a_buffer_ends_at_the_size_that_its_reader_wishes_for() -> None:
+    """Rules 5.17, 6.24: the wish counts from the next buffer on."""
+    made, (subpartition,) = partition()
+    made.emit(b"1234", 0)
+    subpartition.buffer_size(6)
+    for _ in range(5):
+        made.emit(b"1234", 0)
+    made.flush_all()
+    assert pieces(subpartition) == [b"1234123412341234", b"123412", b"34"]
+
+
+def test_the_record_that_opens_a_buffer_fits_into_it_whatever_the_wish() -> None:
+    made, (subpartition,) = partition(wish=2)
+    made.emit(b"twelve bytes", 0)
+    made.emit(b"x", 0)
+    made.emit(b"a record of twenty-one", 0)
+    assert pieces(subpartition) == [b"twelve bytes", b"xa", b" record of twent", b"y-one"]
+
+
+def test_a_buffer_of_all_has_the_smallest_size_that_any_reader_wishes_for() -> None:
+    made, subpartitions = partition(count=3)
+    for subpartition, wish in zip(subpartitions, (9, 5, 12), strict=True):
+        subpartition.buffer_size(wish)
+    for _ in range(4):
+        made.broadcast(b"123")
+    assert [pieces(subpartition) for subpartition in subpartitions] == [[b"12312", b"31231", b"23"]] * 3
+
+
+def test_a_limited_buffer_grows_rather_than_block_the_writer() -> None:
+    """Rule 5.17: by the record that would fill it and one byte."""
+    made, (subpartition,) = partition(buffers=2, wish=4)
+    made.emit(b"123", 0)
+    held = made.pool.request_builder(0)
+    assert isinstance(held, BufferBuilder)
+    assert not made.pool.available
+    made.emit(b"45", 0)
+    made.emit(b"67", 0)
+    builder = made.unicast[0]
+    assert builder is not None
+    assert (builder.capacity, pieces(subpartition)) == (8, [b"1234567"])
+
+
+def test_a_latency_marker_of_a_broadcast_writer_gets_a_buffer_of_its_subpartition() -> None:
+    """Rules 5.6, 5.12: unicast and broadcast buffers are never open together."""
+    made, subpartitions = partition(count=2)
+    made.broadcast(b"all")
+    made.emit(b"one", 1)
+    made.broadcast(b"all")
+    made.flush_all()
+    assert [pieces(subpartition) for subpartition in subpartitions] == [[b"all", b"all"], [b"all", b"one", b"all"]]
+
+
+def test_bytes_and_buffers_count_when_they_are_finished_a_broadcast_for_each_subpartition() -> None:
+    """Rule 5.14."""
+    made, _ = partition(count=3)
+    made.emit(b"1234", 0)
+    assert (made.buffers_out, made.bytes_out) == (0, 0)
+    made.broadcast(b"12345")
+    assert (made.buffers_out, made.bytes_out) == (1, 4)
+    made.broadcast_event(EndOfData(StopMode.DRAIN))
+    assert (made.buffers_out, made.bytes_out) == (4, 19)
+
+
+def test_a_record_passes_though_its_length_prefix_lies_in_two_buffers() -> None:
+    """Rule 5.11, with the four bytes of length that Flink writes before each record."""
+    made, (subpartition,) = partition(segment_bytes=3)
+    frame = (5).to_bytes(4, "big") + b"value"
+    made.emit(frame, 0)
+    made.emit(frame, 0)
+    made.flush_all()
+    assert pieces(subpartition) == [(frame * 2)[at : at + 3] for at in range(0, 18, 3)]
+
+
+def test_after_the_end_nothing_can_be_written() -> None:
+    made, _ = partition()
+    made.notify_end_of_data(StopMode.DRAIN)
+    made.notify_end_of_data(StopMode.DRAIN)
+    made.finish()
+    assert made.queued_buffers == 2
+    for write in (lambda: made.emit(b"x", 0), lambda: made.broadcast(b"x"), made.finish):
+        with pytest.raises(IllegalState):
+            write()
+
+
+def test_a_closed_partition_keeps_what_is_queued_and_returns_the_rest() -> None:
+    made, (subpartition,) = partition()
+    made.emit(b"data", 0)
+    made.finish()
+    made.close()
+    assert (made.pool.requested, made.pool.destroyed) == (1, True)
+    assert pieces(subpartition) == [b"data", b""]
+    assert made.pool.requested == 0

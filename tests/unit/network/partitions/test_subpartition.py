@@ -1,0 +1,143 @@
+"""What a subpartition reports of its queue, and barriers that wait for their timeout (rules 5.18, 5.28, 5.32)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from flowsim.facts.kinds import BufferKind, BufferSide, Level
+from flowsim.facts.tracer import TaskTrace
+from flowsim.network.buffers.buffer import MemorySegment
+from flowsim.network.buffers.buffer_builder import BufferBuilder
+from flowsim.network.misuse import IllegalState
+from flowsim.network.partitions.channel_state import ChannelStateFuture
+from flowsim.network.partitions.subpartition import REFUSED, PipelinedSubpartition
+from flowsim.recording.memory import MemoryRecorder
+from flowsim.streamrecord.events import Alignment, CheckpointBarrier, EndOfData, StopMode
+from flowsim.tasks.task_clock import TaskClock
+
+
+class Kept:
+    """A channel state writer that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.overtaken: list[tuple[int, int, list[bytes]]] = []
+        self.futures: list[ChannelStateFuture] = []
+
+    def add_output_data(self, checkpoint_id: int, subpartition: int, payloads: Sequence[bytes]) -> None:
+        self.overtaken.append((checkpoint_id, subpartition, list(payloads)))
+
+    def add_output_data_future(self, checkpoint_id: int, subpartition: int, future: ChannelStateFuture) -> None:
+        self.futures.append(future)
+
+
+def add(subpartition: PipelinedSubpartition, data: bytes, finished: bool = True) -> BufferBuilder:
+    builder = BufferBuilder(MemorySegment(16), lambda segment: None)
+    builder.append_and_commit(data)
+    if finished:
+        builder.finish()
+    subpartition.add(builder.create_consumer_from_beginning())
+    return builder
+
+
+def barrier(checkpoint: int, alignment: Alignment) -> CheckpointBarrier:
+    return CheckpointBarrier(checkpoint, 0, alignment)
+
+
+def test_every_buffer_and_event_is_reported_when_it_is_queued() -> None:
+    recorder = MemoryRecorder(Level.FULL)
+    subpartition = PipelinedSubpartition(0, trace=TaskTrace(3, TaskClock(1), recorder), channel_id=5)
+    add(subpartition, b"one")
+    add(subpartition, b"two")
+    subpartition.add_event(EndOfData(StopMode.DRAIN))
+    subpartition.poll()
+    subpartition.finish()
+    assert subpartition.add_event(EndOfData(StopMode.DRAIN)) == REFUSED
+    queued = BufferSide.QUEUED
+    assert [row[3:] for row in recorder.rows("buffers")] == [
+        (5, queued, 0, BufferKind.DATA, -1, 1, -1, 1),
+        (5, queued, 1, BufferKind.DATA, -1, 2, -1, 1),
+        (5, queued, 2, BufferKind.EVENT, -1, 2, -1, 1),
+        (5, queued, 3, BufferKind.EVENT, -1, 1, -1, 1),
+    ]
+
+
+def test_a_read_says_whether_the_buffer_ended_with_it() -> None:
+    subpartition = PipelinedSubpartition(0)
+    builder = add(subpartition, b"ab", finished=False)
+    first = subpartition.poll()
+    builder.append_and_commit(b"cd")
+    builder.finish()
+    second = subpartition.poll()
+    subpartition.finish()
+    third = subpartition.poll()
+    assert [polled and polled.whole for polled in (first, second, third)] == [False, True, True]
+
+
+def test_a_timeoutable_barrier_read_in_its_place_has_overtaken_nothing() -> None:
+    subpartition, kept = PipelinedSubpartition(0), Kept()
+    subpartition.set_channel_state_writer(kept)
+    add(subpartition, b"before")
+    subpartition.add_event(barrier(4, Alignment.TIMEOUTABLE))
+    subpartition.poll()
+    assert not kept.futures[0].is_done
+    subpartition.poll()
+    assert (kept.futures[0].payloads, subpartition.blocked) == ((), True)
+    subpartition.aligned_barrier_timeout(4)
+    assert subpartition.queued_buffers == 0
+
+
+def test_a_timeoutable_barrier_that_timed_out_overtakes_and_says_what() -> None:
+    told: list[int] = []
+    subpartition, kept = PipelinedSubpartition(0), Kept()
+    subpartition.set_channel_state_writer(kept)
+    subpartition.create_read_view(lambda: None, told.append)
+    add(subpartition, b"read")
+    add(subpartition, b"over")
+    add(subpartition, b"taken")
+    subpartition.add_event(barrier(4, Alignment.TIMEOUTABLE))
+    add(subpartition, b"behind")
+    subpartition.poll()
+    subpartition.aligned_barrier_timeout(3)
+    assert told == []
+    subpartition.aligned_barrier_timeout(4)
+    assert (told, kept.futures[0].payloads) == ([1], [b"over", b"taken"])
+    polled = subpartition.poll()
+    assert polled is not None
+    assert (polled.buffer.event, polled.sequence_number) == (barrier(4, Alignment.UNALIGNED), 1)
+    rest = [subpartition.poll() for _ in range(3)]
+    assert [each.buffer.payload for each in rest if each is not None] == [b"over", b"taken", b"behind"]
+
+
+@pytest.mark.parametrize("ending", ["abort", "next barrier", "release"])
+def test_a_promise_that_cannot_be_kept_is_broken_with_a_reason(ending: str) -> None:
+    subpartition, kept = PipelinedSubpartition(0), Kept()
+    subpartition.set_channel_state_writer(kept)
+    subpartition.add_event(barrier(4, Alignment.TIMEOUTABLE))
+    if ending == "abort":
+        subpartition.abort_checkpoint(4)
+    elif ending == "release":
+        subpartition.release()
+    else:
+        subpartition.add_event(barrier(5, Alignment.TIMEOUTABLE))
+    assert kept.futures[0].failure is not None
+    assert kept.futures[0].payloads is None
+
+
+def test_an_aligned_barrier_may_not_overtake() -> None:
+    with pytest.raises(IllegalState):
+        PipelinedSubpartition(0).add_event(barrier(1, Alignment.ALIGNED), has_priority=True)
+
+
+def test_what_an_unaligned_barrier_overtakes_is_kept_the_unfinished_tail_included() -> None:
+    """Rule 5.28: only the first priority event is announced."""
+    told: list[int] = []
+    subpartition, kept = PipelinedSubpartition(0), Kept()
+    subpartition.set_channel_state_writer(kept)
+    subpartition.create_read_view(lambda: None, told.append)
+    add(subpartition, b"full")
+    add(subpartition, b"tail", finished=False)
+    subpartition.add_event(barrier(1, Alignment.UNALIGNED))
+    subpartition.add_event(barrier(2, Alignment.UNALIGNED))
+    assert (told, kept.overtaken) == ([0], [(1, 0, [b"full", b"tail"]), (2, 0, [b"full", b"tail"])])

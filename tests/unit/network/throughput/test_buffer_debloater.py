@@ -1,0 +1,55 @@
+"""Buffer sizes that follow the throughput (rules 6.22-6.24); the numbers are the real classes' answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from flowsim.network.throughput.buffer_debloater import BufferDebloater
+from flowsim.network.throughput.buffer_size_ema import BufferSizeEMA
+from flowsim.network.throughput.throughput_calculator import ThroughputCalculator
+
+
+def test_the_average_moves_by_two_in_samples_plus_one() -> None:
+    ema = BufferSizeEMA(32768, 32768, 256, 20)
+    assert [ema.calculate_buffer_size(100_000, 10) for _ in range(3)] == [30600, 28638, 26863]
+
+
+def test_a_size_at_most_doubles_before_it_is_averaged_and_stays_within_its_bounds() -> None:
+    ema = BufferSizeEMA(1000, 1500, 256, 1)
+    assert [ema.calculate_buffer_size(1_000_000, 1), ema.calculate_buffer_size(0, 1)] == [1500, 256]
+
+
+def test_a_size_is_announced_when_it_has_changed_by_the_threshold() -> None:
+    """From 1000 with weight 1: 20 % away is too near, 25 % is announced."""
+    debloater = BufferDebloater(1000, 1000, 32768, 256, 25, 1)
+    assert debloater.recalculate_buffer_size(1200, 1) is None
+    assert debloater.recalculate_buffer_size(751, 1) is None
+    assert debloater.recalculate_buffer_size(750, 1) == 750
+    assert debloater.last_bytes == 750
+
+
+@pytest.mark.parametrize(("throughput", "size"), [(0, 256), (1_000_000, 300)])
+def test_a_bound_is_announced_however_near_it_is(throughput: int, size: int) -> None:
+    debloater = BufferDebloater(1000, 280, 300, 256, 25, 1)
+    assert debloater.recalculate_buffer_size(throughput, 1) == size
+    assert debloater.recalculate_buffer_size(throughput, 1) is None
+
+
+def test_throughput_counts_only_the_time_with_data() -> None:
+    now = [1000]
+    meter = ThroughputCalculator(lambda: now[0])
+    meter.incoming_data_size(500)
+    now[0] += 100
+    meter.pause_measurement()
+    now[0] += 900
+    meter.resume_measurement()
+    now[0] += 100
+    assert meter.calculate_throughput() == 2500
+
+
+def test_without_time_the_last_throughput_stands() -> None:
+    now = [5]
+    meter = ThroughputCalculator(lambda: now[0])
+    meter.incoming_data_size(10)
+    now[0] += 10
+    assert [meter.calculate_throughput(), meter.calculate_throughput()] == [1000, 1000]

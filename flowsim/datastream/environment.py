@@ -19,7 +19,7 @@ from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
 from flowsim.datastream.data_stream import DataStream
 from flowsim.datastream.execution_config import ExecutionConfig
 from flowsim.datastream.execution_plan import execution_plan
-from flowsim.datastream.network_settings import NETWORK_SETTINGS
+from flowsim.datastream.network_settings import NETWORK_SETTINGS, checked_number
 from flowsim.datastream.operator_factories import MakeOperator
 from flowsim.datastream.operator_handle import checked_buffer_timeout, checked_max_parallelism
 from flowsim.datastream.transformation import Transformation, Upstream, generate, positive
@@ -79,10 +79,8 @@ class StreamExecutionEnvironment:
                 if not isinstance(value, bool):
                     raise BadInput(f"configure: {name}: expected True or False, got {value!r}")
                 setattr(self.settings, name, value)
-            elif known[name] is None or isinstance(known[name], int):
-                setattr(self.settings, name, _integer(name, value))
             else:
-                setattr(self.settings, name, value)
+                setattr(self.settings, name, checked_number(name, value))
         return self
 
     def flowsim_settings(self, **settings: object) -> StreamExecutionEnvironment:

@@ -1,4 +1,4 @@
-"""Checks of the settings that describe the network between tasks, for ``StreamExecutionEnvironment.configure``."""
+"""Checks of settings, most of them of the network between tasks, for ``StreamExecutionEnvironment.configure``."""
 
 from __future__ import annotations
 
@@ -66,3 +66,28 @@ NETWORK_SETTINGS: Final[dict[str, Callable[[object], object]]] = {
     "buffer_debloat": _buffer_debloat,
 }
 """Name of a setting of ``JobSettings`` to the check of its value; each raises BadInput."""
+
+_LEAST: Final[dict[str, int]] = {
+    "segment_size_bytes": 1,
+    "network_buffers": 2,
+    "exclusive_buffers_per_channel": 0,
+    "floating_buffers_per_gate": 0,
+    # With 1 the buffer being filled would fill the pool, and nothing would ever move (rule 5.35).
+    "max_buffers_per_channel": 2,
+    "overdraft_buffers": 0,
+    "auto_watermark_interval_ms": 0,
+    "latency_interval_ms": 0,
+    "metrics_interval_ms": 0,
+    "cost_ns": 0,
+    "budget_records": 1,
+}
+
+
+def checked_number(name: str, value: object) -> int:
+    """The value of a setting that counts or measures something; raises BadInput below the least that makes sense."""
+    least = _LEAST[name]
+    if type(value) is not int:
+        raise BadInput(f"configure: {name}: expected an integer, got {value!r}")
+    if value < least:
+        raise BadInput(f"configure: {name}: expected {least} or more, got {value}")
+    return value

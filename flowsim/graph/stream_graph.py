@@ -118,7 +118,7 @@ class JobSettings:
     buffer_timeout_ms: int = 100
     segment_size_bytes: int = 32768
     network_buffers: int | None = None
-    """Total segments per simulated cluster; None: as many as the job's pools may ask for."""
+    """Segments of each task manager; None: as many as its pools may ask for."""
     exclusive_buffers_per_channel: int = 2
     floating_buffers_per_gate: int = 8
     max_buffers_per_channel: int = 10

@@ -28,6 +28,7 @@ OPTIONS: Final[dict[str, Option]] = {
     "pipeline.object-reuse": Option("object_reuse", "bool"),
     "pipeline.auto-watermark-interval": Option("auto_watermark_interval_ms", "ms"),
     "metrics.latency.interval": Option("latency_interval_ms", "ms"),
+    "execution.buffer-timeout.enabled": Option("buffer_timeout_enabled", "bool"),
     "execution.buffer-timeout.interval": Option("buffer_timeout_ms", "ms"),
     "taskmanager.memory.segment-size": Option("segment_size_bytes", "bytes"),
     "taskmanager.network.memory.buffers-per-channel": Option("exclusive_buffers_per_channel", "int"),
@@ -78,8 +79,13 @@ class Configuration:
         return {key: _text(value) for key, value in self._values.items()}
 
     def settings(self) -> dict[str, object]:
-        """The settings behind the keys, by flowsim's names; those of debloating together, None while it is not enabled."""
+        """The settings behind the keys, by flowsim's names; those of debloating together, None while it is not enabled.
+
+        A buffer timeout that is not enabled is -1, whatever its interval (rule 5.3).
+        """
         read = {OPTIONS[key].setting: _read(key, value) for key, value in self._values.items()}
+        if not read.pop("buffer_timeout_enabled", True):
+            read["buffer_timeout_ms"] = -1
         debloat = {name.partition(".")[2]: read.pop(name) for name in list(read) if "." in name}
         if "buffer_debloat" not in read:
             return dict(read)

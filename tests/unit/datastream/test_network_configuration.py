@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pytest
 
 from flowsim.datastream import StreamExecutionEnvironment
@@ -9,7 +11,7 @@ from flowsim.datastream.common import Configuration
 from flowsim.errors import BadInput
 from flowsim.graph.execution_graph import create_execution_graph
 from flowsim.graph.job_graph import create_job_graph
-from flowsim.graph.stream_graph import BufferDebloatSettings, Link
+from flowsim.graph.stream_graph import BufferDebloatSettings, JobSettings, Link
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 
 
@@ -40,6 +42,13 @@ def test_flinks_keys_set_every_number_of_debloating() -> None:
     assert env().configure(Configuration.from_dict(keys)).settings.buffer_debloat is None
     del keys[f"{prefix}enabled"]
     assert env().configure(Configuration.from_dict(keys)).settings.buffer_debloat is None
+
+
+def test_a_buffer_timeout_that_is_not_enabled_never_flushes() -> None:
+    keys = {"execution.buffer-timeout.interval": "20 ms", "execution.buffer-timeout.enabled": "true"}
+    assert env().configure(Configuration.from_dict(keys)).get_buffer_timeout() == 20
+    keys["execution.buffer-timeout.enabled"] = "false"
+    assert env().configure(Configuration.from_dict(keys)).get_buffer_timeout() == -1
 
 
 def test_an_exchange_mode_belongs_to_the_way_into_the_next_operator() -> None:
@@ -100,6 +109,37 @@ def test_placement_and_links_are_taken_by_the_names_of_operators() -> None:
 def test_settings_that_cannot_be_are_refused(settings: dict[str, object], message: str) -> None:
     with pytest.raises(BadInput, match=message):
         env(**settings)
+
+
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("segment_size_bytes", 1),
+        ("network_buffers", 2),
+        ("exclusive_buffers_per_channel", 0),
+        ("floating_buffers_per_gate", 0),
+        ("max_buffers_per_channel", 2),
+        ("overdraft_buffers", 0),
+        ("auto_watermark_interval_ms", 0),
+        ("latency_interval_ms", 0),
+        ("metrics_interval_ms", 0),
+        ("cost_ns", 0),
+        ("budget_records", 1),
+    ],
+)
+def test_a_number_has_its_least(name: str, least: int) -> None:
+    """Below it a run would never end, or mean nothing."""
+    assert getattr(env(**{name: least}).settings, name) == least
+    with pytest.raises(BadInput, match=f"configure: {name}: expected {least} or more, got {least - 1}"):
+        env(**{name: least - 1})
+
+
+def test_every_setting_of_a_job_can_be_configured() -> None:
+    defaults = JobSettings()
+    for field in fields(JobSettings):
+        value = getattr(defaults, field.name)
+        value = 5 if field.name == "network_buffers" else value
+        assert getattr(env(**{field.name: value}).settings, field.name) == value
 
 
 def test_an_exchange_that_does_not_exist_is_refused() -> None:

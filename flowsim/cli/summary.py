@@ -48,7 +48,10 @@ def run_data(run: ScenarioRun) -> dict[str, Any]:
 
 
 def task_data(task: TaskSummary) -> dict[str, Any]:
-    """One task: counts, shares of its time, watermark (null before the first one), queue peaks, its last metrics."""
+    """One task: counts, shares of its time, watermark (null before the first one), queue peaks, its last metrics.
+
+    ``busy`` is null for a legacy source (rule 13.1).
+    """
     busy, idle, soft, hard = shares(task)
     return {
         "name": task.name,
@@ -69,12 +72,13 @@ def task_data(task: TaskSummary) -> dict[str, Any]:
     }
 
 
-def shares(task: TaskSummary) -> tuple[float, float, float, float]:
-    """Busy, idle, soft and hard back-pressured, as shares of the task's time."""
+def shares(task: TaskSummary) -> tuple[float | None, float, float, float]:
+    """Busy (None where that is not measured), idle, soft and hard back-pressured, as shares of the task's time."""
     times = (task.busy_ns, task.idle_ns, task.soft_backpressured_ns, task.hard_backpressured_ns)
     total = sum(times)
     busy, idle, soft, hard = (round(ns / total, 4) if total else 0.0 for ns in times)
-    return busy, idle, soft, hard
+    is_measured = task.last_sample is None or task.last_sample.busy_ms >= 0
+    return busy if is_measured else None, idle, soft, hard
 
 
 def show_run(console: Console, run: ScenarioRun) -> None:
@@ -101,7 +105,7 @@ def show_run(console: Console, run: ScenarioRun) -> None:
             task.state.lower(),
             f"{task.records_in:,}",
             f"{task.records_out:,}",
-            *(f"{share:.1%}" for share in shares(task)),
+            *("-" if share is None else f"{share:.1%}" for share in shares(task)),
             task.back_pressure_level,
             _watermark(task.watermark),
             str(task.input_queue_peak),

@@ -259,3 +259,12 @@ def test_a_run_tells_the_last_sample_and_the_level_of_back_pressure(flowsim: Flo
 
     assert {task["backpressure_level"] for task in tasks} == {"OK"}
     assert tasks[1]["last_sample"]["records_in"] == tasks[1]["records_in"]
+
+
+def test_a_legacy_source_shows_no_busy_time(flowsim: Flowsim) -> None:
+    legacy = ("--set", "sources.numbers.legacy=true")
+    source, *others = flowsim("run", "tiny.yaml", "--json", *legacy).document["tasks"]
+    assert source["busy"] is None
+    assert None not in {task["busy"] for task in others}
+    (row,) = [line for line in flowsim("run", "tiny.yaml", *legacy).out.splitlines() if "numbers (1/1)" in line]
+    assert [cell.strip() for cell in row.split("│")][5:7] == ["-", "0.0%"]

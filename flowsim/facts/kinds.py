@@ -94,7 +94,7 @@ class ActionKind(IntEnum):
 
 
 class WaitKind(IntEnum):
-    """Why the actor awaits (``actions.kind`` of phases WAIT and RESUME); the four await sites of D2.
+    """Why the actor awaits (``actions.kind`` of phases WAIT and RESUME); the await sites of D2.
 
     Inside YIELD and LOCK other actions may nest: an operator waits by running mails, a legacy source task while its
     source works. Inside the others none may begin.

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from flowsim.scenario.runner import ScenarioRun, SinkOutcome
 
 _COLLECTED_ROWS_SHOWN = 20
+_MILLION = 1_000_000
 _HEADINGS = (
-    "in", "out", "busy", "idle", "soft", "hard", "pressure", "watermark", "input peak", "output peak", "no credit",
+    "in", "out", "busy", "idle", "soft", "hard", "pressure", "watermark", "input peak", "output peak", "in pool", "out pool",
+    "no credit",
 )  # fmt: skip
 
 
@@ -67,6 +69,8 @@ def task_data(task: TaskSummary) -> dict[str, Any]:
         "watermark": None if task.watermark == NO_TIMESTAMP else task.watermark,
         "input_queue_peak": task.input_queue_peak,
         "output_queue_peak": task.output_queue_peak,
+        "input_pool_usage_peak": task.input_pool_usage_peak / _MILLION,
+        "output_pool_usage_peak": task.output_pool_usage_peak / _MILLION,
         "times_out_of_credit": task.times_out_of_credit,
         "last_sample": None if task.last_sample is None else task.last_sample._asdict(),
     }
@@ -110,12 +114,14 @@ def show_run(console: Console, run: ScenarioRun) -> None:
             _watermark(task.watermark),
             str(task.input_queue_peak),
             str(task.output_queue_peak),
+            f"{task.input_pool_usage_peak / _MILLION:.0%}",
+            f"{task.output_pool_usage_peak / _MILLION:.0%}",
             f"{task.times_out_of_credit:,}",
         )
     console.print(table)
     console.print(
         "soft, hard: share of time back-pressured between and inside elements; pressure: about what Flink's web UI calls it;\n"
-        "peaks in buffers; no credit: times"
+        "peaks in buffers; pools: highest sampled usage; no credit: times"
     )
     for latency in result.latencies:
         console.print(

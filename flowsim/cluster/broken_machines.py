@@ -7,8 +7,7 @@ from typing import Any
 from flowsim.facts.kinds import LifeEvent
 from flowsim.mailbox.mail import MIN_PRIORITY, Mail
 from flowsim.mailbox.task_mailbox import TaskMailbox
-from flowsim.network.partitions.result_subpartition import SubpartitionView
-from flowsim.network.partitions.subpartition import BufferAndBacklog
+from flowsim.network.partitions.result_subpartition import BufferAndBacklog, SubpartitionView
 from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.operator_chain import OperatorChain
 

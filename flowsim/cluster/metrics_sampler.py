@@ -34,6 +34,8 @@ class MetricsSampler:
         ]
         self.last: list[MetricsSample | None] = [None] * len(deployment.tasks)
         """The last sample of each task that has ended, by task id."""
+        self.pool_peaks: list[tuple[int, int]] = [(0, 0)] * len(deployment.tasks)
+        """The highest usage of input and output pools in any sample of a task, in millionths, by task id."""
 
     def start(self) -> None:
         """Arms the first beat."""
@@ -53,7 +55,7 @@ class MetricsSampler:
         if task.times.started_ns:
             sample = self._metrics[task.id].last_sample(self._began_ns)
             self.last[task.id] = sample
-            _record(task, sample)
+            self._note(task, sample)
 
     def _beat(self) -> None:
         previous_ns, self._began_ns = self._began_ns, self._scheduler.now_ns
@@ -64,8 +66,16 @@ class MetricsSampler:
         self._quiet_beats = 0 if worked else self._quiet_beats + 1
         if self._quiet_beats <= SAMPLES:
             for metrics in running:
-                _record(metrics.task, metrics.sample())
+                self._note(metrics.task, metrics.sample())
         self.start()
+
+    def _note(self, task: StreamTask, sample: MetricsSample) -> None:
+        highest_in, highest_out = self.pool_peaks[task.id]
+        self.pool_peaks[task.id] = (
+            max(highest_in, sample.input_pool_usage), max(highest_out, sample.output_pool_usage),
+        )  # fmt: skip
+        if task.trace is not None:
+            task.trace.metrics(*sample)
 
 
 def _metrics_of(task: StreamTask, deployment: Deployment, interval_ms: int) -> TaskMetrics:
@@ -76,11 +86,6 @@ def _metrics_of(task: StreamTask, deployment: Deployment, interval_ms: int) -> T
     ]
     times = task.times.measure(deployment.scheduler, interval_ms)
     return TaskMetrics(task, times, gates, lambda: deployment.network.buffer_size(task.id))
-
-
-def _record(task: StreamTask, sample: MetricsSample) -> None:
-    if task.trace is not None:
-        task.trace.metrics(*sample)
 
 
 def _never() -> bool:

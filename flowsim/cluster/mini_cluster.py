@@ -232,8 +232,9 @@ class MiniCluster:
 
     def _result(self) -> JobExecutionResult:
         samples = [] if self._sampler is None else self._sampler.last
+        peaks = [] if self._sampler is None else self._sampler.pool_peaks
         ended = [] if self.deployment is None else self.deployment.tasks
-        tasks = tuple(summary(task, sample) for task, sample in zip(ended, samples, strict=True))
+        tasks = tuple(summary(*one) for one in zip(ended, samples, peaks, strict=True))
         error: Exception | None = self._failure
         if self._status is JobStatus.DEADLOCKED:
             error = Deadlock(f"the job is deadlocked: nothing can run, and these tasks wait:\n{self._report}")
@@ -251,12 +252,12 @@ def execute(graph: StreamGraph, options: RunOptions) -> JobExecutionResult:
     return result
 
 
-def summary(task: StreamTask, last_sample: MetricsSample | None) -> TaskSummary:
+def summary(task: StreamTask, last_sample: MetricsSample | None, pool_peaks: tuple[int, int]) -> TaskSummary:
     times = task.times
     return TaskSummary(
         task.name, task.state.value, task.input.records_in, task.records_out, times.busy_ns, times.idle_ns,
         times.soft_ns, times.hard_ns, task.input.current_watermark, task.input_queue_peak, task.output_queue_peak,
-        task.times_out_of_credit, last_sample,
+        task.times_out_of_credit, last_sample, *pool_peaks,
     )  # fmt: skip
 
 

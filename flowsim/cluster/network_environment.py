@@ -15,15 +15,14 @@ from flowsim.facts.tracer import TaskTrace
 from flowsim.graph.execution_graph import EdgeExpansion, ExecutionGraph, Subtask
 from flowsim.graph.job_graph import JobEdge
 from flowsim.graph.stream_graph import BufferDebloatSettings, JobSettings
-from flowsim.network.buffers.buffer_pool import NetworkBufferPool
+from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.gates.input_channel import InputChannel
 from flowsim.network.gates.local_input_channel import LocalInputChannel
 from flowsim.network.gates.remote_input_channel import RemoteInputChannel
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.partitions.blocking_result_partition import BlockingResultPartition
 from flowsim.network.partitions.result_partition import ResultPartition
-from flowsim.network.partitions.result_subpartition import UNCONNECTED, ResultSubpartition
-from flowsim.network.partitions.subpartition import UNLIMITED_SIZE
+from flowsim.network.partitions.result_subpartition import UNCONNECTED, UNLIMITED_SIZE, ResultSubpartition
 from flowsim.network.throughput.buffer_debloater import BufferDebloater
 from flowsim.network.throughput.throughput_calculator import ThroughputCalculator
 from flowsim.network.writers.record_writer import RecordWriter

@@ -14,7 +14,7 @@ from flowsim.facts.kinds import PoolKind
 from flowsim.graph.job_graph import JobEdge
 from flowsim.graph.placement import Placement
 from flowsim.graph.stream_graph import JobSettings
-from flowsim.network.buffers.buffer_pool import UNLIMITED
+from flowsim.network.buffers.local_buffer_pool import UNLIMITED
 from flowsim.network.gates.input_gate_spec import create_gate_buffers_spec
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flowsim.facts.kinds import WaitKind
 from flowsim.facts.schema import OUTPUT_FULL
-from flowsim.network.buffers.buffer_pool import LocalBufferPool
+from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.sim.scheduler import Scheduler
 from flowsim.tasks.actor import Actor
 from flowsim.tasks.mailbox_processor import MailboxProcessor

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from flowsim.facts.kinds import ActionKind, LifeEvent
 from flowsim.facts.tracer import TaskTrace
 from flowsim.mailbox.task_mailbox import TaskMailbox
-from flowsim.network.buffers.buffer_pool import LocalBufferPool
+from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.gates.remote_input_channel import RemoteInputChannel
 from flowsim.network.senders.view_reader import ViewReader
 from flowsim.network.writers.record_writer import RecordWriter

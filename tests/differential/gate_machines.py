@@ -11,7 +11,8 @@ from machine import DifferentialMachine
 from named_events import name_of
 
 from flowsim.errors import InvariantViolation
-from flowsim.network.buffers.buffer_pool import LocalBufferPool, NetworkBufferPool
+from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
+from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.gates.input_channel import InputChannel, Received
 from flowsim.network.gates.input_gate import InputGate, InputGateClosed
 from flowsim.network.gates.single_input_gate import SingleInputGate

@@ -10,7 +10,7 @@ from hypothesis.strategies import integers, sampled_from
 from named_events import event_buffer
 
 from flowsim.network.buffers.buffer import BufferSlice, MemorySegment, NetworkBuffer
-from flowsim.network.buffers.buffer_pool import NetworkBufferPool
+from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.gates.input_channel import InputChannel
 from flowsim.network.gates.remote_input_channel import RemoteInputChannel
 from flowsim.network.gates.single_input_gate import SingleInputGate

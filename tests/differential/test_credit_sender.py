@@ -13,7 +13,8 @@ from named_events import BARRIERS, event_of
 from flowsim.network.buffers.buffer import MemorySegment
 from flowsim.network.buffers.buffer_builder import BufferBuilder
 from flowsim.network.misuse import IllegalState
-from flowsim.network.partitions.subpartition import Buffer, PipelinedSubpartition
+from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
+from flowsim.network.partitions.result_subpartition import Buffer
 from flowsim.network.senders.partition_request_queue import PartitionRequestQueue
 from flowsim.network.senders.view_reader import BufferResponse, ViewReader
 

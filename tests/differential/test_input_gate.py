@@ -11,13 +11,14 @@ from machine import Differential
 from named_events import event_of
 from remote_gates import RemoteGatesMachine
 
-from flowsim.network.buffers.buffer_pool import LocalBufferPool, NetworkBufferPool
+from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
+from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.gates.input_channel import InputChannel
 from flowsim.network.gates.local_input_channel import LocalInputChannel
 from flowsim.network.gates.single_input_gate import SingleInputGate
+from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_partition import ResultPartition
 from flowsim.network.partitions.result_subpartition import UNCONNECTED
-from flowsim.network.partitions.subpartition import PipelinedSubpartition
 from flowsim.streamrecord.events import StopMode
 
 PLENTY = 2_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flink import Flink
 from machine import Differential
 
-from flowsim.network.buffers.buffer_pool import NetworkBufferPool
+from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 
 SEGMENTS, SIZE = 5, 1024
 SUBJECT = "a guarantee that is lent"

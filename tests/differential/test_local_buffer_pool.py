@@ -15,13 +15,13 @@ from machine import Differential, DifferentialMachine, java_text
 from flowsim.errors import FlowsimError
 from flowsim.network.buffers.buffer import MemorySegment
 from flowsim.network.buffers.buffer_builder import BufferBuilder
-from flowsim.network.buffers.buffer_pool import (
+from flowsim.network.buffers.local_buffer_pool import (
     UNLIMITED,
     BufferPoolDestroyed,
     InsufficientNetworkBuffers,
     LocalBufferPool,
-    NetworkBufferPool,
 )
+from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.misuse import IllegalArgument
 
 ERRORS: dict[type[FlowsimError], str] = {

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 from machine import Differential, DifferentialMachine, java_text
 
-from flowsim.network.buffers.buffer_pool import UNLIMITED, LocalBufferPool, NetworkBufferPool
+from flowsim.network.buffers.local_buffer_pool import UNLIMITED, LocalBufferPool
+from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
+from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_partition import ResultPartition
-from flowsim.network.partitions.subpartition import UNLIMITED_SIZE, Buffer, PipelinedSubpartition
+from flowsim.network.partitions.result_subpartition import UNLIMITED_SIZE, Buffer
 from flowsim.network.writers.partitioner import BroadcastPartitioner, CustomPartitionerWrapper, StreamPartitioner
 from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.streamrecord.codec import encode_latency_marker_into, encode_watermark_into

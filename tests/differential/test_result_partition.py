@@ -13,11 +13,13 @@ from hypothesis.stateful import initialize, precondition, rule
 from machine import Differential, DifferentialMachine, java_text
 
 from flowsim.errors import FlowsimError
-from flowsim.network.buffers.buffer_pool import UNLIMITED, BufferPoolDestroyed, LocalBufferPool, NetworkBufferPool
+from flowsim.network.buffers.local_buffer_pool import UNLIMITED, BufferPoolDestroyed, LocalBufferPool
+from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.misuse import IllegalArgument, IllegalState
 from flowsim.network.partitions.channel_state import ChannelStateFuture
+from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_partition import ResultPartition
-from flowsim.network.partitions.subpartition import UNLIMITED_SIZE, Buffer, PipelinedSubpartition
+from flowsim.network.partitions.result_subpartition import UNLIMITED_SIZE, Buffer
 from flowsim.streamrecord.events import (
     Alignment,
     CancelCheckpointMarker,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flowsim.network.buffers.data_type import DataType, data_type_of
-from flowsim.network.partitions.subpartition import BufferAndBacklog
+from flowsim.network.partitions.result_subpartition import BufferAndBacklog
 from flowsim.streamrecord.events import Event
 
 

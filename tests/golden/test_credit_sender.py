@@ -8,7 +8,8 @@ from golden import cases
 
 from flowsim.network.buffers.buffer import MemorySegment
 from flowsim.network.buffers.buffer_builder import BufferBuilder
-from flowsim.network.partitions.subpartition import UNLIMITED_SIZE, Buffer, PipelinedSubpartition
+from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
+from flowsim.network.partitions.result_subpartition import UNLIMITED_SIZE, Buffer
 from flowsim.network.senders.partition_request_queue import PartitionRequestQueue
 from flowsim.network.senders.view_reader import ViewReader
 from flowsim.streamrecord.events import Alignment, CheckpointBarrier, EndOfData, StopMode

@@ -14,12 +14,8 @@ from golden import cases
 
 from flowsim.errors import FlowsimError
 from flowsim.network.buffers.buffer_builder import BufferBuilder
-from flowsim.network.buffers.buffer_pool import (
-    BufferPoolDestroyed,
-    InsufficientNetworkBuffers,
-    LocalBufferPool,
-    NetworkBufferPool,
-)
+from flowsim.network.buffers.local_buffer_pool import BufferPoolDestroyed, InsufficientNetworkBuffers, LocalBufferPool
+from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.misuse import IllegalArgument
 
 SEGMENT_BYTES = 32

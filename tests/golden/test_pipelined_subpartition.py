@@ -12,7 +12,7 @@ from flowsim.network.buffers.buffer import MemorySegment
 from flowsim.network.buffers.buffer_builder import BufferBuilder
 from flowsim.network.misuse import IllegalState
 from flowsim.network.partitions.channel_state import ChannelStateFuture
-from flowsim.network.partitions.subpartition import PipelinedSubpartition
+from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.streamrecord.events import Alignment, CheckpointBarrier, EndOfData, StopMode
 
 ERRORS = {"IllegalStateException": IllegalState}

@@ -7,9 +7,10 @@ from typing import Any
 from golden import cases
 from polled import described
 
-from flowsim.network.buffers.buffer_pool import LocalBufferPool, NetworkBufferPool
+from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
+from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.partitions.result_partition import ResultPartition
-from flowsim.network.partitions.subpartition import Buffer
+from flowsim.network.partitions.result_subpartition import Buffer
 from flowsim.streamrecord.events import EndOfData, StopMode
 
 SPARE_SEGMENTS = 20

@@ -9,7 +9,7 @@ from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffers.buffer import MemorySegment
 from flowsim.network.buffers.data_type import DataType
 from flowsim.network.misuse import IllegalState
-from flowsim.network.partitions.subpartition import Buffer
+from flowsim.network.partitions.result_subpartition import Buffer
 
 NO_SEQUENCE_NUMBER = -(2**31)
 """Older than every sequence number (rule 7.5)."""

@@ -20,7 +20,7 @@ from flowsim.network.gates.input_channel import (
 )
 from flowsim.network.misuse import IllegalState
 from flowsim.network.partitions.prioritized_deque import PrioritizedDeque
-from flowsim.network.partitions.subpartition import Buffer
+from flowsim.network.partitions.result_subpartition import Buffer
 from flowsim.streamrecord.events import CheckpointBarrier, EventAnnouncement
 
 

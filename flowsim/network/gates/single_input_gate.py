@@ -7,8 +7,8 @@ from collections.abc import Callable
 from flowsim.errors import InvariantViolation
 from flowsim.network.availability import AvailabilityHelper
 from flowsim.network.buffers.buffer import wire_size
-from flowsim.network.buffers.buffer_pool import LocalBufferPool
 from flowsim.network.buffers.data_type import DataType
+from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.gates.input_channel import InputChannel
 from flowsim.network.gates.input_gate import BufferOrEvent, EndOfDataStatus, InputGateClosed
 from flowsim.network.gates.local_input_channel import LocalInputChannel

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from flowsim.facts.tracer import TaskTrace
-from flowsim.network.buffers.buffer_pool import LocalBufferPool
+from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.partitions.blocking_subpartition import BoundedBlockingSubpartition
 from flowsim.network.partitions.bounded_data import BoundedData
 from flowsim.network.partitions.result_partition import ResultPartition

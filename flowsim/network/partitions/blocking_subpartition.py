@@ -16,7 +16,7 @@ from flowsim.network.buffers.buffer_builder import EventConsumer
 from flowsim.network.buffers.data_type import DataType
 from flowsim.network.misuse import IllegalState
 from flowsim.network.partitions.bounded_data import BoundedData
-from flowsim.network.partitions.subpartition import REFUSED, UNLIMITED_SIZE, BufferAndBacklog, Consumer
+from flowsim.network.partitions.result_subpartition import REFUSED, UNLIMITED_SIZE, BufferAndBacklog, Consumer
 from flowsim.streamrecord.events import EndOfPartitionEvent, Event
 
 

@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffers.buffer_builder import BufferBuilder
-from flowsim.network.buffers.buffer_pool import LocalBufferPool
+from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.misuse import IllegalState
-from flowsim.network.partitions.result_subpartition import ResultSubpartition
-from flowsim.network.partitions.subpartition import REFUSED, UNLIMITED_SIZE, PipelinedSubpartition, QueueLength
+from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition, QueueLength
+from flowsim.network.partitions.result_subpartition import REFUSED, UNLIMITED_SIZE, ResultSubpartition
 from flowsim.streamrecord.events import EndOfData, Event, StopMode
 
 

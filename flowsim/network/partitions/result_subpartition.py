@@ -3,11 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, NamedTuple, Protocol
 
+from flowsim.network.buffers.buffer import BufferSlice, EventBuffer
+from flowsim.network.buffers.buffer_builder import BufferConsumer, EventConsumer
+from flowsim.network.buffers.data_type import DataType
 from flowsim.network.misuse import IllegalState
-from flowsim.network.partitions.subpartition import BufferAndBacklog, Consumer
 from flowsim.streamrecord.events import Event
+
+Consumer = BufferConsumer | EventConsumer
+Buffer = BufferSlice | EventBuffer
+
+UNLIMITED_SIZE: Final = 2**31 - 1
+"""No wish for smaller buffers."""
+
+REFUSED: Final = -1
+"""Answer of ``add`` after the end."""
+
+
+class BufferAndBacklog(NamedTuple):
+    """One polled buffer. Flink: ResultSubpartition.BufferAndBacklog.
+
+    ``backlog``: data buffers waiting behind it (rule 5.26); ``next_type``: what can be polled next, NONE when nothing can;
+    ``whole``: the queued buffer ended with it, else more of the same buffer will follow.
+    """
+
+    buffer: Buffer
+    backlog: int
+    next_type: DataType
+    sequence_number: int
+    whole: bool
 
 
 class SubpartitionView(Protocol):

@@ -9,8 +9,7 @@ from flowsim.errors import InvariantViolation
 from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffers.data_type import DataType
-from flowsim.network.partitions.result_subpartition import SubpartitionView
-from flowsim.network.partitions.subpartition import Buffer
+from flowsim.network.partitions.result_subpartition import Buffer, SubpartitionView
 
 
 class BufferReceiver(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from flowsim.network.buffers.buffer_pool import LocalBufferPool
+from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 
 
 class Output(Protocol):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from flowsim.facts.kinds import WaitKind
 from flowsim.facts.tracer import TaskTrace
 from flowsim.mailbox.task_mailbox import MailboxState
-from flowsim.network.buffers.buffer_pool import LocalBufferPool
+from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.stream_source import StreamSource

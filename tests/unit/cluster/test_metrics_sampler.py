@@ -12,7 +12,7 @@ from flowsim.cluster.run_options import JobExecutionResult, JobStatus
 from flowsim.connectors.script import record, sleep
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import FACT_TABLES, METRICS
-from flowsim.network.partitions.subpartition import PipelinedSubpartition
+from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.tasks.task_metrics import MetricsSample
@@ -108,6 +108,18 @@ def test_a_level_without_recorder_still_has_last_samples() -> None:
     result = job.run()
 
     assert all(task.last_sample is not None for task in result.tasks)
+
+
+def test_the_result_tells_the_highest_usage_of_pools_that_was_sampled(
+    sampled: tuple[JobExecutionResult, MemoryRecorder],
+) -> None:
+    result, recorder = sampled
+    for task, series in samples_of(recorder).items():
+        highest = result.tasks[task]
+        assert highest.input_pool_usage_peak == max(sample.input_pool_usage for _, sample in series)
+        assert highest.output_pool_usage_peak == max(sample.output_pool_usage for _, sample in series)
+    assert max(task.input_pool_usage_peak for task in result.tasks) > 0
+    assert max(task.output_pool_usage_peak for task in result.tasks) > 0
 
 
 def test_busy_idle_and_back_pressure_make_a_second(sampled: tuple[JobExecutionResult, MemoryRecorder]) -> None:

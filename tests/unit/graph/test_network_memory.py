@@ -9,7 +9,7 @@ from flowsim.facts.kinds import PoolKind
 from flowsim.graph.execution_graph import ExecutionGraph, create_execution_graph
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.network_memory import UNBOUNDED_SHARE
-from flowsim.network.buffers.buffer_pool import UNLIMITED
+from flowsim.network.buffers.local_buffer_pool import UNLIMITED
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from tests.small_jobs import SmallJob
 

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from flowsim.facts.kinds import Level, SegmentAction
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffers.buffer_builder import BufferBuilder
-from flowsim.network.buffers.buffer_pool import (
+from flowsim.network.buffers.local_buffer_pool import (
     UNLIMITED,
     BufferPoolDestroyed,
     InsufficientNetworkBuffers,
     LocalBufferPool,
-    NetworkBufferPool,
 )
+from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.misuse import IllegalArgument
 from flowsim.network.partitions.result_partition import ResultPartition
 from flowsim.recording.memory import MemoryRecorder

@@ -7,9 +7,10 @@ import pytest
 from flowsim.errors import InvariantViolation
 from flowsim.network.buffers.buffer import EventBuffer, MemorySegment, NetworkBuffer
 from flowsim.network.buffers.buffer_builder import BufferBuilder
-from flowsim.network.buffers.buffer_pool import InsufficientNetworkBuffers, LocalBufferPool, NetworkBufferPool
+from flowsim.network.buffers.local_buffer_pool import InsufficientNetworkBuffers, LocalBufferPool
+from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
+from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_partition import ResultPartition
-from flowsim.network.partitions.subpartition import PipelinedSubpartition
 from flowsim.streamrecord.events import EndOfData, EndOfPartitionEvent, StopMode
 
 

@@ -10,7 +10,7 @@ from flowsim.network.buffers.buffer_builder import BufferBuilder
 from flowsim.network.gates.local_input_channel import LocalInputChannel
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.misuse import IllegalState
-from flowsim.network.partitions.subpartition import PipelinedSubpartition
+from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.streamrecord.events import Alignment, CheckpointBarrier
 
 

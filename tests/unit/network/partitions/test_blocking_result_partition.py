@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from flowsim.network.buffers.buffer_pool import UNLIMITED, LocalBufferPool, NetworkBufferPool
 from flowsim.network.buffers.data_type import DataType
+from flowsim.network.buffers.local_buffer_pool import UNLIMITED, LocalBufferPool
+from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.misuse import IllegalState
 from flowsim.network.partitions.blocking_result_partition import BlockingResultPartition
 from flowsim.network.partitions.result_subpartition import SubpartitionView

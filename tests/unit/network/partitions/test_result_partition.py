@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from flowsim.network.buffers.buffer_builder import BufferBuilder
-from flowsim.network.buffers.buffer_pool import LocalBufferPool, NetworkBufferPool
+from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
+from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.misuse import IllegalState
+from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_partition import ResultPartition
-from flowsim.network.partitions.subpartition import PipelinedSubpartition
 from flowsim.streamrecord.events import EndOfData, StopMode
 
 

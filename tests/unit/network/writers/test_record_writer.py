@@ -6,9 +6,10 @@ from random import Random
 
 import pytest
 
-from flowsim.network.buffers.buffer_pool import LocalBufferPool, NetworkBufferPool
+from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
+from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
+from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_partition import ResultPartition
-from flowsim.network.partitions.subpartition import PipelinedSubpartition
 from flowsim.network.writers.partitioner import BroadcastPartitioner, CustomPartitionerWrapper, StreamPartitioner
 from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.streamrecord.codec import ElementDecoder

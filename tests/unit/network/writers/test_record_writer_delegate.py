@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from flowsim.network.buffers.buffer import MemorySegment
-from flowsim.network.buffers.buffer_pool import LocalBufferPool, NetworkBufferPool
+from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
+from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.writers.record_writer_delegate import (
     MultipleRecordWriters,
     NonRecordWriter,

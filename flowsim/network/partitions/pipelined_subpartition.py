@@ -5,40 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Final, NamedTuple
 
 from flowsim.facts.kinds import BufferKind, BufferSide
 from flowsim.facts.tracer import TaskTrace
-from flowsim.network.buffers.buffer import BufferSlice, EventBuffer, wire_size
-from flowsim.network.buffers.buffer_builder import BufferConsumer, EventConsumer
+from flowsim.network.buffers.buffer import wire_size
+from flowsim.network.buffers.buffer_builder import EventConsumer
 from flowsim.network.buffers.data_type import DataType
 from flowsim.network.misuse import IllegalArgument, IllegalState
 from flowsim.network.partitions.channel_state import NO_OP, ChannelStateFuture, ChannelStateWriter
 from flowsim.network.partitions.prioritized_deque import PrioritizedDeque
+from flowsim.network.partitions.result_subpartition import REFUSED, UNLIMITED_SIZE, Buffer, BufferAndBacklog, Consumer
 from flowsim.streamrecord.events import Alignment, CheckpointBarrier, EndOfPartitionEvent, Event
-
-Consumer = BufferConsumer | EventConsumer
-Buffer = BufferSlice | EventBuffer
-
-UNLIMITED_SIZE: Final = 2**31 - 1
-"""No wish for smaller buffers."""
-
-REFUSED: Final = -1
-"""Answer of ``add`` after the end."""
-
-
-class BufferAndBacklog(NamedTuple):
-    """One polled buffer. Flink: ResultSubpartition.BufferAndBacklog.
-
-    ``backlog``: data buffers waiting behind it (rule 5.26); ``next_type``: what can be polled next, NONE when nothing can;
-    ``whole``: the queued buffer ended with it, else more of the same buffer will follow.
-    """
-
-    buffer: Buffer
-    backlog: int
-    next_type: DataType
-    sequence_number: int
-    whole: bool
 
 
 class QueueLength:

@@ -12,7 +12,8 @@ from flowsim.network.buffers.buffer import MemorySegment
 from flowsim.network.buffers.buffer_builder import BufferBuilder
 from flowsim.network.misuse import IllegalState
 from flowsim.network.partitions.channel_state import ChannelStateFuture
-from flowsim.network.partitions.subpartition import REFUSED, PipelinedSubpartition
+from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
+from flowsim.network.partitions.result_subpartition import REFUSED
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.events import Alignment, CheckpointBarrier, EndOfData, StopMode
 from flowsim.tasks.task_clock import TaskClock

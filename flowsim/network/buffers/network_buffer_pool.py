@@ -1,0 +1,135 @@
+"""Where segments come from: the pool of one task manager. Flink: NetworkBufferPool (rules 5.33-5.42).
+
+Segments are made on demand, so an idle pool costs nothing.
+"""
+
+from __future__ import annotations
+
+from flowsim.facts.tracer import TaskTrace
+from flowsim.network.buffers.buffer import MemorySegment
+from flowsim.network.buffers.local_buffer_pool import UNLIMITED, InsufficientNetworkBuffers, LocalBufferPool
+
+
+class NetworkBufferPool:
+    """All segments of one task manager, shared out over the local pools. Flink: NetworkBufferPool.
+
+    ``movements`` counts segments taken by and returned from local pools, for the facts.
+    """
+
+    __slots__ = (
+        "total_segments", "segment_size_bytes", "movements", "_free", "_made", "_required", "_reserved", "_pools", "_waiting",
+    )  # fmt: skip
+
+    def __init__(self, total_segments: int, segment_size_bytes: int) -> None:
+        self.total_segments = total_segments
+        self.segment_size_bytes = segment_size_bytes
+        self.movements = 0
+        self._free: list[MemorySegment] = []
+        self._made = 0
+        self._required = 0
+        self._reserved = 0
+        self._pools: list[LocalBufferPool] = []
+        self._waiting: list[LocalBufferPool] = []
+
+    @property
+    def available_segments(self) -> int:
+        return self.total_segments - self._reserved - self._made + len(self._free)
+
+    def request_segment(self) -> MemorySegment | None:
+        # Segments that came back may be reserved by now: a free one is not always to be had.
+        if self.available_segments <= 0:
+            return None
+        if self._free:
+            return self._free.pop()
+        self._made += 1
+        return MemorySegment(self.segment_size_bytes)
+
+    def recycle_segment(self, segment: MemorySegment) -> None:
+        was_empty = self.available_segments == 0
+        self._free.append(segment)
+        if was_empty and self._waiting:
+            self._notify_waiting()
+
+    def _notify_waiting(self) -> None:
+        """The callbacks of a Java future run last registered first; who finds nothing registers again."""
+        waiting, self._waiting = self._waiting, []
+        for pool in reversed(waiting):
+            pool.on_global_pool_available()
+
+    def await_segment(self, pool: LocalBufferPool) -> None:
+        """Rule 5.38: one callback once a segment is free again."""
+        if pool not in self._waiting:
+            self._waiting.append(pool)
+
+    def reserve(self, segments: int) -> None:
+        """Takes ``segments`` out of what can be shared: exclusive buffers of input channels (rule 6.1)."""
+        self._check(segments)
+        if segments:
+            self._required += segments
+            self._redistribute()
+            self._reserved += segments
+
+    def return_reserved(self, segments: int) -> None:
+        """Gives back what ``reserve`` took."""
+        was_empty = self.available_segments == 0
+        self._reserved -= segments
+        if was_empty and segments:
+            self._notify_waiting()
+        self._required -= segments
+        self._redistribute()
+
+    def create_buffer_pool(
+        self,
+        required: int,
+        maximum: int,
+        subpartitions: int = 0,
+        max_buffers_per_channel: int = UNLIMITED,
+        overdraft: int = 0,
+        *,
+        pool_id: int = -1,
+        trace: TaskTrace | None = None,
+    ) -> LocalBufferPool:
+        """A pool that is guaranteed ``required`` segments; raises InsufficientNetworkBuffers.
+
+        ``maximum`` UNLIMITED: it may grow as long as there is memory. ``trace`` gets every movement of a segment, as facts of
+        pool ``pool_id``, from the first one on.
+        """
+        self._check(required)
+        self._required += required
+        pool = LocalBufferPool(
+            self, required, maximum, subpartitions, max_buffers_per_channel, overdraft, pool_id, trace
+        )
+        pool.prefetch()
+        self._pools.append(pool)
+        self._redistribute()
+        return pool
+
+    def destroy_buffer_pool(self, pool: LocalBufferPool) -> None:
+        if pool in self._pools:
+            self._pools.remove(pool)
+            self._required -= pool.required
+            self._redistribute()
+
+    def _check(self, required: int) -> None:
+        if self._required + required > self.total_segments:
+            raise InsufficientNetworkBuffers(
+                f"Insufficient number of network buffers: required {required}, but only "
+                f"{self.total_segments - self._required} of {self.total_segments} are available; raise network_buffers"
+            )
+
+    def _redistribute(self) -> None:
+        """Rule 5.39: what is not required goes to the pools in proportion to what they may take, by cumulative rounding."""
+        resizable = [pool for pool in self._pools if pool.required < pool.maximum]
+        spare = self.total_segments - self._required
+        if spare == 0:
+            for pool in resizable:
+                pool.set_num_buffers(pool.required)
+            return
+        wants = [min(spare, pool.maximum - pool.required) for pool in resizable]
+        total = sum(wants)
+        share, so_far, given = min(total, spare), 0, 0
+        for pool, want in zip(resizable, wants, strict=True):
+            so_far += want
+            extra = share * so_far // total - given
+            given += extra
+            pool.set_num_buffers(pool.required + extra)

@@ -74,6 +74,14 @@ class JobFailed(FlowsimError):
         self.place = place
 
 
+class EscapedExit(FlowsimError):
+    """A user function raised what is no Exception, such as SystemExit or CancelledError: ``cause`` fails its task."""
+
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__(f"{type(cause).__name__}: {cause}")
+        self.cause = cause
+
+
 class Deadlock(FlowsimError):
     """Nothing can run any more though tasks are unfinished; the message is the wait-for graph."""
 

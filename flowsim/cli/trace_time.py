@@ -31,6 +31,8 @@ def moment_ns(option: str, text: str | None) -> int | None:
     """Nanoseconds since the start of an option such as ``--from 1.5s``; raises BadInput."""
     if text is None:
         return None
+    if text.strip() == "0":
+        return 0
     found = _MOMENT.fullmatch(text.strip())
     try:
         unit_ns = duration_ns(f"1 {found.group(2)}") if found is not None else 0

@@ -108,7 +108,12 @@ def _finish(loop: VirtualTimeLoop, tasks: list[asyncio.Task[Any]]) -> None:
     try:
         loop.run_until_complete(asyncio.wait(tasks))
     except KeyboardInterrupt:
-        loop.run_until_complete(asyncio.wait(tasks))
+        try:
+            loop.run_until_complete(asyncio.wait(tasks))
+        finally:
+            for task in tasks:
+                if task.done() and not task.cancelled():
+                    task.exception()  # The interrupt is told by itself; asyncio would tell it again, at length.
         raise
 
 

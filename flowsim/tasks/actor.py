@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from greenlet import getcurrent, greenlet
 
-from flowsim.errors import InvariantViolation
+from flowsim.errors import EscapedExit, InvariantViolation
 from flowsim.sim.scheduler import Scheduler
 
 _T = TypeVar("_T")
@@ -27,7 +27,9 @@ class Actor:
     ``_owes`` only while time of a ``spend`` is left.
     """
 
-    __slots__ = ("_body", "_charges", "_greenlet", "_leave", "_owes", "_scheduler", "_waits", "actor_id", "name")
+    __slots__ = (
+        "_body", "_charges", "_greenlet", "_is_ended", "_leave", "_owes", "_scheduler", "_waits", "actor_id", "name",
+    )  # fmt: skip
 
     def __init__(self, actor_id: int, name: str, scheduler: Scheduler, body: Callable[[], None]) -> None:
         self.actor_id = actor_id
@@ -39,11 +41,24 @@ class Actor:
         self._leave: Callable[[], object] = self._refuse_to_block
         self._waits = False
         self._owes = False
+        self._is_ended = False
 
     @property
     def is_done(self) -> bool:
         """Whether the body ran and is over."""
         return self._greenlet is not None and bool(self._greenlet.dead)
+
+    def failure_of(self, error: BaseException) -> BaseException:
+        """What the body has to raise in place of ``error``: EscapedExit where others would take it for theirs.
+
+        A CancelledError that nobody threw into the body, a GreenletExit, a SystemExit and the like come from the code of
+        users: asyncio would cancel, greenlet would return in silence, and the program would end.
+        """
+        if self._is_ended or isinstance(error, KeyboardInterrupt):
+            return error
+        if isinstance(error, Exception) and not isinstance(error, StopIteration):
+            return error
+        return EscapedExit(error)
 
     def is_inside(self) -> bool:
         """Whether the body itself is running, and not somebody else while it is blocked."""
@@ -135,6 +150,7 @@ class Actor:
     def _end(self, bridge: greenlet, error: BaseException) -> None:
         """Throws ``error`` until the greenlet is dead; raises what the body raises at last."""
         self._waits = False
+        self._is_ended = True
         story: list[str] = []
         for _ in range(_END_TRIES):
             bridge.throw(error)

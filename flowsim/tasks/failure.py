@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 import flowsim
-from flowsim.errors import JobFailed
+from flowsim.errors import EscapedExit, JobFailed
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.units import NO_TIMESTAMP
 
@@ -16,6 +16,8 @@ _PACKAGE: Final = Path(flowsim.__file__).parent
 
 def job_failed(task: str, error: BaseException) -> JobFailed:
     """The failure of a task: its innermost operator, the record that one was working on, and the line of user code."""
+    if isinstance(error, EscapedExit):
+        error = error.cause
     operator: str | None = None
     record: str | None = None
     place: str | None = None

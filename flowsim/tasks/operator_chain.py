@@ -132,7 +132,7 @@ class OperatorChain:
 
     def close(self) -> None:
         """Tail to head, each exactly once; the first error is raised after all were closed."""
-        errors: list[Exception] = []
+        errors: list[BaseException] = []
         for wrapper in reversed(self.wrappers):
             if not wrapper.is_open:
                 continue
@@ -140,7 +140,7 @@ class OperatorChain:
             wrapper.processing_time.quiesce()
             try:
                 wrapper.operator.close()
-            except Exception as error:
+            except BaseException as error:
                 errors.append(error)
             self._life(wrapper, LifeEvent.CLOSE)
         if errors:

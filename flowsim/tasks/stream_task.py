@@ -115,9 +115,11 @@ class StreamTask:
             self._invoke()
             self._finish_partitions()
         except BaseException as error:
-            self.failure = error
-            self._clean_up(TaskState.FAILED if isinstance(error, Exception) else TaskState.CANCELED)
-            raise
+            failure = self.failure = self.actor.failure_of(error)
+            self._clean_up(TaskState.FAILED if isinstance(failure, Exception) else TaskState.CANCELED)
+            if failure is error:
+                raise
+            raise failure from error
 
     def _restore(self) -> None:
         """Rule 4.2: operators are opened, the last of the chain first, before the task counts as running."""
@@ -174,11 +176,13 @@ class StreamTask:
         self._advance_clock()
         for wrapper in self.chain.wrappers:
             wrapper.processing_time.quiesce()
-        errors: list[Exception] = []
+        errors: list[BaseException] = []
         for step in (self.input.close, self.chain.close, self._release_partitions, self.mailbox_processor.close):
             try:
                 step()
-            except Exception as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
                 errors.append(error)
         self._trace_end()
         self._set_state(state, LifeEvent.FAILED if state is TaskState.FAILED else LifeEvent.CANCELED)

@@ -44,6 +44,7 @@ class SourceStreamTask(StreamTask):
         self.thread = SourceThread(thread_id, name, scheduler, self.timers, self.lock, self._create_batches)
         self.thread.is_stalled = lambda: self.stalled
         self._finishing = StopMode.DRAIN
+        self._is_stopped = False
 
     def _create_batches(self, actor: Actor) -> Batches:
         """Of the mailbox loop (which gives the lock away while it waits for mail) or of the source's thread."""
@@ -104,7 +105,9 @@ class SourceStreamTask(StreamTask):
             self.mailbox_processor.executor().execute(lambda: self._stop_source(mode), f"stop, {mode.name.lower()}")
 
     def _stop_source(self, mode: StopMode) -> None:
-        if self.end_of_data is None:
+        # The first stop decides, as for the other sources: the function may need a while to return.
+        if self.end_of_data is None and not self._is_stopped:
+            self._is_stopped = True
             self._finishing = mode
             self.trace_stop(mode)
             self._source.cancel()

@@ -61,8 +61,11 @@ class SourceThread:
         error: Exception | None = None
         try:
             self._source.run(LegacySourceContext(self, self._source.source_output))
-        except Exception as raised:
-            error = raised
+        except BaseException as raised:
+            failure = self.actor.failure_of(raised)
+            if not isinstance(failure, Exception):
+                raise
+            error = failure
         finally:
             self._source.records_in = self._source.source_output.records
         self._depth = 0

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from flowsim.cli import trace_sentences
+from flowsim.cli import trace_phrases, trace_sentences
 from flowsim.cli.trace_kinds import KINDS
 from flowsim.cli.trace_time import moment_ns, moment_text
 from flowsim.errors import BadInput
@@ -40,14 +40,14 @@ def lines(flowsim: Flowsim, *arguments: object) -> list[str]:
 @pytest.mark.parametrize(
     ("phrases", "kinds"),
     [
-        (trace_sentences.SENT, ElementKind),
-        (trace_sentences.RECEIVED, ElementKind),
-        (trace_sentences.LIFE, LifeEvent),
-        (trace_sentences.SEGMENTS, SegmentAction),
-        (trace_sentences.CREDITS, CreditKind),
-        (trace_sentences.TIMERS, TimerAction),
-        (trace_sentences.WAITS, WaitKind),
-        (trace_sentences.ACTIONS, ActionKind),
+        (trace_phrases.SENT, ElementKind),
+        (trace_phrases.RECEIVED, ElementKind),
+        (trace_phrases.LIFE, LifeEvent),
+        (trace_phrases.SEGMENTS, SegmentAction),
+        (trace_phrases.CREDITS, CreditKind),
+        (trace_phrases.TIMERS, TimerAction),
+        (trace_phrases.WAITS, WaitKind),
+        (trace_phrases.ACTIONS, ActionKind),
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else "",
 )
@@ -131,7 +131,7 @@ def test_a_window_of_time_is_a_part_of_the_story(recorded: Flowsim) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "ns"), [("1.5s", 1_500_000_000), ("20 ms", 20_000_000), ("0.000001 ms", 1), ("2min", 120_000_000_000)]
+    ("text", "ns"), [("1.5s", 1_500_000_000), ("20 ms", 20_000_000), ("0.000001 ms", 1), ("2min", 120_000_000_000), ("0", 0)]
 )
 def test_moments_are_exact(text: str, ns: int) -> None:
     assert moment_ns("--from", text) == ns

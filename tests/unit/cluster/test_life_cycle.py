@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import re
 import signal
@@ -9,7 +10,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 
 import pytest
-from greenlet import getcurrent, greenlet
+from greenlet import GreenletExit, getcurrent, greenlet
 
 from flowsim.cluster.mini_cluster import execute
 from flowsim.cluster.run_options import JobStatus, RunOptions
@@ -246,6 +247,40 @@ def test_a_failure_while_closing_does_not_hide_the_first_one() -> None:
     assert isinstance(result.error, JobFailed)
     assert str(result.error.cause) == "no record 1 today"
     assert "closing source -> a -> b (1/1) failed too" in "".join(result.error.cause.__notes__)
+    assert ("a/0", "close") in log
+
+
+@pytest.mark.parametrize("exit_type", [SystemExit, asyncio.CancelledError, GreenletExit, GeneratorExit, StopIteration])
+@pytest.mark.parametrize("by", ["FORWARD", "REBALANCE"])
+def test_an_exit_raised_by_a_function_fails_its_task_like_any_error(exit_type: type[BaseException], by: str) -> None:
+    """Nobody is left waiting for a task that asyncio or greenlet took for cancelled, and the program goes on."""
+
+    def leave(value: object) -> list[object]:
+        if value == 3:
+            raise exit_type("enough")
+        return [value]
+
+    job = SmallJob()
+    job.sink(job.flat_map(job.values(lambda _: range(9)), leave), by=by)
+    result = job.run()
+    assert result.status is JobStatus.FAILED
+    assert isinstance(result.error, JobFailed)
+    assert (result.error.operator, result.error.record) == ("flat_map", "3")
+    assert f"{exit_type.__name__}: enough (test_life_cycle.py:" in str(result.error)
+
+
+def test_an_exit_while_closing_hides_neither_the_first_failure_nor_the_other_operators() -> None:
+    log: Log = []
+
+    def fails(at: str, value: object) -> bool:
+        if at == "close":
+            raise SystemExit(9)
+        return at == "record 1"
+
+    result = diaries(log, fails, "b").run()
+    assert isinstance(result.error, JobFailed)
+    assert str(result.error.cause) == "no record 1 today"
+    assert "failed too: SystemExit(9)" in "".join(result.error.cause.__notes__)
     assert ("a/0", "close") in log
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import gc
 import signal
 import subprocess
 import sys
@@ -123,6 +124,22 @@ def test_a_second_ctrl_c_does_not_wait() -> None:
     with pytest.raises(KeyboardInterrupt):
         run_virtual(main)
     assert log == ["first"]
+
+
+def test_ctrl_c_while_a_run_cleans_up_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Asyncio must not report the task that the interrupt went through."""
+
+    async def main(_: VirtualTimeLoop) -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+            await asyncio.sleep(1)
+        finally:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_virtual(main)
+    gc.collect()
+    assert caplog.messages == []
 
 
 def test_an_interrupt_that_comes_too_late_for_its_run_is_told_and_does_not_hit_the_next_one() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
+from greenlet import GreenletExit
 
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.run_actions import CancelJob, RunAction, StopJob
@@ -227,6 +229,31 @@ def test_a_stop_does_not_shorten_a_sleep_and_a_cancellation_does() -> None:
         ("complete", StopJob(5 * NS_PER_MS)), ("canceled", CancelJob(5 * NS_PER_MS)),
     )]  # fmt: skip
     assert elapsed == [100 * NS_PER_MS, 5 * NS_PER_MS]
+
+
+@pytest.mark.parametrize("drain", [True, False])
+def test_the_first_stop_decides_how_the_task_ends(drain: bool) -> None:
+    """The second one comes while the function has not returned yet, and changes nothing."""
+
+    def body(me: Loop, ctx: SourceContext) -> None:
+        ctx.collect(1)
+        ctx.sleep(100)
+
+    actions = (StopJob(5 * NS_PER_MS, drain=drain), StopJob(6 * NS_PER_MS, drain=not drain))
+    _, recorder = run(job(body, cost_ns=0)[0], actions=actions)
+    ends = [end for end in elements(recorder) if end[0] in ("WATERMARK", "END_OF_DATA")]
+    assert ends == ([("WATERMARK", MAX_WATERMARK), ("END_OF_DATA", 1)] if drain else [("END_OF_DATA", 0)])
+
+
+@pytest.mark.parametrize("exit_type", [SystemExit, asyncio.CancelledError, GreenletExit, GeneratorExit, StopIteration])
+def test_an_exit_of_the_function_is_a_failure(exit_type: type[BaseException]) -> None:
+    def body(me: Loop, ctx: SourceContext) -> None:
+        ctx.collect(1)
+        raise exit_type("no more")
+
+    result, _ = run(job(body)[0], "failed")
+    assert isinstance(result.error, JobFailed)
+    assert f"{exit_type.__name__}: no more" in str(result.error)
 
 
 def test_a_failing_function_fails_the_job_with_its_cause() -> None:

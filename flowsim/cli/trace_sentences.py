@@ -1,16 +1,26 @@
 """What each kind of fact says in plain words, and the rules of ``docs/flink_rules.md`` that explain it.
 
 One entry per fact table: a function of the names and the row, column by column, that answers a sentence. What differs by
-a column with a closed set of values stands in a table of its own, which a test holds against the enum.
+a column with a closed set of values stands in a table of ``trace_phrases``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from enum import IntEnum
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from flowsim.cli.trace_names import Names, event_time
+from flowsim.cli.trace_phrases import (
+    ACTIONS,
+    CREDITS,
+    LIFE,
+    RECEIVED,
+    SEGMENTS,
+    SENT,
+    SOFT_BACK_PRESSURE,
+    TIMERS,
+    WAITS,
+)
 from flowsim.facts.kinds import (
     ActionKind,
     ActionPhase,
@@ -37,72 +47,7 @@ class Sentence(NamedTuple):
 
 
 Tell = Callable[..., Sentence]
-Phrases = Mapping[IntEnum, tuple[str, tuple[str, ...]]]
 
-SENT: Final[Phrases] = {
-    ElementKind.RECORD: ("writes record", ("5.11",)),
-    ElementKind.WATERMARK: ("writes watermark", ("8.18",)),
-    ElementKind.STATUS: ("announces", ("5.8",)),
-    ElementKind.LATENCY_MARKER: ("writes a latency marker of", ("5.6", "8.20")),
-    ElementKind.END_OF_DATA: ("writes EndOfData", ("4.9",)),
-    ElementKind.END_OF_PARTITION: ("writes EndOfPartition", ("4.18",)),
-}
-RECEIVED: Final[Phrases] = {
-    ElementKind.RECORD: ("reads record", ("7.17",)),
-    ElementKind.WATERMARK: ("reads watermark", ("7.17", "8.9")),
-    ElementKind.STATUS: ("reads that the channel is", ("7.17", "8.10", "8.11")),
-    ElementKind.LATENCY_MARKER: ("reads a latency marker of", ("7.17",)),
-    ElementKind.END_OF_DATA: ("reads EndOfData", ("7.7", "7.18")),
-    ElementKind.END_OF_PARTITION: ("reads EndOfPartition", ("7.6",)),
-}
-LIFE: Final[Phrases] = {
-    LifeEvent.INITIALIZING: ("begins to open its operators", ("4.2",)),
-    LifeEvent.RUNNING: ("is running", ("4.5",)),
-    LifeEvent.OPEN: ("is open", ("4.2",)),
-    LifeEvent.END_INPUT: ("is told that its input has ended", ("4.11", "4.12")),
-    LifeEvent.FINISH: ("finishes", ("4.12", "4.13")),
-    LifeEvent.CLOSE: ("is closed", ("4.17",)),
-    LifeEvent.FINISHED: ("has finished", ("4.18",)),
-    LifeEvent.CANCELED: ("is canceled", ("4.24", "4.26")),
-    LifeEvent.FAILED: ("has failed", ("4.24", "4.26")),
-    LifeEvent.STOP_WITH_DRAIN: ("is stopped, event time is flushed", ("4.20",)),
-    LifeEvent.STOP_NO_DRAIN: ("is stopped as it stands, without drain", ("4.20",)),
-    LifeEvent.CANCELING: ("is being canceled", ("4.23",)),
-}
-SEGMENTS: Final[Phrases] = {
-    SegmentAction.TAKEN: ("takes a segment from the task manager", ("5.34",)),
-    SegmentAction.RETURNED: ("returns a segment to the task manager", ("5.37",)),
-    SegmentAction.HANDED_OUT: ("hands out a segment", ("5.33",)),
-    SegmentAction.RECYCLED: ("gets a segment back", ("5.37",)),
-    SegmentAction.RESIZED: ("has a new size", ("5.39",)),
-}
-CREDITS: Final[Phrases] = {
-    CreditKind.INITIAL_GRANTED: (
-        "grants {credits} to begin with, for its exclusive buffers: {channel}",
-        ("6.1", "6.2"),
-    ),
-    CreditKind.INITIAL_GOT: ("begins with {credits} for {channel}", ("6.2",)),
-    CreditKind.ANNOUNCED: ("announces {credits} to {channel}", ("6.8",)),
-    CreditKind.GOT: ("gets {credits} from {channel}, has {balance}", ("6.9",)),
-}
-TIMERS: Final[Phrases] = {
-    TimerAction.REGISTER: ("registers", ("9.1",)),
-    TimerAction.DELETE: ("deletes", ("9.11",)),
-    TimerAction.FIRE: ("fires", ("9.4",)),
-}
-WAITS: Final[Phrases] = {
-    WaitKind.COST: ("works: the time of its batch passes", ("3.28",)),
-    WaitKind.MAIL: ("waits for input: idle", ("3.12", "3.28")),
-    WaitKind.BUFFER: ("waits for a buffer inside an element: hard back pressure", ("3.28", "5.42")),
-    WaitKind.YIELD: ("yields: runs mails of priority {priority} and above", ("3.21",)),
-    WaitKind.LOCK: ("waits for mail while its legacy source works", ("3.12", "4.1")),
-}
-_SOFT: Final = ("waits for output: soft back pressure", ("3.28", "4.6"))
-ACTIONS: Final[Phrases] = {
-    ActionKind.LIFE_CYCLE: ("a step of its life", ()),
-    ActionKind.DEFAULT_ACTION: ("its default action", ("3.11", "4.5")),
-    ActionKind.MAIL: ("a mail", ("3.11",)),
-}
 _STATUS: Final = {0: "ACTIVE", -1: "IDLE"}
 _AFTER_WAITING: Final = {WaitKind.COST: "its batch is paid for", WaitKind.YIELD: "has yielded"}
 
@@ -303,7 +248,7 @@ def _actions(
         case ActionPhase.END:
             return Sentence(f"ends {ACTIONS[ActionKind(kind)][0]} (action {action})")
         case ActionPhase.WAIT:
-            text, rules = _SOFT if priority == OUTPUT_FULL else WAITS[WaitKind(kind)]
+            text, rules = SOFT_BACK_PRESSURE if priority == OUTPUT_FULL else WAITS[WaitKind(kind)]
             return Sentence(text.format(priority=priority), rules)
         case ActionPhase.RESUME:
             return Sentence(_AFTER_WAITING.get(WaitKind(kind), "goes on"))

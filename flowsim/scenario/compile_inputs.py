@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import assert_never
 
 from flowsim.datastream import functions as api
 from flowsim.datastream.data_stream import DataStream
+from flowsim.datastream.partitioning import partitioned as by_name
 from flowsim.scenario.compile_context import CompileContext, Failed
 from flowsim.scenario.compile_records import instance_of_kind
 from flowsim.scenario.compiled import CompiledStream
@@ -48,28 +48,9 @@ def partitioned(
     """The stream by the partitioner that stands at ``path``; raises Failed."""
     if partition is None:
         return read
-    return CompiledStream(_by(context, path, read.stream, read.schema, partition), read.schema)
-
-
-def _by(
-    context: CompileContext, path: Path, stream: DataStream, schema: RecordSchema, partition: Partition
-) -> DataStream:
-    match partition:
-        case "forward":
-            return stream.forward()
-        case "rebalance":
-            return stream.rebalance()
-        case "rescale":
-            return stream.rescale()
-        case "shuffle":
-            return stream.shuffle()
-        case "broadcast":
-            return stream.broadcast()
-        case "global":
-            return stream.global_()
-        case CustomPartitionModel():
-            return _custom(context, path, stream, schema, partition)
-    assert_never(partition)
+    if isinstance(partition, CustomPartitionModel):
+        return CompiledStream(_custom(context, path, read.stream, read.schema, partition), read.schema)
+    return CompiledStream(by_name(read.stream, partition), read.schema)
 
 
 def _custom(

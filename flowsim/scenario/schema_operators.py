@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from flowsim.datastream.partitioning import PlainPartitioning
 from flowsim.operators.reading_order import Reading
 from flowsim.scenario.schema_network import Exchange
 from flowsim.scenario.schema_sources import WatermarksModel
@@ -35,7 +36,7 @@ class CustomPartitionModel(Strict):
     key: ExpressionSource = Field(description="What the function gets of a record.")
 
 
-Partition = Literal["forward", "rebalance", "rescale", "shuffle", "broadcast", "global"] | CustomPartitionModel
+Partition = PlainPartitioning | CustomPartitionModel
 
 
 class MapModel(Strict):

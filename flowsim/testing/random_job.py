@@ -16,6 +16,7 @@ from flowsim.datastream.common import Types
 from flowsim.datastream.data_stream import DataStream
 from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.datastream.functions import CoMapFunction, KeyedProcessFunction
+from flowsim.datastream.partitioning import partitioned
 from flowsim.datastream.state import ValueStateDescriptor
 from flowsim.errors import BadInput
 from flowsim.operators.runtime_context import RuntimeContext
@@ -186,22 +187,12 @@ def _partitioned(stream: DataStream, stage: Stage) -> DataStream:
     match stage.partitioning:
         case "default":
             return stream
-        case "forward":
-            return stream.forward()
-        case "rebalance":
-            return stream.rebalance()
-        case "rescale":
-            return stream.rescale()
-        case "shuffle":
-            return stream.shuffle()
-        case "broadcast":
-            return stream.broadcast()
-        case "global":
-            return stream.global_()
         case "custom":
             return stream.partition_custom(lambda key, count: _number(key) % count, _key)
         case "hash":
             return stream.key_by(_key)
+        case _:
+            return partitioned(stream, stage.partitioning)
 
 
 def _operator(stream: DataStream, stage: Stage) -> DataStream:

@@ -171,6 +171,16 @@ def schedules(*, max_seed: int = 9_999) -> SearchStrategy[Schedule]:
     return st.builds(Schedule, st.sampled_from(["fifo", "random"]), seeds(max_seed), budgets)
 
 
+_NARROW: Final[dict[str, SearchStrategy[int]]] = {
+    "segment_size_bytes": st.sampled_from([32768, 256, 64, 16]),
+    "exclusive_buffers_per_channel": st.sampled_from([2, 1, 0]),
+    "floating_buffers_per_gate": st.sampled_from([8, 2, 1]),
+    "overdraft_buffers": st.sampled_from([20, 5, 0]),
+    "buffer_timeout_ms": st.sampled_from([100, 10, 1, 0, -1]),
+}
+"""Flink's defaults first, then ever less for a buffer to go through."""
+
+
 def job_settings(*, max_parallelism: int = 3) -> SearchStrategy[dict[str, int]]:
     """Settings for ``env.configure(**settings)``, before the first stream; Flink's defaults first.
 
@@ -179,11 +189,7 @@ def job_settings(*, max_parallelism: int = 3) -> SearchStrategy[dict[str, int]]:
     return st.fixed_dictionaries(
         {
             "parallelism": st.integers(1, max_parallelism),
-            "segment_size_bytes": st.sampled_from([32768, 256, 64, 16]),
-            "exclusive_buffers_per_channel": st.sampled_from([2, 1, 0]),
-            "floating_buffers_per_gate": st.sampled_from([8, 2, 1]),
-            "overdraft_buffers": st.sampled_from([20, 5, 0]),
-            "buffer_timeout_ms": st.sampled_from([100, 10, 1, 0, -1]),
+            **_NARROW,
         }
     )
 
@@ -192,12 +198,8 @@ def network_settings() -> SearchStrategy[dict[str, object]]:
     """Settings of the network for ``env.configure(**settings)``; Flink's defaults first, then ever narrower ones."""
     return st.fixed_dictionaries(
         {
-            "segment_size_bytes": st.sampled_from([32768, 256, 64, 16]),
-            "exclusive_buffers_per_channel": st.sampled_from([2, 1, 0]),
-            "floating_buffers_per_gate": st.sampled_from([8, 2, 1]),
+            **_NARROW,
             "max_buffers_per_channel": st.sampled_from([10, 3, 2]),
-            "overdraft_buffers": st.sampled_from([20, 5, 0]),
-            "buffer_timeout_ms": st.sampled_from([100, 10, 1, 0, -1]),
             "task_managers": st.sampled_from(["each", "one"]),
             "exchange": st.sampled_from(["pipelined_bounded", "pipelined"]),
             "operator_chaining": st.booleans().map(lambda off: not off),

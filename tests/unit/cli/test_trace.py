@@ -51,7 +51,7 @@ def lines(flowsim: Flowsim, *arguments: object) -> list[str]:
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else "",
 )
-def test_every_kind_of_fact_has_words(phrases: trace_sentences.Phrases, kinds: type[IntEnum]) -> None:
+def test_every_kind_of_fact_has_words(phrases: trace_phrases.Phrases, kinds: type[IntEnum]) -> None:
     assert set(phrases) == set(kinds)
 
 
@@ -63,7 +63,8 @@ def test_every_table_has_a_sentence_and_a_kind() -> None:
 
 
 def test_every_rule_that_is_cited_is_stated() -> None:
-    cited = set(re.findall(r'"(\d+\.\d+)"', Path(trace_sentences.__file__).read_text()))
+    told = "".join(Path(module.__file__).read_text() for module in (trace_phrases, trace_sentences))
+    cited = set(re.findall(r'"(\d+\.\d+)"', told))
     stated = {found.strip("*") for found in RULE.findall((ROOT / "docs/flink_rules.md").read_text())}
 
     assert len(cited) > 40
@@ -131,7 +132,8 @@ def test_a_window_of_time_is_a_part_of_the_story(recorded: Flowsim) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "ns"), [("1.5s", 1_500_000_000), ("20 ms", 20_000_000), ("0.000001 ms", 1), ("2min", 120_000_000_000), ("0", 0)]
+    ("text", "ns"),
+    [("1.5s", 1_500_000_000), ("20 ms", 20_000_000), ("0.000001 ms", 1), ("2min", 120_000_000_000), ("0", 0)],
 )
 def test_moments_are_exact(text: str, ns: int) -> None:
     assert moment_ns("--from", text) == ns

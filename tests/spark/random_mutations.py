@@ -21,7 +21,7 @@ from flowsim.facts.kinds import (
 )  # fmt: skip
 from flowsim.units import MAX_WATERMARK
 from tests.spark.fact_builder import FactBuilder, Row
-from tests.spark.mutations import both_sides, insert_element
+from tests.spark.mutating import both_sides, insert_element
 
 Where = Callable[[Row], bool]
 Damage = Callable[[FactBuilder, Random], None]

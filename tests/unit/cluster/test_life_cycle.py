@@ -25,9 +25,8 @@ from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.tasks.task_state import TaskState
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
+from tests.diary import Diary, Log
 from tests.small_jobs import SmallJob
-
-Log = list[tuple[str, str]]
 
 
 def live_greenlets() -> int:
@@ -44,11 +43,11 @@ def no_greenlet_is_left() -> Iterator[None]:
     assert live_greenlets() == before
 
 
-class Diary(StreamOperator):
-    """Notes every step of its life, and passes everything on."""
+class OutspokenDiary(Diary):
+    """Notes the records, too, and as which subtask; says goodbye downstream; fails at the steps that ``fails`` names."""
 
     def __init__(self, log: Log, fails: Callable[[str, object], bool] = lambda step, value: False) -> None:
-        self.log = log
+        super().__init__(log)
         self.fails = fails
 
     def note(self, step: str, value: object = None) -> None:
@@ -56,28 +55,12 @@ class Diary(StreamOperator):
         if self.fails(step, value):
             raise ValueError(f"no {step} today")
 
-    def open(self) -> None:
-        self.note("open")
-
-    def process_element(self, value: object, timestamp: int | None) -> None:
-        self.records_in += 1
-        self.clock.now_ns += self.cost_ns
+    def note_record(self, value: object) -> None:
         self.note(f"record {value}", value)
-        self.collect(value, timestamp)
-
-    def process_watermark(self, timestamp: int) -> None:
-        self.note("max watermark" if timestamp == MAX_WATERMARK else f"watermark {timestamp}")
-        self.output.emit_watermark(timestamp)
-
-    def end_input(self) -> None:
-        self.note("end_input")
 
     def finish(self) -> None:
-        self.note("finish")
+        super().finish()
         self.collect(f"bye from {self.ctx.operator_name}", None)
-
-    def close(self) -> None:
-        self.note("close")
 
 
 def diaries(
@@ -89,7 +72,7 @@ def diaries(
     for name in "abcd":
 
         def make(name: str = name) -> StreamOperator:
-            return Diary(log, fails) if name == who_fails else Diary(log)
+            return OutspokenDiary(log, fails) if name == who_fails else OutspokenDiary(log)
 
         before = job.operator(before, name, "diary", make, chain=name != "c")
     return job
@@ -125,7 +108,7 @@ def branches(log: Log) -> SmallJob:
     job = SmallJob()
     added = {"source": job.script([record(1, 5)])}
     for name, before in (("a", "source"), ("b", "a"), ("c", "a"), ("d", "b"), ("e", "a")):
-        added[name] = job.operator(added[before], name, "diary", lambda: Diary(log), chain=name != "e")
+        added[name] = job.operator(added[before], name, "diary", lambda: OutspokenDiary(log), chain=name != "e")
     return job
 
 
@@ -145,8 +128,8 @@ def test_a_record_goes_to_the_network_before_it_goes_down_the_chain() -> None:
     recorder = MemoryRecorder(Level.FULL)
     job = SmallJob(cost_ns=1000)
     source = job.script([record(1, 5)])
-    job.operator(source, "chained", "diary", lambda: Diary(log))
-    job.operator(source, "far", "diary", lambda: Diary(log), chain=False)
+    job.operator(source, "chained", "diary", lambda: OutspokenDiary(log))
+    job.operator(source, "far", "diary", lambda: OutspokenDiary(log), chain=False)
     job.run(recorder=recorder)
     columns = recorder.columns("sent")
     kind, at = columns.index("kind"), columns.index("time_ns")
@@ -154,7 +137,7 @@ def test_a_record_goes_to_the_network_before_it_goes_down_the_chain() -> None:
     assert sent_ns == START_NS + 1000, "the cost of the source, and not yet that of the chained operator"
 
 
-class LateMail(Diary):
+class LateMail(OutspokenDiary):
     """Its ``finish`` leaves a mail behind that emits."""
 
     def finish(self) -> None:
@@ -168,7 +151,7 @@ def test_mails_that_finish_puts_run_before_the_next_operator_ends() -> None:
     job = SmallJob()
     first = job.operator(job.script([]), "a", "diary", lambda: LateMail(log))
     last = job.operator(first, "b", "diary", lambda: LateMail(log))
-    job.operator(last, "c", "diary", lambda: Diary(log), chain=False)
+    job.operator(last, "c", "diary", lambda: OutspokenDiary(log), chain=False)
     assert job.run().status is JobStatus.FINISHED
     ends = [entry for entry in of(log, *"abc") if entry[1] in ("record from a mail", "end_input", "finish")]
     assert ends == [
@@ -201,7 +184,7 @@ def test_a_network_task_ends_only_after_every_channel_ended() -> None:
     log: Log = []
     job = SmallJob(cost_ns=0)
     early, late = job.values(lambda _: [1]), job.values(lambda _: range(2), cost_ns=500 * NS_PER_MS)
-    job.operator([early, late], "u", "diary", lambda: Diary(log))
+    job.operator([early, late], "u", "diary", lambda: OutspokenDiary(log))
     result = job.run()
     assert [step for _, step in log] == [
         "open", "record 1", "record 0", "record 1", "max watermark", "end_input", "finish", "close",
@@ -221,7 +204,7 @@ def test_a_failure_names_task_and_operator_and_every_open_operator_is_closed_onc
     assert result.status is JobStatus.FAILED
     assert isinstance(result.error, JobFailed)
     assert (result.error.task, result.error.operator) == (task, operator)
-    assert re.search(rf"ValueError: no {step} today \(test_life_cycle\.py:\d+\)$", str(result.error))
+    assert re.search(rf"ValueError: no {step} today \((diary|test_life_cycle)\.py:\d+\)$", str(result.error))
     if step == "record 1":
         assert result.error.record == "1 @ 5"
     opened = [name for name, at in log if at == "open"]
@@ -290,7 +273,12 @@ def test_a_failure_cancels_tasks_that_are_blocked_on_a_full_output() -> None:
     job = SmallJob(segment_size_bytes=16, overdraft_buffers=0)
     many = job.flat_map(job.values(lambda _: [0]), lambda _: (n for n in range(100_000)))
     job.operator(
-        many, "sink", "diary", lambda: Diary(log, lambda step, value: value == 50), chain=False, cost_ns=NS_PER_MS
+        many,
+        "sink",
+        "diary",
+        lambda: OutspokenDiary(log, lambda step, value: value == 50),
+        chain=False,
+        cost_ns=NS_PER_MS,
     )
     cluster = job.cluster()
     result = cluster.run()
@@ -303,7 +291,7 @@ def test_a_failure_cancels_tasks_that_are_blocked_on_a_full_output() -> None:
 def test_a_run_that_is_stopped_at_a_time_cancels_its_tasks_and_closes_their_operators() -> None:
     log: Log = []
     job = SmallJob()
-    job.operator(job.values(lambda _: count()), "sink", "diary", lambda: Diary(log), by="REBALANCE")
+    job.operator(job.values(lambda _: count()), "sink", "diary", lambda: OutspokenDiary(log), by="REBALANCE")
     result = job.run(until_ns=7 * NS_PER_MS)
     assert (result.status, result.elapsed_ns) == (JobStatus.STOPPED, 7 * NS_PER_MS)
     assert [task.state for task in result.tasks] == ["CANCELED", "CANCELED"]
@@ -320,7 +308,7 @@ def test_ctrl_c_ends_the_job_closes_its_operators_and_raises() -> None:
         return False
 
     job = SmallJob()
-    job.operator(job.values(lambda _: count()), "sink", "diary", lambda: Diary(log, interrupt), by="REBALANCE")
+    job.operator(job.values(lambda _: count()), "sink", "diary", lambda: OutspokenDiary(log, interrupt), by="REBALANCE")
     with pytest.raises(KeyboardInterrupt):
         job.run()
     assert [step for _, step in log].count("close") == 1
@@ -367,7 +355,7 @@ def test_a_job_in_which_nothing_can_run_any_more_is_reported_as_who_waits_for_wh
 
 
 def test_a_yield_for_a_mail_that_never_comes_is_a_deadlock_that_names_its_priority() -> None:
-    class Yielder(Diary):
+    class Yielder(OutspokenDiary):
         def process_element(self, value: object, timestamp: int | None) -> None:
             self.ctx.mailbox_executor.yield_()
 

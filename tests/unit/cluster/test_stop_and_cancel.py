@@ -26,44 +26,12 @@ from flowsim.laws.judge import check_all
 from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.source import SourceOperator
 from flowsim.operators.source_output import SourceOutput
-from flowsim.operators.stream_operator import StreamOperator
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
+from tests.diary import Diary, Log
 from tests.small_jobs import SmallJob
 
-Log = list[tuple[str, str]]
 AT = 5 * NS_PER_MS
-
-
-class Diary(StreamOperator):
-    """Notes every step of its life but the records, and passes everything on."""
-
-    def __init__(self, log: Log) -> None:
-        self.log = log
-
-    def note(self, step: str) -> None:
-        self.log.append((self.ctx.operator_name, step))
-
-    def open(self) -> None:
-        self.note("open")
-
-    def process_element(self, value: object, timestamp: int | None) -> None:
-        self.records_in += 1
-        self.clock.now_ns += self.cost_ns
-        self.collect(value, timestamp)
-
-    def process_watermark(self, timestamp: int) -> None:
-        self.note("max watermark" if timestamp == MAX_WATERMARK else f"watermark {timestamp}")
-        self.output.emit_watermark(timestamp)
-
-    def end_input(self) -> None:
-        self.note("end_input")
-
-    def finish(self) -> None:
-        self.note("finish")
-
-    def close(self) -> None:
-        self.note("close")
 
 
 def diaries(log: Log, **settings: object) -> SmallJob:

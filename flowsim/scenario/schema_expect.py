@@ -47,6 +47,10 @@ class FactsModel(Strict):
             raise ValueError("expected one of exactly, at_least and at_most, got none of them")
         if self.exactly is not None and (self.at_least is not None or self.at_most is not None):
             raise ValueError("exactly stands alone, without at_least and at_most")
+        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+            raise ValueError(f"no number is at least {self.at_least} and at most {self.at_most}")
+        if self.of is not None and "task" not in columns:
+            raise ValueError(f"table {self.table} says nothing of tasks, remove of")
         return self
 
 

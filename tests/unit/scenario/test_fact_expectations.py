@@ -66,6 +66,7 @@ def test_facts_that_were_not_recorded_are_not_judged() -> None:
     ("expected", "message"),
     [
         ("exactly: 1, at_most: 2", "exactly stands alone"),
+        ("at_least: 5, at_most: 2", "no number is at least 5 and at most 2"),
         ("of: out", "expected one of exactly, at_least and at_most"),
         ("take: max, exactly: 1", "take: max needs a column"),
         ("column: kind, exactly: 1", "take: rows takes no column"),
@@ -78,6 +79,12 @@ def test_facts_that_were_not_recorded_are_not_judged() -> None:
 def test_an_expectation_that_cannot_be_is_told_with_its_place(expected: str, message: str) -> None:
     with pytest.raises(BadInput, match=rf"three\.yaml:10:.*{message}"):
         run(expected)
+
+
+def test_a_table_without_tasks_takes_no_name_of_one() -> None:
+    text = JOB.replace("received", "choices") % "of: out, exactly: 1"
+    with pytest.raises(BadInput, match="table choices says nothing of tasks, remove of"):
+        compile_scenario(load_text(text, "three.yaml", Path()), out_dir=NOWHERE)
 
 
 def test_a_table_that_is_not_there_is_told_with_the_nearest() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from flowsim.cluster.faults import DeployedFaults, Fault
 from flowsim.cluster.network_environment import NetworkEnvironment
 from flowsim.errors import BadInput
 from flowsim.facts.tracer import Recorder, TaskTrace
 from flowsim.graph.execution_graph import ExecutionGraph, Subtask, input_count
+from flowsim.graph.job_graph import ChainedOperator
 from flowsim.graph.stream_graph import JobSettings
 from flowsim.network.gates.input_gate import InputGate
 from flowsim.network.gates.union_input_gate import UnionInputGate
@@ -65,8 +68,6 @@ class Deployment:
         kind = SourceOperatorStreamTask if subtask.vertex.operators[0].node.is_source else StreamTask
         return kind(subtask.id, subtask.name, self.scheduler, self._budget, trace, clock)
 
-    # One task.
-
     def _wire(self, subtask: Subtask) -> None:
         task = self.tasks[subtask.id]
         out_edges = self.execution.job.out_edges(subtask.vertex)
@@ -101,54 +102,63 @@ class Deployment:
             return made[0]
         return StreamMultipleInputProcessor(made, chain.head.input_selectable, chain.end_input_of_head_of)
 
-    def _create_chain(self, subtask: Subtask, task: StreamTask, writers: dict[int, RecordWriter]) -> OperatorChain:
+    def _create_chain(self, subtask: Subtask, task: StreamTask, writers: Mapping[int, RecordWriter]) -> OperatorChain:
         """Tail first, so that every operator's consumers exist when it is wired (rule 4.2)."""
-        vertex = subtask.vertex
         wrappers: dict[int, OperatorWrapper] = {}
-        for chained in reversed(vertex.operators):
-            node = chained.node
-            operator = node.operator_factory()
-            successors = vertex.consumers_of(chained)
-            out_edges = [edge for edge in self.execution.job.out_edges(vertex) if edge.source_operator == chained.index]
-            copies = self._copies(operator, len(successors) + len(out_edges))
-            counts = task.trace is not None
-            # The network first: a record that waits for a buffer has not reached the chain behind it.
-            edges = [OutputEdge(edge.side_output, writers[edge.id]) for edge in out_edges]
-            for successor in successors:
-                output_to = ChainingOutput(wrappers[successor.index].operator, copies=copies, counts=counts)
-                edges.append(OutputEdge(successor.input_tag, output_to))
-            random = self.streams.stream("operator", vertex.id, chained.index, subtask.index)
-            output = OperatorOutput(edges, random.randrange)
-            executor = task.mailbox_processor.executor(chained.chain_index)
-            processing_time = OperatorProcessingTimeService(task.timers, executor)
-            cost_ns = self.settings.cost_ns if node.cost_ns is None else node.cost_ns
-            operator.setup(
-                OperatorContext(
-                    operator_name=node.name,
-                    operator_index=chained.index,
-                    task_name=subtask.name,
-                    subtask_index=subtask.index,
-                    parallelism=vertex.parallelism,
-                    max_parallelism=vertex.max_parallelism,
-                    key_group_range=subtask.key_group_range,
-                    key_selector=node.key_selector,
-                    key_selectors=node.key_selectors,
-                    vertex_id=vertex.id,
-                    key_type=node.key_type,
-                    clock=task.clock,
-                    processing_time=processing_time,
-                    mailbox_executor=executor,
-                    random=random,
-                    cost_ns=cost_ns,
-                    trace=task.trace,
-                    faults=self.faults.of_operator(subtask, chained),
-                ),
-                output,
-            )
-            wrappers[chained.index] = OperatorWrapper(
-                operator, node.name, chained.index, output, executor, processing_time, cost_ns
-            )
-        return OperatorChain([wrappers[chained.index] for chained in vertex.operators], task.trace)
+        for chained in reversed(subtask.vertex.operators):
+            operator = chained.node.operator_factory()
+            edges = self._output_edges(subtask, task, chained, operator, wrappers, writers)
+            wrappers[chained.index] = self._set_up(subtask, task, chained, operator, edges)
+        return OperatorChain([wrappers[chained.index] for chained in subtask.vertex.operators], task.trace)
+
+    def _output_edges(
+        self, subtask: Subtask, task: StreamTask, chained: ChainedOperator, operator: StreamOperator,
+        wrappers: Mapping[int, OperatorWrapper], writers: Mapping[int, RecordWriter],
+    ) -> list[OutputEdge]:  # fmt: skip
+        """The network first: a record that waits for a buffer has not reached the chain behind it."""
+        vertex = subtask.vertex
+        successors = vertex.consumers_of(chained)
+        out_edges = [edge for edge in self.execution.job.out_edges(vertex) if edge.source_operator == chained.index]
+        copies = self._copies(operator, len(successors) + len(out_edges))
+        counts = task.trace is not None
+        edges = [OutputEdge(edge.side_output, writers[edge.id]) for edge in out_edges]
+        for successor in successors:
+            output_to = ChainingOutput(wrappers[successor.index].operator, copies=copies, counts=counts)
+            edges.append(OutputEdge(successor.input_tag, output_to))
+        return edges
+
+    def _set_up(
+        self, subtask: Subtask, task: StreamTask, chained: ChainedOperator, operator: StreamOperator,
+        edges: list[OutputEdge],
+    ) -> OperatorWrapper:  # fmt: skip
+        node, vertex = chained.node, subtask.vertex
+        random = self.streams.stream("operator", vertex.id, chained.index, subtask.index)
+        output = OperatorOutput(edges, random.randrange)
+        executor = task.mailbox_processor.executor(chained.chain_index)
+        processing_time = OperatorProcessingTimeService(task.timers, executor)
+        cost_ns = self.settings.cost_ns if node.cost_ns is None else node.cost_ns
+        context = OperatorContext(
+            operator_name=node.name,
+            operator_index=chained.index,
+            task_name=subtask.name,
+            subtask_index=subtask.index,
+            parallelism=vertex.parallelism,
+            max_parallelism=vertex.max_parallelism,
+            key_group_range=subtask.key_group_range,
+            key_selector=node.key_selector,
+            key_selectors=node.key_selectors,
+            vertex_id=vertex.id,
+            key_type=node.key_type,
+            clock=task.clock,
+            processing_time=processing_time,
+            mailbox_executor=executor,
+            random=random,
+            cost_ns=cost_ns,
+            trace=task.trace,
+            faults=self.faults.of_operator(subtask, chained),
+        )
+        operator.setup(context, output)
+        return OperatorWrapper(operator, node.name, chained.index, output, executor, processing_time, cost_ns)
 
     def _copies(self, operator: StreamOperator, consumers: int) -> bool:
         """Whether chained operators get copies of what ``operator`` emits (rule 5.10)."""

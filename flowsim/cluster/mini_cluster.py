@@ -106,19 +106,9 @@ class MiniCluster:
             self.execution, scheduler, self._streams, options.recorder, options.faults, options.budget_records
         )
         self.deployment = deployment
-        loop = asyncio.get_running_loop()
-        self._ended = loop.create_future()
+        self._ended = asyncio.get_running_loop().create_future()
         self._running = len(deployment.tasks)
-        if self._options.on_progress is not None:
-            for task in deployment.tasks:
-                task.batches.on_batch_end = self._progress_reporter(self._options.on_progress)
-        if not scheduler.is_virtual and self._options.until_ns is not None:
-            scheduler.call_at_ns(self._started_ns + self._options.until_ns, self._on_until)
-        for action in self._actions:
-            when_ns = self._started_ns + action.at_ns
-            scheduler.call_at_ns(when_ns, self._doing(action))
-            for task in deployment.tasks:
-                task.timers.end_batch_at(when_ns)
+        self._arrange(deployment, scheduler)
         self._sampler = MetricsSampler(deployment, scheduler)
         self._sampler.start()
         try:
@@ -130,16 +120,33 @@ class MiniCluster:
                 for task in deployment.tasks:
                     task.chain.keep_results()
         finally:
-            # In task order: the order in which tasks are cancelled is part of what is recorded (D4).
-            for task in deployment.tasks:
-                task.cancel()
-                for each in task.actors:
-                    if each.actor_id in self._actors:
-                        self._actors[each.actor_id].cancel()
-            for number in sorted(self._actors):
-                await _ended(self._actors[number])
+            await self._end_tasks(deployment)
             self._sampler.stop()
             deployment.network.close()
+
+    def _arrange(self, deployment: Deployment, scheduler: Scheduler) -> None:
+        """What comes from outside while the job runs: reports of progress, the time limit, stops and cancellations."""
+        options = self._options
+        if options.on_progress is not None:
+            for task in deployment.tasks:
+                task.batches.on_batch_end = self._progress_reporter(options.on_progress)
+        if not scheduler.is_virtual and options.until_ns is not None:
+            scheduler.call_at_ns(self._started_ns + options.until_ns, self._on_until)
+        for action in self._actions:
+            when_ns = self._started_ns + action.at_ns
+            scheduler.call_at_ns(when_ns, self._doing(action))
+            for task in deployment.tasks:
+                task.timers.end_batch_at(when_ns)
+
+    async def _end_tasks(self, deployment: Deployment) -> None:
+        """Cancels what still runs, in task order: the order in which tasks are cancelled is part of what is recorded (D4)."""
+        for task in deployment.tasks:
+            task.cancel()
+            for each in task.actors:
+                if each.actor_id in self._actors:
+                    self._actors[each.actor_id].cancel()
+        for number in sorted(self._actors):
+            await _ended(self._actors[number])
 
     async def _network_at_rest(self, deployment: Deployment) -> None:
         """Credits that are still under way arrive, so that a finished run's books balance; the job's time is over."""

@@ -59,7 +59,10 @@ def partitioner(case: dict[str, Any]) -> StreamPartitioner:
 
 
 def test_every_partitioner_chooses_the_channels_that_flink_chose() -> None:
-    """What shuffle chose is random there and here: of it only the properties are compared."""
+    """What shuffle chose is random there and here: of it only the properties are compared.
+
+    The cases also name the mappers that hand data in flight to other subtasks when a job is rescaled, which needs recovery.
+    """
     examined: Counter[str] = Counter()
     for case in cases("component/partitioners"):
         chosen = partitioner(case)

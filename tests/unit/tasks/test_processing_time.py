@@ -64,6 +64,31 @@ def test_a_timer_that_has_not_fired_when_its_operator_finishes_never_does() -> N
     assert fired_in(job, job.script([record(1), sleep(100)]), 40, 150) == [(40, 41), (-1, 100)]
 
 
+class LastWords(Alarm):
+    """Fills its output when it finishes: that takes time."""
+
+    def finish(self) -> None:
+        for _ in range(100):
+            self.collect("a record as long as a segment of the network, or nearly so", None)
+        super().finish()
+
+
+def test_a_timer_that_is_due_while_its_operator_finishes_never_fires() -> None:
+    """Rules 3.27, 4.12: timers are quiesced before ``finish``, which waits here for a slow sink again and again."""
+    job = SmallJob(cost_ns=0, segment_size_bytes=64, overdraft_buffers=0)
+    fired: list[tuple[int, float]] = []
+    last_words = job.operator(
+        job.script([record(1), sleep(100)]), "alarm", "alarm", lambda: LastWords(fired, (40, 150))
+    )
+    arrivals = job.sink(last_words, by="FORWARD", chain=False, cost_ns=2 * NS_PER_MS)
+    job.run()
+    assert fired[0] == (40, 41)
+    (finished,) = fired[1:]
+    assert finished[0] == -1
+    assert finished[1] > 200, "it was still at it when the second timer was due"
+    assert len(arrivals.values) == 100
+
+
 @pytest.mark.parametrize("chain", [True, False], ids=["chained", "behind a channel"])
 def test_a_busy_task_runs_its_timers_on_time(chain: bool) -> None:
     """D4: a batch ends at the next timer, also one that was registered inside it; a record of 1 us may be under way."""

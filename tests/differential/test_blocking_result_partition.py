@@ -16,10 +16,8 @@ from flowsim.network.buffers.local_buffer_pool import UNLIMITED, LocalBufferPool
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.misuse import IllegalState
 from flowsim.network.partitions.blocking_result_partition import BlockingResultPartition
-from flowsim.network.partitions.blocking_subpartition import (
-    BoundedBlockingSubpartition,
-    BoundedBlockingSubpartitionReader,
-)
+from flowsim.network.partitions.blocking_subpartition import BoundedBlockingSubpartition
+from flowsim.network.partitions.blocking_subpartition_reader import BoundedBlockingSubpartitionReader
 from flowsim.streamrecord.events import StopMode
 
 SEGMENTS = 64

@@ -1,0 +1,58 @@
+"""A scenario that chooses subtasks by a function of its own (rule 2.2)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flowsim.cluster.mini_cluster import MiniCluster, execute
+from flowsim.cluster.run_options import JobStatus
+from tests.unit.scenario.compiling import HEAD, compiled, refused, sinks
+
+
+def custom(reference: str, key: str = "word") -> str:
+    return f"""\
+operators:
+  subtasks:
+    input: rows
+    partition: {{python: "flowsim_user_code:{reference}", key: {key}}}
+    filter: true
+    parallelism: 3
+""" + sinks(out="subtasks")
+
+
+def test_a_custom_partition_is_a_python_function_of_key_and_number_of_subtasks(tmp_path: Path) -> None:
+    job = compiled(HEAD + custom("last_for_b"), tmp_path, allow_python=True)
+    result = execute(job.stream_graph(), job.run_options())
+    read = {task.name: task.records_in for task in result.tasks if task.name.startswith("subtasks")}
+    assert read == {"subtasks (1/3)": 2, "subtasks (2/3)": 0, "subtasks (3/3)": 2}
+
+
+def test_a_custom_partition_that_leaves_the_subtasks_fails_the_job(tmp_path: Path) -> None:
+    job = compiled(HEAD + custom("Outside"), tmp_path, allow_python=True)
+    result = MiniCluster(job.stream_graph(), job.run_options()).run()
+    assert result.status is JobStatus.FAILED
+    assert "the custom partitioner chose channel 3 of 3" in str(result.error)
+
+
+@pytest.mark.parametrize(
+    ("reference", "key", "allowed", "problem"),
+    [
+        (
+            "last_for_b",
+            "word",
+            False,
+            "partition.python: flowsim_user_code:last_for_b is Python code and runs only with",
+        ),
+        ("last_for_b", "timestamp", True, "partition.key: a key does not see the timestamp"),
+        ("last_for_b", "wort", True, "partition.key: unknown name 'wort' (did you mean 'word'?)"),
+        ("Split", "word", True, "partition.python: flowsim_user_code:Split: expected a function or a Partitioner"),
+        ("Opened", "word", True, "partition.python: partition_custom: a Partitioner is never opened or closed"),
+    ],
+)
+def test_a_custom_partition_that_cannot_be_is_refused_where_it_stands(
+    reference: str, key: str, allowed: bool, problem: str, tmp_path: Path
+) -> None:
+    (line,) = refused(HEAD + custom(reference, key), tmp_path, allow_python=allowed)[:1]
+    assert f"operators.subtasks.{problem}" in line

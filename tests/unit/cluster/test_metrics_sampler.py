@@ -147,6 +147,12 @@ def test_pools_are_used_between_nothing_and_all_of_them(sampled: tuple[JobExecut
     assert max(sample.output_pool_usage for _, sample in samples[0]) > 500_000
 
 
+def test_a_task_that_has_ended_uses_no_input_buffers(sampled: tuple[JobExecutionResult, MemoryRecorder]) -> None:
+    """Its channels are released and have no exclusive buffers any more, which are not in use for that."""
+    last = [task.last_sample for task in sampled[0].tasks]
+    assert [sample.input_pool_usage for sample in last if sample is not None] == [0, 0, 0, 0, 0]
+
+
 def test_counters_and_watermarks_never_go_back(sampled: tuple[JobExecutionResult, MemoryRecorder]) -> None:
     """I13.d."""
     for series in samples_of(sampled[1]).values():

@@ -1,18 +1,22 @@
-"""Placement, links, exchange modes and debloating in Python, and Flink's keys for the last."""
+"""The settings of a job in Python, those of the network between its tasks above all, and their keys in Flink."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common import Configuration
+from flowsim.datastream.common.configuration import OPTIONS
 from flowsim.errors import BadInput
 from flowsim.graph.execution_graph import create_execution_graph
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.stream_graph import BufferDebloatSettings, JobSettings, Link
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
+from flowsim.scenario.schema import SettingsModel
 
 
 def env(**settings: object) -> StreamExecutionEnvironment:
@@ -140,6 +144,20 @@ def test_every_setting_of_a_job_can_be_configured() -> None:
         value = getattr(defaults, field.name)
         value = 5 if field.name == "network_buffers" else value
         assert getattr(env(**{field.name: value}).settings, field.name) == value
+
+
+def test_the_page_names_every_setting_with_its_key_of_scenarios_and_of_flink() -> None:
+    page = (Path(__file__).parents[3] / "docs/datastream.md").read_text()
+    rows = re.findall(r"^\| `(\w+)`[^|]* \| `(\w+)` \|(.*)\|$", page, re.M)
+    assert sorted(name for name, _, _ in rows) == sorted(
+        {field.name for field in fields(JobSettings)} | {"max_parallelism"}
+    )
+    assert {key for _, key, _ in rows} <= set(SettingsModel.model_fields)
+    keys = {name: set(re.findall(r"`([\w.-]+)`", cell)) for name, _, cell in rows}
+    expected: dict[str, set[str]] = {name: set() for name in keys}
+    for key, option in OPTIONS.items():
+        expected[option.setting.partition(".")[0].replace("_enabled", "_ms")].add(key)
+    assert keys == expected
 
 
 def test_an_exchange_that_does_not_exist_is_refused() -> None:

@@ -90,13 +90,13 @@ def explore(
         seed = ["--seed", str(step.seed)]
         return shlex.join(["flowsim", "run", str(scenario), *seed, *options, "--validate", "--engine", "python"])
 
-    code = exit_code(found)
+    code = exit_code(found, bool(compiled().faults))
     first = found.first_finding
     document = exploration_data(found, None if first is None else again(first)) | {"exit_code": int(code)}
     return Answer(document, lambda console: _show(console, found, again), code)
 
 
-def exit_code(found: Exploration) -> ExitCode:
+def exit_code(found: Exploration, has_faults: bool) -> ExitCode:
     """Of the first finding; laws that no run examined are no success either."""
     from flowsim.cli.run import broken_invariant
     from flowsim.cluster.run_options import JobStatus
@@ -104,7 +104,7 @@ def exit_code(found: Exploration) -> ExitCode:
     step = found.first_finding
     if step is None:
         return ExitCode.BROKEN if found.never_examined else ExitCode.FINE
-    if broken_invariant(step.error) is not None:
+    if broken_invariant(step.error) is not None and not has_faults:
         return ExitCode.OUR_BUG
     failed = step.status in (JobStatus.FAILED, JobStatus.DEADLOCKED)
     unexpectedly = any(outcome.what == "job" for outcome in step.unmet)

@@ -134,6 +134,9 @@ def show_run(console: Console, run: ScenarioRun) -> None:
         if outcome.met is False:
             text = f"expected {outcome.what}: {outcome.expected}, found: {outcome.found}"
             console.print(text, style="bold red", soft_wrap=True)
+        elif outcome.met is None:
+            text = f"not judged: {outcome.what}: {outcome.expected}: {outcome.reason}"
+            console.print(text, style="yellow", soft_wrap=True)
     if run.recording is not None:
         console.print(f"recording {run.recording} ({settings.record.name.lower()})", soft_wrap=True)
     if run.digest is not None:

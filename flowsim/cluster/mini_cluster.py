@@ -13,7 +13,7 @@ from flowsim.cluster.region_schedule import RegionSchedule
 from flowsim.cluster.run_actions import CancelJob, RunAction, StopJob, checked_actions
 from flowsim.cluster.run_options import JobExecutionResult, JobStatus, Progress, RunOptions, TaskSummary
 from flowsim.cluster.wait_for_report import wait_for_report
-from flowsim.errors import BadInput, Deadlock, JobFailed
+from flowsim.errors import BadInput, Deadlock, InvariantViolation, JobFailed
 from flowsim.facts import schema
 from flowsim.facts.tracer import Recorder
 from flowsim.graph.execution_graph import create_execution_graph, describe
@@ -67,6 +67,12 @@ class MiniCluster:
             describe(self.execution, recorder)
         try:
             self._run_on_its_clock(recorder)
+        except InvariantViolation as broken:
+            if not self._options.faults:
+                raise
+            # What is broken on purpose fails the job, so that its facts are judged like those of any other.
+            self._failure = JobFailed("network", None, None, broken)
+            self._status = JobStatus.FAILED
         finally:
             # However the run ended, even by a second Ctrl-C: nothing that was spilled stays.
             if self.deployment is not None:

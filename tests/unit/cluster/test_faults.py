@@ -7,12 +7,15 @@ import pytest
 from flowsim.cluster.faults import FAULT_KINDS, Fault
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.run_options import JobStatus, RunOptions
-from flowsim.errors import BadInput
+from flowsim.errors import BadInput, JobFailed
 from flowsim.facts.kinds import Level
+from flowsim.graph.stream_graph import Link
 from flowsim.laws.catalogue import LAW_IDS, Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.memory import MemoryRecorder
+from flowsim.units import NS_PER_MS
 from tests.fault_matrix import CASES, FaultCase, fault_job, run_case
+from tests.small_jobs import SmallJob
 
 
 def test_every_kind_of_fault_is_in_the_matrix() -> None:
@@ -46,3 +49,23 @@ def test_unknown_faults_and_operators_are_refused_with_those_that_exist() -> Non
 
 def run_with(fault: Fault) -> None:
     MiniCluster(fault_job(), RunOptions(faults=(fault,))).run()
+
+
+@pytest.mark.parametrize("links", [(), (Link(latency_ns=NS_PER_MS),)], ids=["at once", "over a link"])
+def test_a_fault_that_breaks_an_invariant_fails_the_job_and_its_facts_are_judged(links: tuple[Link, ...]) -> None:
+    """A buffer arrives where none is reserved: in the sender's batch, or from the wire, where no task is at work."""
+    job = SmallJob(
+        segment_size_bytes=16,
+        buffer_timeout_ms=0,
+        links=links,
+        exclusive_buffers_per_channel=1,
+        floating_buffers_per_gate=1,
+    )
+    job.sink(job.values(lambda _: range(100)), by="REBALANCE", cost_ns=10 * NS_PER_MS)
+    recorder = MemoryRecorder(Level.FULL)
+    result = job.run(recorder=recorder, faults=(Fault("credit_from_nowhere"),), budget_records=1)
+    assert result.status is JobStatus.FAILED
+    assert isinstance(result.error, JobFailed)
+    assert "received a data buffer without a reserved buffer" in str(result.error)
+    broken = {o.law for o in check_all(recorder, "failed") if o.verdict is Verdict.VIOLATED}
+    assert "in-flight" in broken

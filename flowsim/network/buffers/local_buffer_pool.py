@@ -192,9 +192,11 @@ class LocalBufferPool:
         """A new share; free segments above it go back at once, others when recycled (rule 5.39)."""
         if size < self.required:
             raise IllegalArgument(f"a pool that is guaranteed {self.required} segments cannot shrink to {size}")
-        self.size = min(size, self.maximum)
-        if self._trace is not None:
-            self._report(SegmentAction.RESIZED, -1)
+        size = min(size, self.maximum)
+        if size != self.size:
+            self.size = size
+            if self._trace is not None:
+                self._report(SegmentAction.RESIZED, -1)
         while self._free and self.requested > self.size:
             self._return(self._free.popleft())
         if not self.destroyed:

@@ -10,17 +10,18 @@ from flowsim.cli.progress import duration_text
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
+    from rich.table import Table
 
     from flowsim.cluster.run_options import TaskSummary
     from flowsim.scenario.runner import ScenarioRun, SinkOutcome
 
 _COLLECTED_ROWS_SHOWN = 20
 _MILLION = 1_000_000
-_HEADINGS = (
-    "in", "out", "busy", "idle", "soft", "hard", "pressure", "watermark", "input peak", "output peak", "in pool", "out pool",
-    "no credit",
-)  # fmt: skip
+_TIMES = ("in", "out", "busy", "idle", "soft", "hard", "pressure", "watermark")
+_NETWORK = ("input queue", "output queue", "input pool", "output pool", "out of credit")
 
 
 def run_data(run: ScenarioRun) -> dict[str, Any]:
@@ -87,8 +88,6 @@ def shares(task: TaskSummary) -> tuple[float | None, float, float, float]:
 
 def show_run(console: Console, run: ScenarioRun) -> None:
     """What happened, per task."""
-    from rich.table import Table
-
     result, settings = run.result, run.settings
     schedule = "" if settings.clock == "real" else f", policy {settings.policy}"
     console.print(
@@ -100,29 +99,9 @@ def show_run(console: Console, run: ScenarioRun) -> None:
         console.print(str(result.error), style="bold red", soft_wrap=True)
     elif result.report:
         console.print(result.report, soft_wrap=True)
-    table = Table("task", "state")
-    for heading in _HEADINGS:
-        table.add_column(heading, justify="right")
-    for task in result.tasks:
-        table.add_row(
-            task.name,
-            task.state.lower(),
-            f"{task.records_in:,}",
-            f"{task.records_out:,}",
-            *("-" if share is None else f"{share:.1%}" for share in shares(task)),
-            task.back_pressure_level,
-            _watermark(task.watermark),
-            str(task.input_queue_peak),
-            str(task.output_queue_peak),
-            f"{task.input_pool_usage_peak / _MILLION:.0%}",
-            f"{task.output_pool_usage_peak / _MILLION:.0%}",
-            f"{task.times_out_of_credit:,}",
-        )
-    console.print(table)
-    console.print(
-        "soft, hard: share of time back-pressured between and inside elements; pressure: about what Flink's web UI calls it;\n"
-        "peaks in buffers; pools: highest sampled usage; no credit: times"
-    )
+    _show_times(console, result.tasks)
+    if len(result.tasks) > 1:
+        _show_network(console, result.tasks)
     for latency in result.latencies:
         console.print(
             f"latency   {latency.source} -> {latency.operator}: {latency.markers:,} markers, min {latency.min_ms:,} ms, "
@@ -141,6 +120,55 @@ def show_run(console: Console, run: ScenarioRun) -> None:
         console.print(f"recording {run.recording} ({settings.record.name.lower()})", soft_wrap=True)
     if run.digest is not None:
         console.print(f"digest    {run.digest}", soft_wrap=True)
+
+
+def _show_times(console: Console, tasks: Sequence[TaskSummary]) -> None:
+    """What each task did, and where its time went."""
+    table = _table("task", "state", *_TIMES)
+    for task in tasks:
+        table.add_row(
+            task.name,
+            task.state.lower(),
+            f"{task.records_in:,}",
+            f"{task.records_out:,}",
+            *("-" if share is None else f"{share:.1%}" for share in shares(task)),
+            task.back_pressure_level,
+            _watermark(task.watermark),
+        )
+    console.print(table)
+    console.print(
+        "soft, hard: share of time back-pressured between and inside elements; pressure: about what Flink's web UI calls it",
+        soft_wrap=True,
+    )
+
+
+def _show_network(console: Console, tasks: Sequence[TaskSummary]) -> None:
+    """What stood in the queues of each task, and what its pools came to."""
+    table = _table("task", *_NETWORK)
+    for task in tasks:
+        table.add_row(
+            task.name,
+            str(task.input_queue_peak),
+            str(task.output_queue_peak),
+            f"{task.input_pool_usage_peak / _MILLION:.0%}",
+            f"{task.output_pool_usage_peak / _MILLION:.0%}",
+            f"{task.times_out_of_credit:,}",
+        )
+    console.print(table)
+    console.print(
+        "queues: most buffers; pools: highest sampled usage; out of credit: how often data waited for nothing else",
+        soft_wrap=True,
+    )
+
+
+def _table(*headings: str) -> Table:
+    """The first heading stands left, and ``state``; what is counted stands right."""
+    from rich.table import Table
+
+    table = Table()
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading in ("task", "state") else "right")
+    return table
 
 
 def _show_sinks(console: Console, run: ScenarioRun) -> None:

@@ -70,8 +70,8 @@ def task_data(task: TaskSummary) -> dict[str, Any]:
         "watermark": None if task.watermark == NO_TIMESTAMP else task.watermark,
         "input_queue_peak": task.input_queue_peak,
         "output_queue_peak": task.output_queue_peak,
-        "input_pool_usage_peak": task.input_pool_usage_peak / _MILLION,
-        "output_pool_usage_peak": task.output_pool_usage_peak / _MILLION,
+        "input_pool_usage_peak": _share(task.input_pool_usage_peak),
+        "output_pool_usage_peak": _share(task.output_pool_usage_peak),
         "times_out_of_credit": task.times_out_of_credit,
         "last_sample": None if task.last_sample is None else task.last_sample._asdict(),
     }
@@ -109,6 +109,8 @@ def show_run(console: Console, run: ScenarioRun) -> None:
             soft_wrap=True,
         )
     _show_sinks(console, run)
+    if any(outcome.met for outcome in run.expectations):
+        console.print(f"expected  {sum(bool(outcome.met) for outcome in run.expectations)} met")
     for outcome in run.expectations:
         if outcome.met is False:
             text = f"expected {outcome.what}: {outcome.expected}, found: {outcome.found}"
@@ -137,7 +139,8 @@ def _show_times(console: Console, tasks: Sequence[TaskSummary]) -> None:
         )
     console.print(table)
     console.print(
-        "soft, hard: share of time back-pressured between and inside elements; pressure: about what Flink's web UI calls it",
+        "in, out: records over the network; soft, hard: share of time back-pressured between and inside elements; "
+        "pressure: about what Flink's web UI calls it",
         soft_wrap=True,
     )
 
@@ -150,15 +153,25 @@ def _show_network(console: Console, tasks: Sequence[TaskSummary]) -> None:
             task.name,
             str(task.input_queue_peak),
             str(task.output_queue_peak),
-            f"{task.input_pool_usage_peak / _MILLION:.0%}",
-            f"{task.output_pool_usage_peak / _MILLION:.0%}",
+            _usage(task.input_pool_usage_peak),
+            _usage(task.output_pool_usage_peak),
             f"{task.times_out_of_credit:,}",
         )
     console.print(table)
     console.print(
-        "queues: most buffers; pools: highest sampled usage; out of credit: how often data waited for nothing else",
+        "queues: most buffers; pools: highest usage that was sampled while it ran, - when nothing was; "
+        "out of credit: how often data waited for nothing else",
         soft_wrap=True,
     )
+
+
+def _usage(millionths: int | None) -> str:
+    share = _share(millionths)
+    return "-" if share is None else f"{share:.0%}"
+
+
+def _share(millionths: int | None) -> float | None:
+    return None if millionths is None else millionths / _MILLION
 
 
 def _table(*headings: str) -> Table:

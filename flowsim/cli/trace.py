@@ -112,7 +112,7 @@ def trace(
         )
     selection = Selection(
         tables=tables,
-        tasks=None if task is None else frozenset(names.find_task(each) for each in task),
+        tasks=None if task is None else frozenset(found for each in task for found in names.find_tasks(each)),
         channels=None if channel is None else frozenset(channel),
         from_ns=None if from_ns is None else start_ns + from_ns,
         to_ns=None if to_ns is None else start_ns + to_ns,

@@ -102,22 +102,35 @@ class Names:
     def _keys(self) -> dict[int, str]:
         return {int(row[1]): str(row[4]) for row in self._recording.static_rows("keys")}
 
-    def find_task(self, text: str) -> int:
-        """A task by its id, its name, or a part of its name that no other has; raises BadInput."""
+    def find_tasks(self, text: str) -> list[int]:
+        """A task by its id, its name or a part that only it has; or all subtasks of an operator, by its name.
+
+        Raises BadInput.
+        """
         tasks = self.tasks
         if text.isdecimal() and int(text) in tasks:
-            return int(text)
+            return [int(text)]
+        subtasks = [task for task, name in tasks.items() if text in _operators(name)]
+        if subtasks:
+            return subtasks
         found = [task for task, name in tasks.items() if name == text] or [
             task for task, name in tasks.items() if text.lower() in name.lower()
         ]
         if len(found) == 1:
-            return found[0]
+            return found
         listed = "\n".join(f"  {task}  {tasks[task]}" for task in found or tasks)
         if found:
             raise BadInput(
-                f"--task {text!r} fits {len(found)} tasks; give the number or the whole name of one:\n{listed}"
+                f"--task {text!r} fits {len(found)} tasks; give the number or name of a task, or the whole name of an "
+                f"operator:\n{listed}"
             )
         raise BadInput(f"--task {text!r}: no task has that number or name; there are:\n{listed}")
+
+
+def _operators(task_name: str) -> list[str]:
+    """The operators of a task, as Flink names them, and sources and sinks also as scenarios do."""
+    named = task_name.rpartition(" (")[0].split(" -> ")
+    return [*named, *(name.partition(": ")[2] for name in named if name.startswith(("Source: ", "Sink: ")))]
 
 
 def event_time(timestamp: int) -> str:

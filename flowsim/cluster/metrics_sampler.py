@@ -34,8 +34,8 @@ class MetricsSampler:
         ]
         self.last: list[MetricsSample | None] = [None] * len(deployment.tasks)
         """The last sample of each task that has ended, by task id."""
-        self.pool_peaks: list[tuple[int, int]] = [(0, 0)] * len(deployment.tasks)
-        """The highest usage of input and output pools in any sample of a task, in millionths, by task id."""
+        self.pool_peaks: list[tuple[int, int] | None] = [None] * len(deployment.tasks)
+        """The highest usage of input and output pools in any beat while a task ran, in millionths, by task id."""
 
     def start(self) -> None:
         """Arms the first beat."""
@@ -55,7 +55,7 @@ class MetricsSampler:
         if task.times.started_ns:
             sample = self._metrics[task.id].last_sample(self._began_ns)
             self.last[task.id] = sample
-            self._note(task, sample)
+            _record(task, sample)
 
     def _beat(self) -> None:
         previous_ns, self._began_ns = self._began_ns, self._scheduler.now_ns
@@ -70,12 +70,16 @@ class MetricsSampler:
         self.start()
 
     def _note(self, task: StreamTask, sample: MetricsSample) -> None:
-        highest_in, highest_out = self.pool_peaks[task.id]
+        highest_in, highest_out = self.pool_peaks[task.id] or (0, 0)
         self.pool_peaks[task.id] = (
             max(highest_in, sample.input_pool_usage), max(highest_out, sample.output_pool_usage),
         )  # fmt: skip
-        if task.trace is not None:
-            task.trace.metrics(*sample)
+        _record(task, sample)
+
+
+def _record(task: StreamTask, sample: MetricsSample) -> None:
+    if task.trace is not None:
+        task.trace.metrics(*sample)
 
 
 def _metrics_of(task: StreamTask, deployment: Deployment, interval_ms: int) -> TaskMetrics:

@@ -265,12 +265,12 @@ def execute(graph: StreamGraph, options: RunOptions) -> JobExecutionResult:
     return result
 
 
-def summary(task: StreamTask, last_sample: MetricsSample | None, pool_peaks: tuple[int, int]) -> TaskSummary:
+def summary(task: StreamTask, last_sample: MetricsSample | None, pool_peaks: tuple[int, int] | None) -> TaskSummary:
     times = task.times
     return TaskSummary(
         task.name, task.state.value, task.input.records_in, task.records_out, times.busy_ns, times.idle_ns,
         times.soft_ns, times.hard_ns, task.input.current_watermark, task.input_queue_peak, task.output_queue_peak,
-        task.times_out_of_credit, last_sample, *pool_peaks,
+        task.times_out_of_credit, last_sample, *(pool_peaks or ()),
     )  # fmt: skip
 
 

@@ -74,9 +74,9 @@ class TaskSummary:
     """How often data in one of its output channels waited for nothing but a credit."""
     last_sample: MetricsSample | None = None
     """Its metrics when it ended; None when it never ran."""
-    input_pool_usage_peak: int = 0
-    """The highest in any sample of its metrics, in millionths (rule 13.6)."""
-    output_pool_usage_peak: int = 0
+    input_pool_usage_peak: int | None = None
+    """The highest that was sampled while it ran, in millionths (rule 13.6); None when nothing was."""
+    output_pool_usage_peak: int | None = None
     """As above (rule 13.7): overdraft brings it beyond a million."""
 
     @property

@@ -10,9 +10,10 @@ from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.graph.stream_graph import OperatorDescription, StreamEdge, StreamGraph, StreamNode
 from flowsim.operators.sink import SinkOperator, SinkWriter
 from flowsim.operators.stream_operator import OperatorContext, StreamOperator
+from flowsim.testing.random_job import RandomJob
 
-Job = StreamExecutionEnvironment | StreamGraph
-"""What can be run: an environment with streams in it, or the graph that it makes of them."""
+Job = StreamExecutionEnvironment | StreamGraph | RandomJob
+"""What can be run: an environment with streams in it, the graph that it makes of them, or the description of a job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,8 @@ def observe(job: Job) -> ObservedGraph:
 
     An operator whose main output nobody reads gets a collecting sink behind each of its subtasks.
     """
-    original = job.stream_graph() if isinstance(job, StreamExecutionEnvironment) else job
+    environment = job.build() if isinstance(job, RandomJob) else job
+    original = environment.stream_graph() if isinstance(environment, StreamExecutionEnvironment) else environment
     graph = StreamGraph(original.name, replace(original.settings), dict(original.nodes), list(original.edges))
     read = {edge.source_id for edge in original.edges if edge.side_output is None}
     ends: dict[str, CollectSink] = {}

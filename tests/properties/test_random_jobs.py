@@ -18,7 +18,7 @@ pytestmark = pytest.mark.property
 @settings(max_examples=120, deadline=None)
 @given(random_jobs(), schedules())
 def test_what_comes_out_is_what_the_graph_means_and_every_law_holds(job: RandomJob, schedule: Schedule) -> None:
-    run = run_job(job.build(), schedule=schedule)
+    run = run_job(job, schedule=schedule)
     assert run.result.status is JobStatus.FINISHED, run.result.report
     assert {end: Counter(run.values(end)) for end in job.ends} == job.expected()
     assert [outcome for outcome in run.outcomes if outcome.verdict is Verdict.VIOLATED] == []

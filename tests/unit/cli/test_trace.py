@@ -154,12 +154,22 @@ def test_a_task_is_found_by_number_name_or_part_of_it(recorded: Flowsim) -> None
     assert all("sums (1/2)" in line for line in by_number)
 
 
+def test_an_operator_stands_for_all_its_subtasks(recorded: Flowsim) -> None:
+    both = lines(recorded, "--task", "sums")
+    assert both == lines(recorded, "--task", "sums (1/2)", "--task", "sums (2/2)")
+    assert (
+        lines(recorded, "--task", "numbers")
+        == lines(recorded, "--task", 0)
+        == lines(recorded, "--task", "Source: numbers")
+    )
+
+
 def test_an_ambiguous_task_is_refused_with_the_candidates(recorded: Flowsim) -> None:
-    called = recorded("trace", "tiny", "--task", "sums")
+    called = recorded("trace", "tiny", "--task", "sum")
 
     assert called.code == 2
     assert called.err.splitlines() == [
-        "error: --task 'sums' fits 2 tasks; give the number or the whole name of one:",
+        "error: --task 'sum' fits 2 tasks; give the number or name of a task, or the whole name of an operator:",
         "  1  sums (1/2)",
         "  2  sums (2/2)",
     ]

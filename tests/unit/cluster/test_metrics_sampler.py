@@ -115,11 +115,16 @@ def test_the_result_tells_the_highest_usage_of_pools_that_was_sampled(
 ) -> None:
     result, recorder = sampled
     for task, series in samples_of(recorder).items():
-        highest = result.tasks[task]
-        assert highest.input_pool_usage_peak == max(sample.input_pool_usage for _, sample in series)
-        assert highest.output_pool_usage_peak == max(sample.output_pool_usage for _, sample in series)
-    assert max(task.input_pool_usage_peak for task in result.tasks) > 0
-    assert max(task.output_pool_usage_peak for task in result.tasks) > 0
+        highest, while_it_ran = result.tasks[task], series[:-1]
+        assert highest.input_pool_usage_peak == max(sample.input_pool_usage for _, sample in while_it_ran)
+        assert highest.output_pool_usage_peak == max(sample.output_pool_usage for _, sample in while_it_ran)
+    assert max(task.input_pool_usage_peak or 0 for task in result.tasks) > 0
+    assert max(task.output_pool_usage_peak or 0 for task in result.tasks) > 0
+
+
+def test_pools_that_were_never_sampled_while_their_task_ran_have_no_highest_usage() -> None:
+    job, _ = pipeline(5_000)
+    assert {task.output_pool_usage_peak for task in job.run().tasks} == {None}
 
 
 def test_busy_idle_and_back_pressure_make_a_second(sampled: tuple[JobExecutionResult, MemoryRecorder]) -> None:

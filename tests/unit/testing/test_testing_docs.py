@@ -53,6 +53,10 @@ def test_the_plain_example_of_the_page_holds(page: ModuleType, schedule: Schedul
     page.test_words_are_counted(schedule)
 
 
+def test_the_random_jobs_of_the_page_give_what_they_must(page: ModuleType) -> None:
+    page.test_every_number_comes_out_as_often_as_it_must()
+
+
 def test_the_page_names_everything_public() -> None:
     text = PAGE.read_text(encoding="utf-8")
     bare = {"FIFO", "OneInputOperatorHarness", "some_schedules"}

@@ -160,7 +160,7 @@ def _show_network(console: Console, tasks: Sequence[TaskSummary]) -> None:
     console.print(table)
     console.print(
         "queues: most buffers; pools: highest usage that was sampled while it ran, - when nothing was; "
-        "out of credit: how often data waited for nothing else",
+        "out of credit: how often data waited for nothing but a credit",
         soft_wrap=True,
     )
 

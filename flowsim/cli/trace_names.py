@@ -103,7 +103,7 @@ class Names:
         return {int(row[1]): str(row[4]) for row in self._recording.static_rows("keys")}
 
     def find_tasks(self, text: str) -> list[int]:
-        """A task by its id, its name or a part that only it has; or all subtasks of an operator, by its name.
+        """A task by its id, its name or a part that only it has; or all subtasks of an operator or chain, by its name.
 
         Raises BadInput.
         """
@@ -128,9 +128,10 @@ class Names:
 
 
 def _operators(task_name: str) -> list[str]:
-    """The operators of a task, as Flink names them, and sources and sinks also as scenarios do."""
-    named = task_name.rpartition(" (")[0].split(" -> ")
-    return [*named, *(name.partition(": ")[2] for name in named if name.startswith(("Source: ", "Sink: ")))]
+    """The chain of a task and its operators, as Flink names them, and sources and sinks also as scenarios do."""
+    chain = task_name.rpartition(" (")[0]
+    named = chain.split(" -> ")
+    return [chain, *named, *(name.partition(": ")[2] for name in named if name.startswith(("Source: ", "Sink: ")))]
 
 
 def event_time(timestamp: int) -> str:

@@ -203,8 +203,11 @@ class LocalBufferPoolMachine(DifferentialMachine):
 
     @rule(segments=st.integers(0, 3))
     def reserve(self, segments: int) -> None:
-        """Exclusive buffers; the real one would wait for segments that are lent out."""
-        if segments <= self.network.available_segments:
+        """Exclusive buffers; the real one would wait for segments that are lent out.
+
+        It shares out anew before it takes them, and by rounding each pool may then take one more.
+        """
+        if segments + len(self.pools) <= self.network.available_segments:
             self.reserved += segments
 
             def ours() -> None:

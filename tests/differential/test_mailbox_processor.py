@@ -13,7 +13,7 @@ from machine import Differential, DifferentialMachine
 from flowsim.errors import InvariantViolation
 from flowsim.mailbox.mail import MAX_PRIORITY, MailOptions
 from flowsim.mailbox.mail_future import MailFuture
-from flowsim.mailbox.task_mailbox import MailboxClosedException, TaskMailbox
+from flowsim.mailbox.task_mailbox import MailboxClosedException, MailboxState, TaskMailbox
 from flowsim.tasks.mailbox_processor import MailboxProcessor, Suspension
 from flowsim.tasks.task_clock import TaskClock
 from flowsim.tasks.time_buckets import PeriodTimer
@@ -59,6 +59,7 @@ class Doors(Protocol):
     def execute(self, priority: int, options: str, name: str, inside: bool) -> None: ...
     def submit(self, priority: int, name: str) -> None: ...
     def try_yield(self, priority: int) -> bool: ...
+    def would_wait_for_ever(self, priority: int) -> bool: ...
     def yield_to(self, priority: int) -> None: ...
     def suspend_default_action(self, timed: bool) -> bool: ...
     def resume(self, which: int, inside: bool) -> bool: ...
@@ -97,7 +98,7 @@ class Player:
             case ("try_yield", priority):
                 return doors.try_yield(priority)
             case ("yield", priority):
-                return doors.yield_to(priority)
+                return "nobody comes" if doors.would_wait_for_ever(priority) else doors.yield_to(priority)
             case ("suspend_default_action", timed):
                 return doors.suspend_default_action(timed)
             case ("resume", which, inside):
@@ -132,6 +133,9 @@ class RealDoors:
 
     def try_yield(self, priority: int) -> bool:
         return bool(self.probe.tryYield(priority))
+
+    def would_wait_for_ever(self, priority: int) -> bool:
+        return bool(self.probe.wouldWaitForEver(priority))
 
     def yield_to(self, priority: int) -> None:
         self.probe.yieldTo(priority)
@@ -214,6 +218,9 @@ class OurDoors:
 
     def try_yield(self, priority: int) -> bool:
         return self.processor.executor(priority).try_yield()
+
+    def would_wait_for_ever(self, priority: int) -> bool:
+        return self.mailbox.state is MailboxState.QUIESCED and not self.mailbox.has_mail_of(priority)
 
     def yield_to(self, priority: int) -> None:
         self.processor.executor(priority).yield_()

@@ -16,6 +16,7 @@ import org.apache.flink.streaming.runtime.tasks.mailbox.Mail;
 import org.apache.flink.streaming.runtime.tasks.mailbox.MailboxDefaultAction;
 import org.apache.flink.streaming.runtime.tasks.mailbox.MailboxProcessor;
 import org.apache.flink.streaming.runtime.tasks.mailbox.PeriodTimer;
+import org.apache.flink.streaming.runtime.tasks.mailbox.TaskMailbox;
 import org.apache.flink.streaming.runtime.tasks.mailbox.TaskMailboxImpl;
 
 /**
@@ -175,6 +176,11 @@ public final class Processors {
 
     public void submit(int priority, String name) throws Exception {
         noting(() -> futures.add(processor.getMailboxExecutor(priority).submit(() -> play(name), name)));
+    }
+
+    /** Whether nobody can end a wait any more: no mail fits, and the mailbox takes none in. */
+    public boolean wouldWaitForEver(int priority) {
+        return mailbox.getState() == TaskMailbox.State.QUIESCED && !mailbox.hasMailOf(priority);
     }
 
     public void yieldTo(int priority) throws Exception {

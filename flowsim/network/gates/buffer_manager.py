@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, Protocol
 
 from flowsim.network.buffers.buffer import MemorySegment
@@ -22,6 +22,12 @@ class FloatingPool(Protocol):
     def add_listener(self, listener: BufferManager) -> bool: ...
 
 
+class Recyclable(Protocol):
+    """What was received: it gives its memory back when nobody needs it any more."""
+
+    def recycle(self) -> None: ...
+
+
 class BufferManager:
     """Exclusive and floating buffers of a channel, and how many it wants (rules 6.3 to 6.7). Flink: BufferManager.
 
@@ -32,7 +38,7 @@ class BufferManager:
 
     __slots__ = (
         "_pool", "exclusive_available", "_floating", "required", "waiting", "_released", "_on_buffers_available",
-        "on_exclusive_released",
+        "on_exclusive_released", "_is_releasing",
     )  # fmt: skip
 
     def __init__(self, pool: FloatingPool, exclusive: int, on_buffers_available: Callable[[int], None]) -> None:
@@ -41,7 +47,7 @@ class BufferManager:
         self._floating: deque[MemorySegment] = deque()
         self.required = 0
         self.waiting = False
-        self._released = False
+        self._released = self._is_releasing = False
         self._on_buffers_available = on_buffers_available
         self.on_exclusive_released: Callable[[int], None] | None = None
 
@@ -86,10 +92,12 @@ class BufferManager:
         if segment is not EXCLUSIVE:
             self._pool.recycle(segment)
             return
-        if self._released:
+        if self._released and not self._is_releasing:
             self._give_back_exclusive(1)
             return
         self.exclusive_available += 1
+        if self._is_releasing:
+            return
         if self.available > self.required and self._floating:
             self._pool.recycle(self._floating.popleft())
         else:
@@ -100,13 +108,16 @@ class BufferManager:
         self.required = 0
         self._give_back_floating()
 
-    def mark_released(self) -> None:
-        """From now on the channel takes no buffer, and what it gives back it will not get again."""
-        self._released = True
+    def release_all(self, received: Iterable[Recyclable]) -> None:
+        """The channel has ended or is going away: everything goes back, what it ``received`` and did not read first.
 
-    def release_all(self) -> None:
-        """The channel has ended or is going away: everything goes back."""
+        Exclusive buffers go last and together: they change the sizes of the pools, and by then no pool lacks a segment.
+        """
+        self._released = self._is_releasing = True
+        for buffer in received:
+            buffer.recycle()
         self._give_back_floating()
+        self._is_releasing = False
         exclusive, self.exclusive_available = self.exclusive_available, 0
         self._give_back_exclusive(exclusive)
 

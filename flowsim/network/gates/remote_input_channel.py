@@ -185,12 +185,9 @@ class RemoteInputChannel(InputChannel):
         if self.released:
             return
         super().release()
-        self.buffers.mark_released()
-        waiting = list(self._received)
+        waiting = [buffer for buffer, _ in self._received]
         self._received.clear()
-        for buffer, _ in waiting:
-            buffer.recycle()
-        self.buffers.release_all()
+        self.buffers.release_all(waiting)
 
     def _add_priority(self, buffer: Received, sequence_number: int) -> bool:
         self._received.add_priority_element((buffer, sequence_number))

@@ -8,7 +8,9 @@ from receiving import Returned, barrier, data, gate_of, remote
 from flowsim.errors import InvariantViolation
 from flowsim.network.buffers.buffer import EventBuffer
 from flowsim.network.buffers.data_type import DataType
+from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.gates.remote_input_channel import RemoteInputChannel
+from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.misuse import IllegalState
 from flowsim.streamrecord.events import (
     Alignment,
@@ -218,3 +220,16 @@ def test_the_buffers_in_use_are_those_queued_and_those_wanted_beyond_the_exclusi
     channel = remote(gate)
     channel.on_buffer(data(), 0, 3)
     assert (channel.buffers_in_use, gate.buffers_in_use) == (4, 4)
+
+
+def test_a_channel_that_ends_gives_exclusive_memory_back_last() -> None:
+    """So that a pool which may grow now takes nothing for a segment that is about to come back to it."""
+    memory = NetworkBufferPool(2, 32)
+    pool = memory.create_buffer_pool(1, 2)
+    memory.reserve(1)
+    gate = SingleInputGate(1, pool, lambda gate, index: RemoteInputChannel(gate, index, index, 1, None))
+    channel = remote(gate)
+    channel.buffers.on_exclusive_released = memory.return_reserved
+    channel.on_buffer(data(), 0, 0)  # Takes the exclusive one, and the floating one in its place.
+    channel.release()
+    assert (pool.size, pool.requested, pool.free_segments, memory.available_segments) == (2, 1, 1, 1)

@@ -10,8 +10,8 @@ from flowsim.facts.kinds import ActionPhase, BufferSide, MailAction
 
 KINDS: Final[dict[str, tuple[str, ...]]] = {
     "elements": ("sent", "received"),
-    "watermarks": ("task_watermark",),
-    "windows": ("window_intake", "window_fire", "late_drop"),
+    "watermarks": ("task_watermark", "generated_watermark", "alignment"),
+    "windows": ("window_intake", "window_fire", "window_merge", "late_drop"),
     "timers": ("timers",),
     "buffers": ("buffers",),
     "credits": ("credits",),
@@ -23,7 +23,15 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
 }
 """What ``--kinds`` takes, with the tables it stands for."""
 
-_OUTLINE: Final = (*KINDS["watermarks"], "window_fire", "late_drop", *KINDS["life"], *KINDS["metrics"])
+_OUTLINE: Final = (
+    "task_watermark",
+    "alignment",
+    "window_fire",
+    "window_merge",
+    "late_drop",
+    *KINDS["life"],
+    *KINDS["metrics"],
+)
 _NOT_IN_STORY: Final = ("segments",)
 
 Values = dict[str, tuple[str, frozenset[int]]]

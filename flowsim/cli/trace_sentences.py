@@ -34,9 +34,11 @@ from flowsim.facts.kinds import (
     TimeDomain,
     TimerAction,
     WaitKind,
+    WindowResult,
 )
 from flowsim.facts.schema import OUTPUT_FULL
 from flowsim.mailbox.mail import MAX_PRIORITY
+from flowsim.units import NO_TIMESTAMP
 
 
 class Sentence(NamedTuple):
@@ -105,7 +107,7 @@ def _task_watermark(
 
 def _window_intake(
     names: Names, seq: int, task: int, operator: int, time_ns: int, key_hash: int, key: int, timestamp: int,
-    fingerprint: int, watermark: int,
+    fingerprint: int, watermark: int, gap: int,
 ) -> Sentence:  # fmt: skip
     text = f"{names.operator(task, operator)} takes in a record of {event_time(timestamp)} with key {names.key(key)}"
     return Sentence(f"{text}, watermark {event_time(watermark)}", ("10.7",))
@@ -113,10 +115,38 @@ def _window_intake(
 
 def _window_fire(
     names: Names, seq: int, task: int, operator: int, time_ns: int, key_hash: int, key: int, start: int, end: int,
-    watermark: int, rows: int, fingerprint_sum: int, fingerprint_xor: int,
+    watermark: int, rows: int, fingerprint_sum: int, fingerprint_xor: int, result: int, cause: int, at: int,
 ) -> Sentence:  # fmt: skip
-    text = f"{names.operator(task, operator)} fires window [{start:,}, {end:,}) of key {names.key(key)}"
+    verb = _OF_WINDOW[WindowResult(result)]
+    text = f"{names.operator(task, operator)} {verb} {_window(start, end)} of key {names.key(key)}"
     return Sentence(f"{text} with {_count(rows, 'record')}, watermark {event_time(watermark)}", ("10.11", "10.13"))
+
+
+def _window_merge(
+    names: Names, seq: int, task: int, operator: int, time_ns: int, key_hash: int, key: int, start: int, end: int,
+    into_start: int, into_end: int, watermark: int,
+) -> Sentence:  # fmt: skip
+    text = f"{names.operator(task, operator)} makes {_window(start, end)} of key {names.key(key)}"
+    return Sentence(f"{text} part of {_window(into_start, into_end)}", ("10.25", "10.26"))
+
+
+def _generated_watermark(
+    names: Names, seq: int, task: int, operator: int, time_ns: int, split: int, kind: int, timestamp: int, records: int,
+    max_timestamp: int,
+) -> Sentence:  # fmt: skip
+    of_split = "" if split < 0 else f", split {split},"
+    what = _element(kind, timestamp)
+    return Sentence(
+        f"{names.operator(task, operator)}{of_split} makes {what} after {_count(records, 'record')}", ("8.1", "8.5")
+    )
+
+
+def _alignment(
+    names: Names, seq: int, task: int, operator: int, time_ns: int, split: int, paused: int, limit: int, watermark: int
+) -> Sentence:
+    who = names.operator(task, operator) + ("" if split < 0 else f", split {split},")
+    ahead = f"its watermark {event_time(watermark)}, {event_time(limit)} allowed"
+    return Sentence(f"{who} {'waits for others' if paused else 'reads on'}: {ahead}", ("8.22", "8.23"))
 
 
 def _late_drop(
@@ -256,7 +286,7 @@ def _actions(
 
 def _timers(
     names: Names, seq: int, task: int, operator: int, time_ns: int, action: int, domain: int, timestamp: int, key_hash: int,
-    key: int, namespace: int, watermark: int,
+    key: int, start: int, watermark: int, end: int, service: int,
 ) -> Sentence:  # fmt: skip
     text, rules = TIMERS[TimerAction(action)]
     is_event_time = domain == TimeDomain.EVENT_TIME
@@ -264,21 +294,34 @@ def _timers(
     if action == TimerAction.FIRE and not is_event_time:
         rules = ("9.9",)
     of_key = f" of key {names.key(key)}" if key else ""
-    window = f", window from {namespace:,}" if namespace else ""
+    window = f", {_window(start, end)}" if (start, end) != (0, 0) else ""
     at = f", watermark {event_time(watermark)}" if is_event_time else ""
     return Sentence(
         f"{names.operator(task, operator)} {text} the {what} timer {event_time(timestamp)}{of_key}{window}{at}", rules
     )
 
 
+def _window(start: int, end: int) -> str:
+    return "the global window" if start == NO_TIMESTAMP else f"window [{start:,}, {end:,})"
+
+
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
+
+_OF_WINDOW: Final = {
+    WindowResult.FIRE: "fires",
+    WindowResult.PURGE: "purges",
+    WindowResult.FIRE_AND_PURGE: "fires and purges",
+}
 
 SENTENCES: Final[dict[str, Tell]] = {
     "sent": _sent,
     "received": _received,
     "task_watermark": _task_watermark,
+    "generated_watermark": _generated_watermark,
+    "alignment": _alignment,
+    "window_merge": _window_merge,
     "window_intake": _window_intake,
     "window_fire": _window_fire,
     "late_drop": _late_drop,

@@ -80,6 +80,7 @@ _LEAST: Final[dict[str, int]] = {
     "metrics_interval_ms": 0,
     "cost_ns": 0,
     "budget_records": 1,
+    "watermark_alignment_buffer_size": 0,
 }
 
 

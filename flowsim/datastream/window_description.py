@@ -32,11 +32,11 @@ def _assigner(assigner: WindowAssigner) -> dict[str, object]:
     return {"assigner": type(assigner).__name__}
 
 
-def _trigger(trigger: Trigger) -> str:
+def _trigger(trigger: Trigger) -> dict[str, object]:
     if isinstance(trigger, triggers.EventTimeTrigger):
-        return "event_time"
+        return {"kind": "event_time"}
     if isinstance(trigger, triggers.CountTrigger):
-        return f"count({trigger.max_count})"
+        return {"kind": "count", "count": trigger.max_count}
     if isinstance(trigger, triggers.PurgingTrigger):
-        return f"purging({_trigger(trigger.nested_trigger)})"
-    return type(trigger).__name__
+        return {"kind": "purging", "of": _trigger(trigger.nested_trigger)}
+    return {"kind": "custom", "class": type(trigger).__name__}

@@ -119,6 +119,22 @@ class TimeDomain(IntEnum):
     PROCESSING_TIME = 1
 
 
+class WindowResult(IntEnum):
+    """What a trigger said of a window with contents (``window_fire.result``); it is silent about the rest."""
+
+    FIRE = 1
+    PURGE = 2
+    FIRE_AND_PURGE = 3
+
+
+class FireCause(IntEnum):
+    """What the trigger was asked about (``window_fire.cause``)."""
+
+    ELEMENT = 0
+    EVENT_TIME_TIMER = 1
+    PROCESSING_TIME_TIMER = 2
+
+
 class LifeEvent(IntEnum):
     """``lifecycle.event``; operator is -1 for events of the whole task."""
 

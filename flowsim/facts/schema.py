@@ -23,6 +23,7 @@ from flowsim.facts.kinds import (
     BufferSide,
     CreditKind,
     ElementKind,
+    FireCause,
     Level,
     LifeEvent,
     MailAction,
@@ -30,9 +31,10 @@ from flowsim.facts.kinds import (
     SegmentAction,
     TimeDomain,
     TimerAction,
+    WindowResult,
 )
 
-FORMAT_VERSION: Final = 2
+FORMAT_VERSION: Final = 3
 
 OUTPUT_FULL: Final = -2
 """``actions.priority`` of a wait for mail between elements while the output is full: soft back pressure (rule 4.6)."""
@@ -84,6 +86,8 @@ _FINGERPRINT = Column(
 _KEY_HASH = Column("key_hash", "i", "Java hashCode of the key; 0 where the stream is not keyed")
 _KEY = Column("key", "q", "63-bit fingerprint of the typed key, identifies it in table keys; 0 where not keyed")
 _POOL = Column("pool", "i", "local buffer pool (table pools)")
+_WINDOW_START = Column("window_start", "q", "inclusive, ms; -2^63 for the global window")
+_WINDOW_END = Column("window_end", "q", "exclusive, ms; 2^63-1 for the global window, which has no last millisecond")
 _WATERMARK = Column("watermark", "q", "the operator's current event time in ms, -2^63 = none yet")
 
 SENT = Table(
@@ -110,15 +114,44 @@ TASK_WATERMARK = Table(
 WINDOW_INTAKE = Table(
     "window_intake", Level.ELEMENTS, "one record that a window operator took in, before any decision about lateness",
     (_SEQ, _TASK, _OPERATOR, _TIME, _KEY_HASH, _KEY,
-     Column("timestamp", "q", "timestamp of the record in ms"), _FINGERPRINT, _WATERMARK),
+     Column("timestamp", "q", "timestamp of the record in ms"), _FINGERPRINT, _WATERMARK,
+     Column("gap", "q", "the gap in ms that the extractor of a dynamic session gave for the record, else 0")),
 )  # fmt: skip
 WINDOW_FIRE = Table(
-    "window_fire", Level.ELEMENTS, "the trigger of one window fired and its contents went to the window function",
+    "window_fire", Level.ELEMENTS,
+    "the trigger of a window that has contents fired (they went to the window function) or purged them",
     (_SEQ, _TASK, _OPERATOR, _TIME, _KEY_HASH, _KEY,
-     Column("window_start", "q", "inclusive, ms"), Column("window_end", "q", "exclusive, ms"), _WATERMARK,
-     Column("rows", "q", "number of records in the contents"),
-     Column("fingerprint_sum", "q", "sum of fingerprint >> 31 over the contents"),
-     Column("fingerprint_xor", "q", "exclusive or of the fingerprints of the contents")),
+     _WINDOW_START, _WINDOW_END, _WATERMARK,
+     Column("rows", "q", "number of records that the window function was given; of a purge alone: that were in the contents"),
+     Column("fingerprint_sum", "q", "sum of fingerprint >> 31 over these records"),
+     Column("fingerprint_xor", "q", "exclusive or of the fingerprints of these records"),
+     Column("result", "b", "what the trigger said", WindowResult),
+     Column("cause", "b", "what it was asked about", FireCause),
+     Column("at", "q", "timestamp of that record, or time of that timer, in ms")),
+)  # fmt: skip
+WINDOW_MERGE = Table(
+    "window_merge", Level.ELEMENTS, "a window of a merging assigner was absorbed by a larger one (rules 10.25, 10.26)",
+    (_SEQ, _TASK, _OPERATOR, _TIME, _KEY_HASH, _KEY,
+     Column("window_start", "q", "of the window that was absorbed, ms"), Column("window_end", "q", "exclusive, ms"),
+     Column("into_start", "q", "of the window that it is part of now, ms"), Column("into_end", "q", "exclusive, ms"), _WATERMARK),
+)  # fmt: skip
+GENERATED_WATERMARK = Table(
+    "generated_watermark", Level.ELEMENTS,
+    "a watermark or status that a strategy made from records and that was passed on (rules 8.1-8.7)",
+    (_SEQ, _TASK, _OPERATOR, _TIME,
+     Column("split", "i", "index of the split in this subtask whose output it is, -1 for the whole operator"),
+     Column("kind", "b", "WATERMARK or STATUS", ElementKind),
+     Column("timestamp", "q", "watermark in ms, or 0 ACTIVE / -1 IDLE"),
+     Column("records", "q", "how many records this output had seen"),
+     Column("max_timestamp", "q", "the highest timestamp among them in ms, -2^63 = none")),
+)  # fmt: skip
+ALIGNMENT = Table(
+    "alignment", Level.ELEMENTS, "watermark alignment stopped a source, or one of its splits, or let it go on (rules 8.22-8.24)",
+    (_SEQ, _TASK, _OPERATOR, _TIME,
+     Column("split", "i", "index of the split in this subtask, -1 for the whole source"),
+     Column("paused", "b", "1 paused, 0 resumed"),
+     Column("limit", "q", "the highest watermark allowed, ms"),
+     Column("watermark", "q", "the watermark that was compared with it, ms")),
 )  # fmt: skip
 LATE_DROP = Table(
     "late_drop", Level.ELEMENTS, "a record that no window took because it was late (rules 10.9, 10.10)",
@@ -225,11 +258,14 @@ TIMERS = Table(
     "timers", Level.FULL, "a keyed timer was registered, deleted or fired (section 9)",
     (_SEQ, _TASK, _OPERATOR, _TIME, Column("action", "b", "what happened", TimerAction),
      Column("domain", "b", "event or processing time", TimeDomain), Column("timestamp", "q", "time of the timer in ms"),
-     _KEY_HASH, _KEY, Column("namespace", "q", "window start of a window timer, else 0"), _WATERMARK),
+     _KEY_HASH, _KEY, Column("window_start", "q", "of the window of a window timer (section 10), else 0"), _WATERMARK,
+     Column("window_end", "q", "of the window of a window timer, else 0"),
+     Column("service", "i", "number of the timer service in its operator, in the order of creation")),
 )  # fmt: skip
 
 FACT_TABLES: Final = (
-    SENT, RECEIVED, TASK_WATERMARK, WINDOW_INTAKE, WINDOW_FIRE, LATE_DROP, OPERATOR_COUNTS, LIFECYCLE, TASK_TIMES,
+    SENT, RECEIVED, TASK_WATERMARK, GENERATED_WATERMARK, ALIGNMENT, WINDOW_INTAKE, WINDOW_FIRE, WINDOW_MERGE,
+    LATE_DROP, OPERATOR_COUNTS, LIFECYCLE, TASK_TIMES,
     METRICS, LATENCIES, CHOICES, BUFFERS, CREDITS, SEGMENTS, BUFFER_SIZES, MAILS, ACTIONS, TIMERS,
 )  # fmt: skip
 

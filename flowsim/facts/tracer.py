@@ -87,7 +87,7 @@ class WindowIntake(Protocol):
     """Records that a window operator took a record in."""
 
     def __call__(
-        self, operator: int, key_hash: int, key: int, timestamp: int, fingerprint: int, watermark: int
+        self, operator: int, key_hash: int, key: int, timestamp: int, fingerprint: int, watermark: int, gap: int
     ) -> None: ...
 
 
@@ -96,6 +96,7 @@ class TaskTrace:
 
     __slots__ = (
         "task", "seq", "clock", "level", "recorder", "sent", "received", "_task_watermark", "window_intake", "_fire", "_late",
+        "_merge", "_generated", "_alignment",
         "seen_value", "seen_fingerprint", "_loop_clock",
         "_counts", "_life", "_times", "_metrics", "_latencies", "_buffers", "_credits", "_segments", "_buffer_sizes", "_mails",
         "_actions", "_timers", "_keys",
@@ -116,6 +117,9 @@ class TaskTrace:
         self._task_watermark = door(schema.TASK_WATERMARK)
         self._fire = door(schema.WINDOW_FIRE)
         self._late = door(schema.LATE_DROP)
+        self._merge = door(schema.WINDOW_MERGE)
+        self._generated = door(schema.GENERATED_WATERMARK)
+        self._alignment = door(schema.ALIGNMENT)
         self._counts = door(schema.OPERATOR_COUNTS)
         self._life = door(schema.LIFECYCLE)
         self._times = door(schema.TASK_TIMES)
@@ -152,12 +156,27 @@ class TaskTrace:
 
     def window_fire(
         self, operator: int, key_hash: int, key: int, window_start: int, window_end: int, watermark: int,
-        rows: int, fingerprint_sum: int, fingerprint_xor: int,
+        rows: int, fingerprint_sum: int, fingerprint_xor: int, result: kinds.WindowResult, cause: kinds.FireCause, at: int,
     ) -> None:  # fmt: skip
         self._fire(
             self._next(), self.task, operator, self.clock.now_ns, key_hash, key, window_start, window_end, watermark,
-            rows, fingerprint_sum, fingerprint_xor,
+            rows, fingerprint_sum, fingerprint_xor, result, cause, at,
         )  # fmt: skip
+
+    def window_merge(
+        self, operator: int, key_hash: int, key: int, absorbed: tuple[int, int], into: tuple[int, int], watermark: int
+    ) -> None:
+        self._merge(self._next(), self.task, operator, self.clock.now_ns, key_hash, key, *absorbed, *into, watermark)
+
+    def generated_watermark(
+        self, operator: int, split: int, kind: ElementKind, timestamp: int, records: int, max_timestamp: int
+    ) -> None:
+        self._generated(
+            self._next(), self.task, operator, self.clock.now_ns, split, kind, timestamp, records, max_timestamp
+        )
+
+    def alignment(self, operator: int, split: int, paused: bool, limit: int, watermark: int) -> None:
+        self._alignment(self._next(), self.task, operator, self._now_ns(), split, int(paused), limit, watermark)
 
     def late_drop(
         self, operator: int, key_hash: int, key: int, timestamp: int, fingerprint: int, watermark: int, side: bool
@@ -224,7 +243,7 @@ class TaskTrace:
 
     def timer(
         self, operator: int, action: kinds.TimerAction, domain: kinds.TimeDomain, timestamp: int, key_hash: int, key: int,
-        namespace: int, watermark: int,
+        window: tuple[int, int], watermark: int, service: int,
     ) -> None:  # fmt: skip
         self._timers(
             self._next(),
@@ -236,8 +255,10 @@ class TaskTrace:
             timestamp,
             key_hash,
             key,
-            namespace,
+            window[0],
             watermark,
+            window[1],
+            service,
         )
 
     def key(self, key: int, key_hash: int, key_type: str, key_json: str) -> None:

@@ -140,6 +140,10 @@ class JobSettings:
     """None: buffers are as large as segments."""
     latency_interval_ms: int = 0
     """Sources emit a latency marker every so often; 0: never (rule 8.20)."""
+    watermark_alignment_buffer_size: int = 3
+    """Samples of its own watermark that a source compares the oldest of with what alignment allows (rule 8.23)."""
+    interruptible_timers: bool = False
+    """Timers of operators that allow it give way to mails between two firings (rule 9.18)."""
     metrics_interval_ms: int = 5000
     """How often the gauges of every task are sampled into the recording; 0: never (section 13)."""
 

@@ -93,7 +93,7 @@ class WindowTimeline:
         """Derives watermark, window and lateness of all intake rows, in order."""
         self.intake_seqs = [row[0] for row in rows]
         for rank, row in enumerate(rows):
-            seq, _, _, _, _, key, timestamp, fingerprint, _ = row
+            seq, _, _, _, _, key, timestamp, fingerprint, *_ = row
             watermark = self.watermark_at(seq)
             last = self.params.start_of(timestamp) + self.params.size_ms - 1
             late = timestamp != NO_TIMESTAMP and self.params.cleanup_of(last) <= watermark
@@ -131,7 +131,7 @@ class WindowTimeline:
         """The recorded fires, in the form of the expected ones."""
         return [
             (task, operator, key, start, end, self.watermark_at(seq), self.intakes_before(seq), rows, total, xor)
-            for seq, task, operator, _, _, key, start, end, _, rows, total, xor in self.fires
+            for seq, task, operator, _, _, key, start, end, _, rows, total, xor, *_ in self.fires
         ]
 
     def expected_drops(self) -> Iterator[Expected]:
@@ -163,7 +163,7 @@ def judged_params(operator: Operator) -> WindowParams | None:
     params = operator.params
     if operator.kind != "window" or operator.input_operator != -1:
         return None
-    if params.get("assigner") != "tumbling_event_time" or params.get("trigger") != "event_time":
+    if params.get("assigner") != "tumbling_event_time" or params.get("trigger") != {"kind": "event_time"}:
         return None
     size, offset, lateness = params.get("size_ms"), params.get("offset_ms", 0), params.get("lateness_ms", 0)
     if isinstance(size, int) and isinstance(offset, int) and isinstance(lateness, int):

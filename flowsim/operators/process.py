@@ -12,6 +12,7 @@ from flowsim.operators.runtime_context import FunctionLife, RuntimeContext, User
 from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator, Value
 from flowsim.operators.timestamps import checked_timestamp
 from flowsim.streamrecord.elements import OutputTag
+from flowsim.timers.internal_time_service_manager import no_window
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.timers.internal_timer_service import InternalTimerService
 from flowsim.timers.processing_time_service import ProcessingTimeService
@@ -220,7 +221,7 @@ class KeyedFunctionOperator(KeyedOperator):
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
-        self._timers = self.time_services.internal_timer_service("user-timers", self, lambda namespace: 0)
+        self._timers = self.time_services.internal_timer_service("user-timers", self, no_window)
         self._context = ProcessContext(KeyedTimerService(self._timers), output)
 
     def open(self) -> None:

@@ -74,6 +74,8 @@ def environment_of(settings: SettingsModel) -> StreamExecutionEnvironment:
         max_buffers_per_channel=settings.max_buffers_per_channel,
         overdraft_buffers=settings.overdraft_buffers,
         auto_watermark_interval_ms=settings.auto_watermark_interval,
+        watermark_alignment_buffer_size=settings.watermark_alignment_buffer_size,
+        interruptible_timers=settings.interruptible_timers,
         metrics_interval_ms=settings.metrics_interval,
         latency_interval_ms=settings.latency_interval,
         operator_chaining=settings.operator_chaining,

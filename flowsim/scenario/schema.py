@@ -46,6 +46,12 @@ class SettingsModel(Strict):
     )
     overdraft_buffers: Annotated[int, Field(ge=0, le=100_000)] = 20
     auto_watermark_interval: DurationMs = 200
+    watermark_alignment_buffer_size: Annotated[int, Field(ge=0, le=1000)] = Field(
+        default=3, description="Samples of its own watermark that a source keeps for alignment; the oldest counts."
+    )
+    interruptible_timers: bool = Field(
+        default=False, description="Timers of operators that allow it give way to waiting mails between two firings."
+    )
     metrics_interval: DurationMs = Field(
         default=5000, description="How often the metrics of every task are sampled; 0: only when it ends."
     )

@@ -14,6 +14,11 @@ from flowsim.timers.traced_internal_timer_service import TimerTrace, TracedInter
 N = TypeVar("N", bound=Hashable)
 
 
+def no_window(namespace: object) -> tuple[int, int]:
+    """What a recording shows of a timer that belongs to no window."""
+    return 0, 0
+
+
 class _Advancing(Protocol):
     def advance_watermark(self, timestamp: int) -> None: ...
 
@@ -39,21 +44,24 @@ class InternalTimeServiceManager:
         self._services: dict[str, _Advancing] = {}
 
     def internal_timer_service(
-        self, name: str, triggerable: Triggerable[N], namespace_number: Callable[[N], int]
+        self, name: str, triggerable: Triggerable[N], window_of: Callable[[N], tuple[int, int]]
     ) -> InternalTimerService[N]:
-        """A new service; ``namespace_number`` is what a recording shows of a namespace. Raises ValueError for a name in use."""
+        """A new service; ``window_of`` is what a recording shows of a namespace: start and end.
+
+        Raises ValueError for a name in use.
+        """
         if name in self._services:
             raise ValueError(f"there is a timer service named {name!r} already")
-        service = self._create(name, triggerable, namespace_number)
+        service = self._create(name, triggerable, window_of)
         self._services[name] = service
         return service
 
     def _create(
-        self, name: str, triggerable: Triggerable[N], namespace_number: Callable[[N], int]
+        self, name: str, triggerable: Triggerable[N], window_of: Callable[[N], tuple[int, int]]
     ) -> InternalTimerService[N]:
         if self._trace is None or self._key_facts is None:
             return InternalTimerService(name, self._key_context, self._processing_time, triggerable)
-        timer_trace = TimerTrace(self._trace, self._operator, self._key_facts, namespace_number)
+        timer_trace = TimerTrace(self._trace, self._operator, self._key_facts, window_of, len(self._services))
         return TracedInternalTimerService(name, self._key_context, self._processing_time, triggerable, timer_trace)
 
     def advance_watermark(self, timestamp: int) -> None:

@@ -18,20 +18,28 @@ N = TypeVar("N", bound=Hashable)
 class TimerTrace(Generic[N]):
     """Writes one row per timer registered, deleted or fired; what changes nothing is no fact."""
 
-    __slots__ = ("_trace", "_operator", "_key_facts", "_namespace_number")
+    __slots__ = ("_trace", "_operator", "_key_facts", "_window_of", "_service")
 
     def __init__(
-        self, trace: TaskTrace, operator: int, key_facts: KeyFacts, namespace_number: Callable[[N], int]
+        self,
+        trace: TaskTrace,
+        operator: int,
+        key_facts: KeyFacts,
+        window_of: Callable[[N], tuple[int, int]],
+        service: int,
     ) -> None:
         self._trace = trace
         self._operator = operator
         self._key_facts = key_facts
-        self._namespace_number = namespace_number
+        self._window_of = window_of
+        self._service = service
 
     def record(self, action: TimerAction, domain: TimeDomain, timer: InternalTimer[N], watermark: int) -> None:
         key_hash, key = self._key_facts.of(timer.key, timer.key_id)
-        namespace = self._namespace_number(timer.namespace)
-        self._trace.timer(self._operator, action, domain, timer.timestamp, key_hash, key, namespace, watermark)
+        window = self._window_of(timer.namespace)
+        self._trace.timer(
+            self._operator, action, domain, timer.timestamp, key_hash, key, window, watermark, self._service
+        )
 
 
 class _TracingTriggerable(Generic[N]):

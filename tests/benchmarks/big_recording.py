@@ -22,8 +22,10 @@ from flowsim.facts.kinds import (
     BufferSide,
     CreditKind,
     ElementKind,
+    FireCause,
     MailAction,
     SegmentAction,
+    WindowResult,
 )  # fmt: skip
 from flowsim.units import NO_TIMESTAMP
 from flowsim.validation.checks.key_hashes import java_hash, murmur
@@ -211,6 +213,7 @@ class Rounds:
             "seq": base + 1 + key, "task": p + w, "key_hash": self.key_hash[w, key], "key": self.key[w, key],
             "window_start": end - SIZE_MS, "window_end": end, "watermark": end - 1,
             "rows": p * of_key.sum(axis=2).T[:, None, :], "fingerprint_sum": total, "fingerprint_xor": xor,
+            "result": WindowResult.FIRE, "cause": FireCause.EVENT_TIME_TIMER, "at": end - 1,
         }  # fmt: skip
         result = {
             "channel": p * p + w,

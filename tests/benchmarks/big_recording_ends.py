@@ -22,7 +22,7 @@ def described(job: BigJob) -> Iterator[Row]:
                 "task": vertex * p + subtask, "vertex": vertex, "task_manager": vertex * p + subtask, "name": f"{name} {subtask}",
                 "subtask": subtask, "parallelism": p, "max_parallelism": 128, "inputs": int(vertex > 0),
             }  # fmt: skip
-    window = {"assigner": "tumbling_event_time", "trigger": "event_time", "size_ms": SIZE_MS}
+    window = {"assigner": "tumbling_event_time", "trigger": {"kind": "event_time"}, "size_ms": SIZE_MS}
     for vertex, operator, kind, params in (
         (0, 0, "source", {}), (0, 1, "map", {}), (1, 0, "window", window), (2, 0, "sink", {})
     ):  # fmt: skip

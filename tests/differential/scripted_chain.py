@@ -13,6 +13,7 @@ from flowsim.mailbox.mail import MailOptions
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.operators.keyed_operator import KeyedOperator
 from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator
+from flowsim.timers.internal_time_service_manager import no_window
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.units import NS_PER_MS
 from tests.small_jobs import SmallJob, by_key
@@ -104,7 +105,7 @@ class KeyedScriptedOperator(ScriptedOperator, KeyedOperator):
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
-        self.timers = self.time_services.internal_timer_service("timers", self, lambda _: 0)
+        self.timers = self.time_services.internal_timer_service("timers", self, no_window)
         self.scripted.register_event_timer = lambda timestamp: self.timers.register_event_time_timer(None, timestamp)
 
     def process_element(self, value: object, timestamp: int | None) -> None:

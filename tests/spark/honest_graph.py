@@ -47,7 +47,7 @@ def describe_graph(f: FactBuilder) -> None:
         f.add("pools", pool=4 + task + 4, task_manager=task % 2, task=task, edge=edge, kind=PoolKind.INPUT, required=1,
               maximum=8, exclusive=4)  # fmt: skip
     window = {
-        "assigner": "tumbling_event_time", "trigger": "event_time", "size_ms": SIZE_MS, "offset_ms": 0,
+        "assigner": "tumbling_event_time", "trigger": {"kind": "event_time"}, "size_ms": SIZE_MS, "offset_ms": 0,
         "lateness_ms": LATENESS_MS, "late_output": True,
     }  # fmt: skip
     for vertex, operator, kind, params in [

@@ -13,8 +13,10 @@ from flowsim.facts.kinds import (
     BufferSide,
     CreditKind,
     ElementKind,
+    FireCause,
     Level,
     LifeEvent,
+    WindowResult,
 )  # fmt: skip
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.spark.fact_builder import FactBuilder
@@ -259,7 +261,7 @@ class HonestJob:
         pane = (task, key, start)
         self.panes.setdefault(pane, []).append((timestamp, fingerprint))
         if last <= watermark:
-            self.fire(pane)
+            self.fire(pane, FireCause.ELEMENT, timestamp)
         else:
             self.pending.add(pane)
 
@@ -269,9 +271,9 @@ class HonestJob:
         )
         for pane in due:
             self.pending.discard(pane)
-            self.fire(pane)
+            self.fire(pane, FireCause.EVENT_TIME_TIMER, pane[2] + SIZE_MS - 1)
 
-    def fire(self, pane: tuple[int, str, int]) -> None:
+    def fire(self, pane: tuple[int, str, int], cause: FireCause, at: int) -> None:
         task, key, start = pane
         contents = self.panes[pane]
         xor = 0
@@ -279,7 +281,8 @@ class HonestJob:
             xor ^= fingerprint
         self.facts.add("window_fire", task=task, key_hash=KEYS[key][0], key=KEYS[key][0] + 1000, window_start=start,
                        window_end=start + SIZE_MS, watermark=self.current[task], rows=len(contents),
-                       fingerprint_sum=sum(fp >> 31 for _, fp in contents), fingerprint_xor=xor)  # fmt: skip
+                       fingerprint_sum=sum(fp >> 31 for _, fp in contents), fingerprint_xor=xor,
+                       result=WindowResult.FIRE, cause=cause, at=at)  # fmt: skip
         self.count(task, 0, 1)
         self.send(2 + task, RECORD, start + SIZE_MS - 1, self.random.getrandbits(62) | 1)
 

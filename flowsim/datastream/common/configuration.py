@@ -27,6 +27,8 @@ OPTIONS: Final[dict[str, Option]] = {
     "pipeline.operator-chaining.enabled": Option("operator_chaining", "bool"),
     "pipeline.object-reuse": Option("object_reuse", "bool"),
     "pipeline.auto-watermark-interval": Option("auto_watermark_interval_ms", "ms"),
+    "pipeline.watermark-alignment.buffer-size": Option("watermark_alignment_buffer_size", "int"),
+    "execution.checkpointing.unaligned.interruptible-timers.enabled": Option("interruptible_timers", "bool"),
     "metrics.latency.interval": Option("latency_interval_ms", "ms"),
     "execution.buffer-timeout.enabled": Option("buffer_timeout_enabled", "bool"),
     "execution.buffer-timeout.interval": Option("buffer_timeout_ms", "ms"),

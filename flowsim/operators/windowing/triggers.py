@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Protocol
 
+from flowsim.facts.kinds import WindowResult
 from flowsim.operators.stream_operator import Value
 from flowsim.operators.windowing.time_window import TimeWindow
 
@@ -24,6 +25,18 @@ class TriggerResult(Enum):
     @property
     def is_purge(self) -> bool:
         return self.value[1]
+
+    @property
+    def recorded(self) -> WindowResult:
+        """What a recording calls it; raises KeyError for CONTINUE, which is not recorded."""
+        return _RECORDED[self.value]
+
+
+_RECORDED = {
+    (True, False): WindowResult.FIRE,
+    (False, True): WindowResult.PURGE,
+    (True, True): WindowResult.FIRE_AND_PURGE,
+}
 
 
 class TriggerContext(Protocol):

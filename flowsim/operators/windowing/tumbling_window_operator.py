@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from flowsim.facts.kinds import FireCause
 from flowsim.operators.stream_operator import OperatorContext, Output, Value
 from flowsim.operators.windowing.assigners import TumblingEventTimeWindows
 from flowsim.operators.windowing.time_window import TimeWindow
-from flowsim.operators.windowing.triggers import EventTimeTrigger
+from flowsim.operators.windowing.triggers import EventTimeTrigger, TriggerResult
 from flowsim.operators.windowing.window_contents import ListContents, Pane, WindowContents
 from flowsim.operators.windowing.window_functions import InternalWindowFunction
 from flowsim.operators.windowing.window_operator import ABSENT, WindowOperator
@@ -66,7 +67,7 @@ class TumblingWindowOperator(WindowOperator):
         window = timer.namespace
         last = window.end - 1
         if timer.timestamp == last:
-            self._emit_window_contents(window)
+            self._emit_window_contents(window, TriggerResult.FIRE, FireCause.EVENT_TIME_TIMER, last)
         if timer.timestamp == last + self._allowed_lateness_ms:
             self._clear_contents(window)
             self._window_context.at = window

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from flowsim.facts.kinds import FireCause
 from flowsim.operators.emitting import emit_results
 from flowsim.operators.keyed_operator import KeyedOperator
 from flowsim.operators.runtime_context import FunctionLife
 from flowsim.operators.stream_operator import OperatorContext, Output, Value
 from flowsim.operators.windowing.assigners import WindowAssigner
 from flowsim.operators.windowing.time_window import TimeWindow
-from flowsim.operators.windowing.triggers import Trigger
+from flowsim.operators.windowing.triggers import Trigger, TriggerResult
 from flowsim.operators.windowing.window_contents import Pane, TracedContents, WindowContents
 from flowsim.operators.windowing.window_contexts import OperatorTriggerContext, OperatorWindowContext
 from flowsim.operators.windowing.window_faults import (
@@ -88,7 +89,7 @@ class WindowOperator(KeyedOperator):
         super().setup(ctx, output)
         self.windows = {}
         self.trigger_counts = {}
-        self.timers = self.time_services.internal_timer_service("window-timers", self, lambda window: window.start)
+        self.timers = self.time_services.internal_timer_service("window-timers", self, lambda window: window)
         self._is_event_time = self.assigner.is_event_time()
         self._is_window_late = self._past_cleanup
         self._is_element_late = self._past_lateness
@@ -144,7 +145,7 @@ class WindowOperator(KeyedOperator):
             context.at = window
             result = self.trigger.on_element(value, timestamp, window, context)
             if result.is_fire:
-                self._emit_window_contents(window)
+                self._emit_window_contents(window, result, FireCause.ELEMENT, timestamp)
             if result.is_purge:
                 self._clear_contents(window)
             self._register_cleanup_timer(window)
@@ -164,7 +165,7 @@ class WindowOperator(KeyedOperator):
         self._trigger_context.at = window
         result = self.trigger.on_event_time(timer.timestamp, window, self._trigger_context)
         if result.is_fire:
-            self._emit_window_contents(window)
+            self._emit_window_contents(window, result, FireCause.EVENT_TIME_TIMER, timer.timestamp)
         if result.is_purge:
             self._clear_contents(window)
         if self._is_event_time and timer.timestamp == self.cleanup_time(window):
@@ -176,7 +177,7 @@ class WindowOperator(KeyedOperator):
         self._trigger_context.at = window
         result = self.trigger.on_processing_time(timer.timestamp, window, self._trigger_context)
         if result.is_fire:
-            self._emit_window_contents(window)
+            self._emit_window_contents(window, result, FireCause.PROCESSING_TIME_TIMER, timer.timestamp)
         if result.is_purge:
             self._clear_contents(window)
         if not self._is_event_time and timer.timestamp == self.cleanup_time(window):
@@ -206,14 +207,18 @@ class WindowOperator(KeyedOperator):
         else:
             self.timers.register_processing_time_timer(window, cleanup_time)
 
-    def _emit_window_contents(self, window: TimeWindow) -> None:
+    def _emit_window_contents(
+        self, window: TimeWindow, result: TriggerResult, cause: FireCause, at: int | None
+    ) -> None:
         panes = self.windows.get(window)
         pane = ABSENT if panes is None else panes.get(self.current_key_id, ABSENT)
         if pane is ABSENT:
             return
         if self._window_trace is not None:
             watermark = self.timers.current_watermark
-            self._window_trace.fire(window, pane, self.current_key, self.current_key_id, watermark)
+            self._window_trace.fire(
+                window, pane, self.current_key, self.current_key_id, watermark, result.recorded, cause, at
+            )
         self._window_context.at = window
         results = self.window_function.process(self.current_key, self._window_context, self.contents.result(pane))
         emit_results(results, window.end - 1, self.output)

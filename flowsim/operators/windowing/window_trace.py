@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from flowsim.facts.kinds import FireCause, WindowResult
 from flowsim.facts.tracer import TaskTrace
 from flowsim.operators.stream_operator import Value
 from flowsim.operators.windowing.time_window import TimeWindow
@@ -42,17 +43,20 @@ class WindowTrace:
             number = trace.seen_fingerprint if is_as_decoded else fingerprint(timestamp, value)
             contents.fingerprint = number
             at = NO_TIMESTAMP if timestamp is None else timestamp
-            window_intake(operator, key_hash, key_number, at, number, watermark)
+            window_intake(operator, key_hash, key_number, at, number, watermark, 0)
 
         return intake
 
-    def fire(self, window: TimeWindow, pane: Pane, key: Value, key_id: object, watermark: int) -> None:
+    def fire(
+        self, window: TimeWindow, pane: Pane, key: Value, key_id: object, watermark: int, result: WindowResult,
+        cause: FireCause, at: int | None,
+    ) -> None:  # fmt: skip
         """The contents of a pane go to the window function."""
         assert isinstance(pane, TracedPane)
         key_hash, key_number = self._key_facts.of(key, key_id)
         self._trace.window_fire(
             self._operator, key_hash, key_number, window.start, window.end, watermark,
-            pane.rows, pane.fingerprint_sum, pane.fingerprint_xor,
+            pane.rows, pane.fingerprint_sum, pane.fingerprint_xor, result, cause, _at(at),
         )  # fmt: skip
 
     def late(self, timestamp: int | None, key: Value, key_id: object, watermark: int, side: bool) -> None:

@@ -17,7 +17,8 @@ WATERMARK, INTAKE, FIRE, DROP = range(4)
 """``what`` a row of ``window_facts`` is."""
 
 _PARAMS: Final = (
-    "assigner string, trigger string, size_ms bigint, offset_ms bigint, lateness_ms bigint, late_output boolean"
+    "assigner string, trigger struct<kind: string>, size_ms bigint, offset_ms bigint, lateness_ms bigint, "
+    "late_output boolean"
 )
 _COLUMNS: Final = {
     "seq": "bigint", "what": "int", "key": "bigint", "timestamp": "bigint", "fingerprint": "bigint", "watermark": "bigint",
@@ -41,7 +42,7 @@ def judged_operators(facts: Recordings) -> DataFrame:
 def _build_operators(facts: Recordings) -> DataFrame:
     windows = facts["operators"].where((F.col("kind") == "window") & (F.col("input_operator") == -1))
     windows = windows.select("run", "vertex", "operator", F.from_json("params", _PARAMS).alias("p"))
-    windows = windows.where((F.col("p.assigner") == "tumbling_event_time") & (F.col("p.trigger") == "event_time"))
+    windows = windows.where((F.col("p.assigner") == "tumbling_event_time") & (F.col("p.trigger.kind") == "event_time"))
     tasks = facts["tasks"].where(F.col("inputs") == 1).select("run", "vertex", "task")
     return windows.join(tasks, ["run", "vertex"]).select(
         *OPERATOR,

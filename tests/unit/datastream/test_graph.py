@@ -179,7 +179,7 @@ def test_a_window_tells_a_judge_its_numbers_and_its_side_output_is_an_edge(
     _, window, collect = graph.nodes.values()
     assert (window.name, window.description.kind) == ("TumblingEventTimeWindows Process", "window")
     assert window.description.params == {
-        "assigner": "tumbling_event_time", "size_ms": 5000, "offset_ms": 100, "trigger": "event_time",
+        "assigner": "tumbling_event_time", "size_ms": 5000, "offset_ms": 100, "trigger": {"kind": "event_time"},
         "lateness_ms": 20, "late_output": True,
     }  # fmt: skip
     assert (graph.edges[1].source_id, graph.edges[1].target_id, graph.edges[1].side_output) == (
@@ -196,7 +196,7 @@ def test_other_assigners_and_triggers_are_described_too(env: StreamExecutionEnvi
     _, window = env.stream_graph().nodes.values()
     assert window.description.params == {
         "assigner": "sliding_event_time", "size_ms": 30, "slide_ms": 10, "offset_ms": 0,
-        "trigger": "purging(count(3))", "lateness_ms": 0, "late_output": False,
+        "trigger": {"kind": "purging", "of": {"kind": "count", "count": 3}}, "lateness_ms": 0, "late_output": False,
     }  # fmt: skip
 
 

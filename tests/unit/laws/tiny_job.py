@@ -19,12 +19,14 @@ from flowsim.facts.kinds import (
     BufferSide,
     CreditKind,
     ElementKind,
+    FireCause,
     Level,
     LifeEvent,
     MailAction,
     PoolKind,
     SegmentAction,
     WaitKind,
+    WindowResult,
 )  # fmt: skip
 from flowsim.facts.tracer import TaskTrace
 from flowsim.recording.memory import MemoryRecorder
@@ -140,7 +142,7 @@ class TinyJob:
             )
             self.recorder.static(schema.TASKS, [row])
         window = {
-            "assigner": "tumbling_event_time", "trigger": "event_time", "size_ms": SIZE_MS, "offset_ms": 0,
+            "assigner": "tumbling_event_time", "trigger": {"kind": "event_time"}, "size_ms": SIZE_MS, "offset_ms": 0,
             "lateness_ms": self.lateness_ms, "late_output": True,
         }  # fmt: skip
         for vertex, operator, kind, params in [
@@ -321,7 +323,7 @@ class TinyJob:
         key_hash, fingerprint, _ = KEYS[key]
         trace, now = self.traces[task], self.watermark[task]
         trace.key(fingerprint, key_hash, "STRING", json.dumps(key))
-        trace.window_intake(0, key_hash, fingerprint, timestamp, record, now)
+        trace.window_intake(0, key_hash, fingerprint, timestamp, record, now, 0)
         last = timestamp // SIZE_MS * SIZE_MS + SIZE_MS - 1
         if last + self.lateness_ms <= now:
             trace.late_drop(0, key_hash, fingerprint, timestamp, record, now, True)
@@ -331,16 +333,16 @@ class TinyJob:
         pane = (task, key, last)
         self.panes.setdefault(pane, []).append(record)
         if last <= now:
-            self.fire(pane)
+            self.fire(pane, FireCause.ELEMENT, timestamp)
 
     def advance(self, task: int, watermark: int) -> None:
         for pane in sorted(self.panes):
             if pane[0] == task and pane[2] <= watermark and pane not in self.fired:
-                self.fire(pane)
+                self.fire(pane, FireCause.EVENT_TIME_TIMER, pane[2])
         if task in (1, 2):
             self.forward(task, ElementKind.WATERMARK, watermark)
 
-    def fire(self, pane: tuple[int, str, int]) -> None:
+    def fire(self, pane: tuple[int, str, int], cause: FireCause, at: int) -> None:
         self.fired.add(pane)
         task, key, last = pane
         key_hash, fingerprint, _ = KEYS[key]
@@ -358,6 +360,9 @@ class TinyJob:
             len(self.panes[pane]),
             total,
             xor,
+            WindowResult.FIRE,
+            cause,
+            at,
         )
         self.counts[task, 0][1] += 1
         self.send(task + 1, ElementKind.RECORD, last, 5 + last)

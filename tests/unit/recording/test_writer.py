@@ -39,7 +39,7 @@ def record(recorder: Recorder, rows: int) -> None:
             receiver.received(0, i // 2, ElementKind.RECORD, i, i, 0)
         if i % 5 == 0:
             choose(i, 0, 2)
-        sender.timer(0, kinds.TimerAction.FIRE, kinds.TimeDomain.EVENT_TIME, i, 1, 1, 0, i)
+        sender.timer(0, kinds.TimerAction.FIRE, kinds.TimeDomain.EVENT_TIME, i, 1, 1, (0, 0), i, 0)
 
 
 def write(directory: Path, rows: int = 100, rows_per_epoch: int = 30, level: Level = Level.ELEMENTS) -> RecordingWriter:

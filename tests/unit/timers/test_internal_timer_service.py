@@ -32,7 +32,9 @@ class Bench:
         self.then: dict[int, Callable[[], None]] = {}
         facts = KeyFacts(trace, None) if trace is not None else None
         self.manager = InternalTimeServiceManager(self, self.time, 3, trace, facts)
-        self.service: InternalTimerService[str] = self.manager.internal_timer_service("timers", self, len)
+        self.service: InternalTimerService[str] = self.manager.internal_timer_service(
+            "timers", self, lambda name: (0, len(name))
+        )
 
     def set_current_key(self, key: object, key_id: object) -> None:
         self.current_key, self.current_key_id = key, key_id
@@ -196,13 +198,15 @@ def test_the_timers_of_a_key_group_move_to_another_service() -> None:
 def test_every_service_of_an_operator_advances_and_names_are_unique() -> None:
     """Rule 9.12."""
     bench = Bench()
-    other: InternalTimerService[str] = bench.manager.internal_timer_service("others", bench, len)
+    other: InternalTimerService[str] = bench.manager.internal_timer_service(
+        "others", bench, lambda name: (0, len(name))
+    )
     bench.key("a").register_event_time_timer("", 5)
     other.register_event_time_timer("", 4)
     bench.manager.advance_watermark(5)
     assert bench.fired == [("event", "a", 5), ("event", "a", 4)]
     with pytest.raises(ValueError, match="'others' already"):
-        bench.manager.internal_timer_service("others", bench, len)
+        bench.manager.internal_timer_service("others", bench, lambda name: (0, len(name)))
 
 
 def test_a_full_recording_tells_what_happened_to_each_timer_and_nothing_else() -> None:
@@ -219,10 +223,10 @@ def test_a_full_recording_tells_what_happened_to_each_timer_and_nothing_else() -
     register, delete, fire = TimerAction.REGISTER, TimerAction.DELETE, TimerAction.FIRE
     event, processing = TimeDomain.EVENT_TIME, TimeDomain.PROCESSING_TIME
     assert recorder.rows("timers") == [
-        (0, 11, 3, 7, register, event, 5, *a, 2, NO_TIMESTAMP),
-        (1, 11, 3, 7, register, processing, 9, *one, 0, NO_TIMESTAMP),
-        (2, 11, 3, 7, delete, processing, 9, *one, 0, NO_TIMESTAMP),
-        (3, 11, 3, 7, fire, event, 5, *a, 2, 5),
+        (0, 11, 3, 7, register, event, 5, *a, 0, NO_TIMESTAMP, 2, 0),
+        (1, 11, 3, 7, register, processing, 9, *one, 0, NO_TIMESTAMP, 0, 0),
+        (2, 11, 3, 7, delete, processing, 9, *one, 0, NO_TIMESTAMP, 0, 0),
+        (3, 11, 3, 7, fire, event, 5, *a, 0, 5, 2, 0),
     ]
     assert recorder.static_rows("keys") == [(11, a[1], a[0], "STRING", '"a"'), (11, one[1], one[0], "LONG", "1")]
     assert bench.fired == [("event", "a", 5)]

@@ -10,7 +10,8 @@
 from __future__ import annotations
 
 from flowsim.datastream.closeable_iterator import CloseableIterator
-from flowsim.datastream.data_stream import ConnectedStreams, DataStream, DataStreamSink, KeyedStream, WindowedStream
+from flowsim.datastream.connected_streams import ConnectedStreams
+from flowsim.datastream.data_stream import DataStream, DataStreamSink
 from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.datastream.functions import (
     AggregateFunction,
@@ -32,8 +33,10 @@ from flowsim.datastream.functions import (
     RuntimeContext,
     WindowFunction,
 )
+from flowsim.datastream.keyed_stream import KeyedStream
 from flowsim.datastream.output_tag import OutputTag
 from flowsim.datastream.timerservice import TimeDomain, TimerService
+from flowsim.datastream.windowed_stream import WindowedStream
 
 __all__ = [
     "AggregateFunction",

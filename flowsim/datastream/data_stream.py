@@ -1,4 +1,4 @@
-"""Streams and what can be done with them, with PyFlink's names and arguments. Flink: DataStream, KeyedStream."""
+"""Streams and what can be done with them, with PyFlink's names and arguments. Flink: DataStream."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flowsim.datastream import operator_factories as factories
 from flowsim.datastream.closeable_iterator import CloseableIterator
 from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
 from flowsim.datastream.connected_streams import ConnectedStreams
-from flowsim.datastream.functions import KeyedProcessFunction, ProcessFunction
+from flowsim.datastream.functions import ProcessFunction
 from flowsim.datastream.network_settings import checked_exchange
 from flowsim.datastream.operator_factories import (
     AnyFilter,
@@ -26,19 +26,17 @@ from flowsim.datastream.operator_factories import (
 )
 from flowsim.datastream.operator_handle import OperatorHandle
 from flowsim.datastream.output_tag import OutputTag
-from flowsim.datastream.reduce import AnyReduce, KeyedReduce
 from flowsim.datastream.transformation import Transformation, Upstream
-from flowsim.datastream.windowed_stream import WindowedStream
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import ChainingStrategy, OperatorDescription, PartitionerSpec
 from flowsim.operators.stream_operator import KeySelector, StreamOperator
-from flowsim.operators.windowing.assigners import WindowAssigner
 from flowsim.values import TypeInformation
 
 if TYPE_CHECKING:
     from flowsim.datastream.environment import StreamExecutionEnvironment
+    from flowsim.datastream.keyed_stream import KeyedStream
 
-__all__ = ["ConnectedStreams", "DataStream", "DataStreamSink", "KeyedStream", "WindowedStream"]
+__all__ = ["ConnectedStreams", "DataStream", "DataStreamSink"]
 
 
 class DataStream(OperatorHandle):
@@ -157,6 +155,9 @@ class DataStream(OperatorHandle):
 
     def key_by(self, key_selector: AnyKeySelector, key_type: TypeInformation | None = None) -> KeyedStream:
         """Partitions by key; ``key_type`` decides the Java hash of the key, without it the value does (rule 1.23)."""
+        # Here, because a keyed stream is a stream itself.
+        from flowsim.datastream.keyed_stream import KeyedStream
+
         selector = factories.key_selector_of(key_selector)
         type_name = None if key_type is None else key_type.name
         partitioner = PartitionerSpec("HASH", selector, type_name)
@@ -273,44 +274,3 @@ class DataStreamSink(OperatorHandle):
 
     def _operator(self, setting: str) -> Transformation:
         return self._transformation
-
-
-class KeyedStream(DataStream):
-    """A stream partitioned by key: state and timers belong to the key. PyFlink: KeyedStream."""
-
-    def __init__(
-        self,
-        env: StreamExecutionEnvironment,
-        upstreams: tuple[Upstream, ...],
-        key_selector: KeySelector,
-        key_type: str | None,
-        output_type: TypeInformation | None,
-    ) -> None:
-        super().__init__(env, upstreams, output_type)
-        self._key_selector = key_selector
-        self._key_type = key_type
-
-    @property
-    def key(self) -> tuple[KeySelector | None, str | None]:
-        return self._key_selector, self._key_type
-
-    def process(  # type: ignore[override]
-        self, func: KeyedProcessFunction, output_type: TypeInformation | None = None
-    ) -> DataStream:
-        """A KeyedProcessFunction, with state and timers of the key."""
-        make = factories.keyed_process_operator(func)
-        return self._transform("KEYED PROCESS", "keyed_process", make, output_type)
-
-    def reduce(self, func: AnyReduce) -> DataStream:
-        """Per key, the reduction of all records so far, emitted for each record: a ReduceFunction or a callable."""
-        return self.process(KeyedReduce(func), self._output_type).name("Keyed Reduce")
-
-    def window(self, window_assigner: WindowAssigner) -> WindowedStream:
-        """Groups the records of a key into windows."""
-        return WindowedStream(self, window_assigner)
-
-    def _add(self, name: str, description: OperatorDescription, make: MakeOperator) -> Transformation:
-        added = super()._add(name, description, make)
-        added.key_selector = self._key_selector
-        added.key_type = self._key_type
-        return added

@@ -38,8 +38,9 @@ from flowsim.operators.windowing.window_functions import (
 from flowsim.values import TypeInformation
 
 if TYPE_CHECKING:
-    from flowsim.datastream.data_stream import DataStream, KeyedStream
+    from flowsim.datastream.data_stream import DataStream
     from flowsim.datastream.environment import StreamExecutionEnvironment
+    from flowsim.datastream.keyed_stream import KeyedStream
 
 AnyProcessWindowFunction = ProcessWindowFunction[Any, Any, Any, Any]
 AnyApplyFunction = WindowFunction[Any, Any, Any, Any]

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from flowsim.datastream import functions as api
 from flowsim.datastream.common.time import Duration
-from flowsim.datastream.data_stream import DataStream, KeyedStream
+from flowsim.datastream.data_stream import DataStream
+from flowsim.datastream.keyed_stream import KeyedStream
 from flowsim.datastream.output_tag import OutputTag
 from flowsim.datastream.window import TumblingEventTimeWindows
 from flowsim.datastream.windowed_stream import WindowedStream

@@ -25,6 +25,18 @@ class ColumnType(Enum):
         """What a reader of an error message is told to write."""
         return _EXPECTS[self]
 
+    @property
+    def python_type(self) -> type:
+        """The exact type of its values."""
+        return _PYTHON_TYPES[self]
+
+    def holds(self, value: object) -> bool:
+        """Whether it is a value of this type, exactly: a bool is no int, an int no double."""
+        if type(value) is not _PYTHON_TYPES[self]:
+            return False
+        limits = _RANGES.get(self)
+        return limits is None or value in limits
+
 
 _EXPECTS: Final = {
     ColumnType.STRING: "text",
@@ -33,6 +45,16 @@ _EXPECTS: Final = {
     ColumnType.DOUBLE: "a double",
     ColumnType.BOOLEAN: "a boolean (true or false)",
 }
+
+
+_PYTHON_TYPES: Final[dict[ColumnType, type]] = {
+    ColumnType.STRING: str,
+    ColumnType.INT: int,
+    ColumnType.LONG: int,
+    ColumnType.DOUBLE: float,
+    ColumnType.BOOLEAN: bool,
+}
+_RANGES: Final = {ColumnType.INT: range(-(2**31), 2**31), ColumnType.LONG: range(-(2**63), 2**63)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from flowsim.connectors.columns import columns_of, nearest
-from flowsim.connectors.csv_blocks import CsvFile, Rows
+from flowsim.connectors.csv_blocks import CsvFile
+from flowsim.connectors.row_file import Rows
 from flowsim.connectors.source import BlockReader
 from flowsim.errors import BadInput
 from flowsim.operators.stream_operator import OperatorContext

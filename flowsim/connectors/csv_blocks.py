@@ -12,9 +12,8 @@ import pyarrow.csv as pacsv
 
 from flowsim.connectors.columns import Column, ColumnType, nearest
 from flowsim.connectors.csv_diagnosis import explain_failure, find_cell, header_of
+from flowsim.connectors.row_file import Rows
 from flowsim.errors import BadInput
-
-Rows = list[tuple[object, ...]]
 
 BLOCK_SIZE_BYTES: Final = 1 << 18
 """Measured on flights: larger blocks are not faster, and memory is a small multiple of this."""

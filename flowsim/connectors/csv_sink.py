@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TextIO
 
 from flowsim.connectors.columns import columns_of
-from flowsim.connectors.part_file import PartFile
 from flowsim.connectors.row_layout import RowLayout
-from flowsim.operators.stream_operator import OperatorContext
+from flowsim.connectors.text_part import TextWriter, WriteRow
 
 
 class CsvSink:
@@ -29,40 +28,15 @@ class CsvSink:
     def params(self) -> Mapping[str, object]:
         return {"columns": {column.name: column.type.value for column in self.columns}}
 
-    def create_writer(self) -> CsvWriter:
+    def create_writer(self) -> TextWriter:
         """A writer for one subtask."""
-        return CsvWriter(self)
+        layout = RowLayout(self.columns, f"csv sink {str(self.directory)!r}")
+        return TextWriter(self.directory, "csv", layout, self._begin)
 
-
-class CsvWriter:
-    """Writes one part."""
-
-    def __init__(self, sink: CsvSink) -> None:
-        self._sink = sink
-        self._layout = RowLayout(sink.columns, f"csv sink {str(sink.directory)!r}")
-        self._part: PartFile | None = None
-        self._file: TextIO | None = None
-        self._is_complete = False
-
-    def open(self, ctx: OperatorContext) -> None:
-        self._part = PartFile(self._sink.directory, "csv", ctx.subtask_index, ctx.parallelism)
-        self._file = self._part.growing.open("w", encoding="utf-8", newline="")
-        self._write_row = csv.writer(self._file, lineterminator="\n").writerow
-        self._write_row([column.name for column in self._sink.columns])
-
-    def write(self, value: object, timestamp: int | None) -> None:
-        self._write_row([_BOOLEANS[field] if type(field) is bool else field for field in self._layout.row(value)])
-
-    def flush(self) -> None:
-        """The input ended: what is there is all there will be."""
-        self._is_complete = True
-
-    def close(self) -> None:
-        if self._file is None or self._part is None:
-            return
-        self._file.close()
-        self._file = None
-        self._part.close(self._is_complete)
+    def _begin(self, file: TextIO) -> WriteRow:
+        write = csv.writer(file, lineterminator="\n").writerow
+        write([column.name for column in self.columns])
+        return lambda row: write([_BOOLEANS[field] if type(field) is bool else field for field in row])
 
 
 _BOOLEANS = {True: "true", False: "false"}

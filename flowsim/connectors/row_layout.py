@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from flowsim.connectors.columns import Column, ColumnType
 from flowsim.errors import ValueNotAllowed
 from flowsim.values import Row
-
-_PYTHON_TYPES: Final[dict[ColumnType, type]] = {
-    ColumnType.STRING: str,
-    ColumnType.INT: int,
-    ColumnType.LONG: int,
-    ColumnType.DOUBLE: float,
-    ColumnType.BOOLEAN: bool,
-}
-_INT_RANGE: Final = range(-(2**31), 2**31)
 
 
 class RowLayout:
@@ -40,7 +30,7 @@ class RowLayout:
             self._fine.add(signature)
         for index in self._int_indexes:
             number = fields[index]
-            if number is not None and number not in _INT_RANGE:
+            if number is not None and not ColumnType.INT.holds(number):
                 raise self._refusal(self.columns[index], number, value)
         return fields
 
@@ -63,7 +53,7 @@ class RowLayout:
                 f"{self.owner}: expected {len(self.columns)} fields ({names}), got {len(fields)} in {_shown(value)}"
             )
         for column, field in zip(self.columns, fields, strict=True):
-            if field is not None and type(field) is not _PYTHON_TYPES[column.type]:
+            if field is not None and type(field) is not column.type.python_type:
                 raise self._refusal(column, field, value)
 
     def _refusal(self, column: Column, field: object, value: object) -> ValueNotAllowed:

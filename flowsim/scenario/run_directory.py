@@ -15,7 +15,7 @@ from flowsim.recording.manifest import replace_file
 RECORDING: Final = "recording"
 RUN_FILE: Final = "run.json"
 _KEY: Final = "flowsim_run"
-_PART: Final = re.compile(r"\.?part-\d+\.(parquet|csv)(\.inprogress)?")
+_PART: Final = re.compile(r"\.?part-\d+\.(parquet|csv|jsonl)(\.inprogress)?")
 _AT_TOP: Final = re.compile(rf"\.?{re.escape(RUN_FILE)}(\.tmp)?")
 
 

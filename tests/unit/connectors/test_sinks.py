@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import io
+import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 
 from flowsim.connectors.collect import CollectSink
 from flowsim.connectors.csv_sink import CsvSink
+from flowsim.connectors.json_lines_sink import JsonLinesSink
 from flowsim.connectors.parquet import ParquetSink
 from flowsim.connectors.print import PrintSink
 from flowsim.errors import ValueNotAllowed
@@ -158,3 +161,25 @@ def test_print_has_the_prefix_of_flink(writing: Callable, identifier: str, paral
 def test_print_goes_to_the_standard_output_of_the_moment(writing: Callable, capsys: pytest.CaptureFixture[str]) -> None:
     writing(PrintSink()).write("seen").complete()
     assert capsys.readouterr().out == "seen\n"
+
+
+def test_json_lines_are_objects_with_the_fields_in_declared_order(tmp_path: Path, writing: Callable) -> None:
+    writing(JsonLinesSink(tmp_path / "out", FIELDS), 1, 2).write(
+        *ROWS, ("\u00e4\u2028", -1, -(2**63), -0.0, None)
+    ).complete()
+    text = (tmp_path / "out" / "part-1.jsonl").read_text(encoding="utf-8")
+    assert text == (
+        '{"name":"a","count":1,"at":1099511627776,"share":0.5,"ok":true}\n'
+        '{"name":"b,\\n","count":null,"at":null,"share":null,"ok":false}\n'
+        '{"name":"\u00e4\u2028","count":-1,"at":-9223372036854775808,"share":-0.0,"ok":null}\n'
+    )
+    assert [json.loads(line) for line in text.split("\n")[:-1]][1]["name"] == "b,\n"
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_json_has_no_number_for_what_is_not_finite(tmp_path: Path, writing: Callable, number: float) -> None:
+    sink = writing(JsonLinesSink(tmp_path / "out", {"a": "long", "x": "double"}))
+    with pytest.raises(ValueNotAllowed, match=f"no number for NaN and infinity: a = 1, x = {number}"):
+        sink.write((1, number))
+    sink.fail()
+    assert names(tmp_path / "out") == []

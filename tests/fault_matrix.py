@@ -10,7 +10,7 @@ from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.run_options import JobExecutionResult, JobStatus, RunOptions
 from flowsim.connectors.collect import CollectSink
 from flowsim.connectors.script import Entry, ScriptedSource, record, sleep, watermark
-from flowsim.datastream import OutputTag, ProcessWindowFunction, StreamExecutionEnvironment
+from flowsim.datastream import KeyedProcessFunction, OutputTag, ProcessWindowFunction, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, Types
 from flowsim.datastream.window import TimeWindow, TumblingEventTimeWindows
 from flowsim.facts.tracer import Recorder
@@ -49,6 +49,10 @@ CASES = (
     _case("window_fires_early", "window", "window-fire"),
     _case("late_row_kept", "window", "late-rows", "window-fire", why="the window that keeps the row fires once more"),
     _case("late_row_lost_early", "window", "late-rows", "window-fire", why="its window fires without the row"),
+    _case("timer_fires_twice", "reminders", "timers"),
+    _case("timer_fires_early", "reminders", "timers"),
+    _case("timer_lost", "reminders", "timers"),
+    _case("timer_under_wrong_key", "reminders", "timers"),
     _case("misroute_keys", "map", "key-routing"),
     _case("watermark_goes_back", "map", "watermark-monotone", at=2),
     _case(
@@ -78,6 +82,24 @@ class CountOfWindow(ProcessWindowFunction[tuple[str, int], tuple[str, int, int],
         yield key, context.window().start, len(list(elements))
 
 
+class Reminders(KeyedProcessFunction):
+    """A result passes by some time after it; every other one sets no reminder but takes one back."""
+
+    def process_element(
+        self, value: tuple[str, int, int], ctx: KeyedProcessFunction.Context
+    ) -> Iterable[tuple[str, int]]:
+        _, start, count = value
+        timers = ctx.timer_service()
+        if start % 30 == 0:
+            timers.delete_event_time_timer(start + 24)
+        else:
+            timers.register_event_time_timer(start + 4 + 10 * count)
+        return ()
+
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterable[tuple[str, int]]:
+        yield ctx.get_current_key(), timestamp
+
+
 def scripts() -> list[list[Entry]]:
     """Two subtasks: rounds of records of four keys out of order, a watermark, a pause, then a row that is late."""
     made: list[list[Entry]] = [[], []]
@@ -95,7 +117,7 @@ def scripts() -> list[list[Entry]]:
 
 
 def fault_job() -> StreamGraph:
-    """source -> map, keyed by the first field, 2 x 2 channels, tumbling windows of 10 ms, two sinks."""
+    """source -> map, keyed by the first field, 2 x 2 channels, tumbling windows of 10 ms, timers after them, three sinks."""
     env = StreamExecutionEnvironment.get_execution_environment().set_max_parallelism(8)
     mapped = env.add_source(ScriptedSource(*scripts())).map(lambda pair: (pair[0], pair[1] + 1))
     keyed = mapped.set_parallelism(2).name("map").key_by(lambda pair: pair[0], Types.STRING())
@@ -103,6 +125,9 @@ def fault_job() -> StreamGraph:
     windows = keyed.window(TumblingEventTimeWindows.of(Duration.of_millis(10))).allowed_lateness(3)
     counted = windows.side_output_late_data(late).process(CountOfWindow()).set_parallelism(2).name("window")
     counted.rebalance().sink_to(CollectSink()).name("sink")
+    results = counted.key_by(lambda result: result[0], Types.STRING())
+    reminders = results.process(Reminders()).set_parallelism(2).name("reminders")
+    reminders.sink_to(CollectSink()).name("reminder sink")
     counted.get_side_output(late).sink_to(CollectSink()).name("late sink")
     return env.stream_graph("faults")
 

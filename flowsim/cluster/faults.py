@@ -75,6 +75,10 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
         ),
         FaultKind("late_row_kept", Site.OPERATOR, "a late row is added to its window", "late-rows"),
         FaultKind("late_row_lost_early", Site.OPERATOR, "a row in time is treated as late", "late-rows"),
+        FaultKind("timer_fires_twice", Site.OPERATOR, "the first timer that fires stays in its queue", "timers"),
+        FaultKind("timer_fires_early", Site.OPERATOR, "a timer fires before the watermark has reached it", "timers"),
+        FaultKind("timer_lost", Site.OPERATOR, "the queue forgets the first timer it is given", "timers"),
+        FaultKind("timer_under_wrong_key", Site.OPERATOR, "a timer fires under the key of what came before", "timers"),
         FaultKind("misroute_keys", Site.WRITER, "every key goes to the subtask after its own", "key-routing"),
         FaultKind(
             "watermark_goes_back", Site.WRITER, "after `at` watermarks one is sent that is lower", "watermark-monotone"

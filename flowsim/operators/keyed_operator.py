@@ -43,7 +43,7 @@ class KeyedOperator(StreamOperator):
         self.key_facts = KeyFacts(trace, ctx.key_type) if trace is not None else None
         full = trace.full if trace is not None else None
         self.time_services = InternalTimeServiceManager(
-            self, ctx.processing_time, ctx.operator_index, full, self.key_facts
+            self, ctx.processing_time, ctx.operator_index, full, self.key_facts, ctx.faults
         )
 
     def set_current_key(self, key: object, key_id: object) -> None:

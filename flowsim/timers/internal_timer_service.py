@@ -57,16 +57,17 @@ class InternalTimerService(Generic[N]):
     )  # fmt: skip
 
     def __init__(
-        self, name: str, key_context: KeyContext, processing_time: ProcessingTimeService, triggerable: Triggerable[N]
-    ) -> None:
+        self, name: str, key_context: KeyContext, processing_time: ProcessingTimeService, triggerable: Triggerable[N],
+        create_queue: Callable[[], HeapPriorityQueueSet[N]] = HeapPriorityQueueSet,
+    ) -> None:  # fmt: skip
         self.name = name
         self.current_watermark = NO_TIMESTAMP
         self.fired_timers = 0
         self._key_context = key_context
         self._processing_time = processing_time
         self._triggerable = triggerable
-        self._event_queue: HeapPriorityQueueSet[N] = HeapPriorityQueueSet()
-        self._processing_queue: HeapPriorityQueueSet[N] = HeapPriorityQueueSet()
+        self._event_queue: HeapPriorityQueueSet[N] = create_queue()
+        self._processing_queue: HeapPriorityQueueSet[N] = create_queue()
         self._next_timer: TimerHandle | None = None
 
     def current_processing_time_ms(self) -> int:
@@ -113,6 +114,16 @@ class InternalTimerService(Generic[N]):
             set_current_key(timer.key, timer.key_id)
             on_event_time(timer)
             self.fired_timers += 1
+
+    def fire_next_event_time_timer(self) -> bool:
+        """Fires the earliest event-time timer whatever the time is; False where there is none. Only a fault asks for it."""
+        timer = self._event_queue.poll()
+        if timer is None:
+            return False
+        self._key_context.set_current_key(timer.key, timer.key_id)
+        self._triggerable.on_event_time(timer)
+        self.fired_timers += 1
+        return True
 
     def _on_processing_time(self, timestamp: int) -> None:
         """Fires what is due at the *registered* time, which may be earlier than now (rule 9.9)."""

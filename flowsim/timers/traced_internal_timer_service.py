@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 from flowsim.facts.kinds import TimeDomain, TimerAction
 from flowsim.facts.tracer import TaskTrace
+from flowsim.timers.heap_priority_queue import HeapPriorityQueueSet
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.timers.internal_timer_service import InternalTimerService, KeyContext, Triggerable
 from flowsim.timers.key_facts import KeyFacts
@@ -35,7 +36,14 @@ class TimerTrace(Generic[N]):
         self._service = service
 
     def record(self, action: TimerAction, domain: TimeDomain, timer: InternalTimer[N], watermark: int) -> None:
-        key_hash, key = self._key_facts.of(timer.key, timer.key_id)
+        self.record_under(timer.key, timer.key_id, action, domain, timer, watermark)
+
+    def record_under(
+        self, current_key: object, key_id: object, action: TimerAction, domain: TimeDomain, timer: InternalTimer[N],
+        watermark: int,
+    ) -> None:  # fmt: skip
+        """The key is the one that is current then, whatever the timer's own is."""
+        key_hash, key = self._key_facts.of(current_key, key_id)
         window = self._window_of(timer.namespace)
         self._trace.timer(
             self._operator, action, domain, timer.timestamp, key_hash, key, window, watermark, self._service
@@ -43,23 +51,30 @@ class TimerTrace(Generic[N]):
 
 
 class _TracingTriggerable(Generic[N]):
-    """Reports that a timer fired, then lets it fire."""
+    """Reports that a timer fires, under the key that is the current one then, and lets it fire."""
 
-    __slots__ = ("_triggerable", "_timer_trace", "service")
+    __slots__ = ("_triggerable", "_timer_trace", "_key_context", "service")
 
     service: InternalTimerService[N]
 
-    def __init__(self, triggerable: Triggerable[N], timer_trace: TimerTrace[N]) -> None:
+    def __init__(self, triggerable: Triggerable[N], timer_trace: TimerTrace[N], key_context: KeyContext) -> None:
         self._triggerable = triggerable
         self._timer_trace = timer_trace
+        self._key_context = key_context
 
     def on_event_time(self, timer: InternalTimer[N]) -> None:
-        self._timer_trace.record(TimerAction.FIRE, TimeDomain.EVENT_TIME, timer, self.service.current_watermark)
+        self._record(TimeDomain.EVENT_TIME, timer)
         self._triggerable.on_event_time(timer)
 
     def on_processing_time(self, timer: InternalTimer[N]) -> None:
-        self._timer_trace.record(TimerAction.FIRE, TimeDomain.PROCESSING_TIME, timer, self.service.current_watermark)
+        self._record(TimeDomain.PROCESSING_TIME, timer)
         self._triggerable.on_processing_time(timer)
+
+    def _record(self, domain: TimeDomain, timer: InternalTimer[N]) -> None:
+        context = self._key_context
+        self._timer_trace.record_under(
+            context.current_key, context.current_key_id, TimerAction.FIRE, domain, timer, self.service.current_watermark
+        )
 
 
 class TracedInternalTimerService(InternalTimerService[N]):
@@ -69,10 +84,10 @@ class TracedInternalTimerService(InternalTimerService[N]):
 
     def __init__(
         self, name: str, key_context: KeyContext, processing_time: ProcessingTimeService, triggerable: Triggerable[N],
-        timer_trace: TimerTrace[N],
+        timer_trace: TimerTrace[N], create_queue: Callable[[], HeapPriorityQueueSet[N]] = HeapPriorityQueueSet,
     ) -> None:  # fmt: skip
-        tracing = _TracingTriggerable(triggerable, timer_trace)
-        super().__init__(name, key_context, processing_time, tracing)
+        tracing = _TracingTriggerable(triggerable, timer_trace, key_context)
+        super().__init__(name, key_context, processing_time, tracing, create_queue)
         tracing.service = self
         self._timer_trace = timer_trace
 

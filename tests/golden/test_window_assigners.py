@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -18,8 +19,11 @@ DATA = Path(__file__).parent / "data" / "component" / "window_assigners.jsonl.gz
 
 
 class NoProcessingTime:
-    def current_processing_time_ms(self) -> int:
+    def get_current_processing_time(self) -> int:
         raise AssertionError("an event-time assigner asked for processing time")
+
+    def random(self) -> Random:
+        raise AssertionError("an assigner without stagger asked for chance")
 
 
 def cases_of(kind: str) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from flowsim.operators.stream_operator import OperatorContext, Output, Value
 from flowsim.operators.windowing.assigners import TumblingEventTimeWindows
 from flowsim.operators.windowing.time_window import TimeWindow
 from flowsim.operators.windowing.triggers import EventTimeTrigger, TriggerResult
+from flowsim.operators.windowing.window import Window
 from flowsim.operators.windowing.window_contents import ListContents, Pane, WindowContents
 from flowsim.operators.windowing.window_functions import InternalWindowFunction
 from flowsim.operators.windowing.window_operator import ABSENT, WindowOperator
@@ -28,9 +29,9 @@ class TumblingWindowOperator(WindowOperator):
 
     __slots__ = ("_size_ms", "_phase_ms", "_start", "_end", "_window", "_panes", "_open", "_first_close")
 
-    _open: dict[int, tuple[TimeWindow, dict[object, Pane]]]
+    _open: dict[int, tuple[Window, dict[object, Pane]]]
     """The open windows and their panes, by window start."""
-    _window: TimeWindow
+    _window: Window
     _panes: dict[object, Pane]
     """Panes of the window [``_start``, ``_end``), which is open; the window is empty where nothing is remembered."""
 
@@ -62,10 +63,10 @@ class TumblingWindowOperator(WindowOperator):
             self._close_up_to(timestamp)
         super().process_watermark(timestamp)
 
-    def on_event_time(self, timer: InternalTimer[TimeWindow]) -> None:
+    def on_event_time(self, timer: InternalTimer[Window]) -> None:
         """Fires at the window's end, cleans up at its cleanup time; nothing is left for the trigger to forget by then."""
         window = timer.namespace
-        last = window.end - 1
+        last = window.max_timestamp()
         if timer.timestamp == last:
             self._emit_window_contents(window, TriggerResult.FIRE, FireCause.EVENT_TIME_TIMER, last)
         if timer.timestamp == last + self._allowed_lateness_ms:

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Protocol
+from typing import Protocol, overload
 
+from flowsim.errors import BadInput
 from flowsim.operators.runtime_context import KeyedStateStore
 from flowsim.operators.windowing.time_window import TimeWindow
+from flowsim.operators.windowing.window import Window
+from flowsim.state.descriptors import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    StateDescriptor,
+    ValueStateDescriptor,
+)
+from flowsim.state.states import AggregatingState, ListState, MapState, ReducingState, State, ValueState
 from flowsim.timers.internal_timer_service import InternalTimerService
 
 
 class WindowingOperator(Protocol):
     """The part of the window operator that the contexts use; the current key is the one set in it."""
 
-    timers: InternalTimerService[TimeWindow]
-    trigger_counts: dict[tuple[object, TimeWindow], int]
+    timers: InternalTimerService[Window]
 
     @property
     def current_key_id(self) -> object: ...
@@ -28,37 +38,54 @@ class OperatorTriggerContext:
 
     __slots__ = ("at", "_operator")
 
-    at: TimeWindow
+    at: Window
 
     def __init__(self, operator: WindowingOperator) -> None:
         self.at = TimeWindow(0, 0)
         self._operator = operator
 
-    def current_watermark(self) -> int:
+    def get_current_watermark(self) -> int:
         return self._operator.timers.current_watermark
 
-    def current_processing_time(self) -> int:
+    def get_current_processing_time(self) -> int:
         return self._operator.timers.current_processing_time_ms()
 
-    def register_event_time_timer(self, timestamp: int) -> None:
-        self._operator.timers.register_event_time_timer(self.at, timestamp)
+    def register_event_time_timer(self, time: int) -> None:
+        self._operator.timers.register_event_time_timer(self.at, time)
 
-    def register_processing_time_timer(self, timestamp: int) -> None:
-        self._operator.timers.register_processing_time_timer(self.at, timestamp)
+    def register_processing_time_timer(self, time: int) -> None:
+        self._operator.timers.register_processing_time_timer(self.at, time)
 
-    def delete_event_time_timer(self, timestamp: int) -> None:
-        self._operator.timers.delete_event_time_timer(self.at, timestamp)
+    def delete_event_time_timer(self, time: int) -> None:
+        self._operator.timers.delete_event_time_timer(self.at, time)
 
-    def delete_processing_time_timer(self, timestamp: int) -> None:
-        self._operator.timers.delete_processing_time_timer(self.at, timestamp)
+    def delete_processing_time_timer(self, time: int) -> None:
+        self._operator.timers.delete_processing_time_timer(self.at, time)
 
-    def increment_count(self) -> int:
-        counts, place = self._operator.trigger_counts, (self._operator.current_key_id, self.at)
-        counts[place] = count = counts.get(place, 0) + 1
-        return count
-
-    def clear_count(self) -> None:
-        self._operator.trigger_counts.pop((self._operator.current_key_id, self.at), None)
+    @overload
+    def get_partitioned_state(self, state_descriptor: ValueStateDescriptor) -> ValueState: ...
+    @overload
+    def get_partitioned_state(self, state_descriptor: ListStateDescriptor) -> ListState: ...
+    @overload
+    def get_partitioned_state(self, state_descriptor: MapStateDescriptor) -> MapState: ...
+    @overload
+    def get_partitioned_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState: ...
+    @overload
+    def get_partitioned_state(self, state_descriptor: AggregatingStateDescriptor) -> AggregatingState: ...
+    def get_partitioned_state(self, state_descriptor: StateDescriptor) -> State:
+        store = self._operator.state_of(self.at)
+        match state_descriptor:
+            case ValueStateDescriptor():
+                return store.get_state(state_descriptor)
+            case ListStateDescriptor():
+                return store.get_list_state(state_descriptor)
+            case MapStateDescriptor():
+                return store.get_map_state(state_descriptor)
+            case ReducingStateDescriptor():
+                return store.get_reducing_state(state_descriptor)
+            case AggregatingStateDescriptor():
+                return store.get_aggregating_state(state_descriptor)
+        raise BadInput(f"trigger: expected the descriptor of a state, got {state_descriptor!r:.60}")
 
 
 class OperatorWindowContext:
@@ -66,13 +93,13 @@ class OperatorWindowContext:
 
     __slots__ = ("at", "_operator")
 
-    at: TimeWindow
+    at: Window
 
     def __init__(self, operator: WindowingOperator) -> None:
         self.at = TimeWindow(0, 0)
         self._operator = operator
 
-    def window(self) -> TimeWindow:
+    def window(self) -> Window:
         return self.at
 
     def current_processing_time(self) -> int:

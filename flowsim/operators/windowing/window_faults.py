@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from flowsim.operators.stream_operator import Value
-from flowsim.operators.windowing.time_window import TimeWindow
-from flowsim.operators.windowing.triggers import Trigger, TriggerContext, TriggerResult
+from flowsim.operators.windowing.triggers import OnMergeContext, Trigger, TriggerContext, TriggerResult
+from flowsim.operators.windowing.window import Window
 from flowsim.operators.windowing.window_contents import Pane, WindowContents
 
 WINDOW_LOSES_ROW: Final = "window_loses_row"
@@ -46,7 +46,7 @@ class LosingContents:
         return self._contents.result(pane)
 
 
-class EarlyTrigger:
+class EarlyTrigger(Trigger):
     """A trigger that fires once too early."""
 
     __slots__ = ("_trigger", "_fired")
@@ -55,20 +55,24 @@ class EarlyTrigger:
         self._trigger = trigger
         self._fired = False
 
-    def on_element(
-        self, element: Value, timestamp: int | None, window: TimeWindow, ctx: TriggerContext
-    ) -> TriggerResult:
+    def on_element(self, element: Value, timestamp: int | None, window: Window, ctx: TriggerContext) -> TriggerResult:
         result = self._trigger.on_element(element, timestamp, window, ctx)
         if self._fired:
             return result
         self._fired = True
         return TriggerResult.FIRE
 
-    def on_event_time(self, timestamp: int, window: TimeWindow, ctx: TriggerContext) -> TriggerResult:
-        return self._trigger.on_event_time(timestamp, window, ctx)
+    def on_event_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
+        return self._trigger.on_event_time(time, window, ctx)
 
-    def on_processing_time(self, timestamp: int, window: TimeWindow, ctx: TriggerContext) -> TriggerResult:
-        return self._trigger.on_processing_time(timestamp, window, ctx)
+    def on_processing_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
+        return self._trigger.on_processing_time(time, window, ctx)
 
-    def clear(self, window: TimeWindow, ctx: TriggerContext) -> None:
+    def can_merge(self) -> bool:
+        return self._trigger.can_merge()
+
+    def on_merge(self, window: Window, ctx: OnMergeContext) -> None:
+        self._trigger.on_merge(window, ctx)
+
+    def clear(self, window: Window, ctx: TriggerContext) -> None:
         self._trigger.clear(window, ctx)

@@ -8,13 +8,13 @@ from typing import Protocol
 from flowsim.operators.emitting import Results
 from flowsim.operators.runtime_context import KeyedStateStore, RuntimeContext
 from flowsim.operators.stream_operator import Value
-from flowsim.operators.windowing.time_window import TimeWindow
+from flowsim.operators.windowing.window import Window
 
 
 class WindowContext(Protocol):
     """What a window function may ask about the window it is called for. Flink: ProcessWindowFunction.Context."""
 
-    def window(self) -> TimeWindow: ...
+    def window(self) -> Window: ...
 
     def current_processing_time(self) -> int:
         """Milliseconds."""
@@ -49,7 +49,7 @@ class WindowFunction(Protocol):
 
     def close(self) -> None: ...
 
-    def apply(self, key: Value, window: TimeWindow, inputs: Iterable[Value]) -> Results: ...
+    def apply(self, key: Value, window: Window, inputs: Iterable[Value]) -> Results: ...
 
 
 class InternalWindowFunction(Protocol):

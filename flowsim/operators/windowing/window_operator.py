@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 from typing import Final, Protocol
 
 from flowsim.facts.kinds import FireCause
@@ -11,8 +12,8 @@ from flowsim.operators.keyed_operator import KeyedOperator
 from flowsim.operators.runtime_context import FunctionLife
 from flowsim.operators.stream_operator import OperatorContext, Output, Value
 from flowsim.operators.windowing.assigners import WindowAssigner
-from flowsim.operators.windowing.time_window import TimeWindow
 from flowsim.operators.windowing.triggers import Trigger, TriggerResult
+from flowsim.operators.windowing.window import Window
 from flowsim.operators.windowing.window_contents import Pane, TracedContents, WindowContents
 from flowsim.operators.windowing.window_contexts import OperatorTriggerContext, OperatorWindowContext
 from flowsim.operators.windowing.window_faults import (
@@ -51,7 +52,7 @@ class WindowOperator(KeyedOperator):
     """
 
     __slots__ = (
-        "process_element", "take", "assigner", "trigger", "timers", "windows", "trigger_counts", "window_function",
+        "process_element", "take", "assigner", "trigger", "timers", "windows", "window_function",
         "contents", "_life", "_allowed_lateness_ms", "_late_tag", "_is_event_time", "_trigger_context", "_window_context",
         "_is_window_late", "_is_element_late", "_window_trace", "_intake", "_add",
     )  # fmt: skip
@@ -60,11 +61,10 @@ class WindowOperator(KeyedOperator):
     """Bound in ``setup`` to the path that recording and faults ask for."""
     take: Callable[[Value, int | None, Value, object], None]
     """The path behind the intake: value, timestamp, key, ``state_key`` of the key."""
-    timers: InternalTimerService[TimeWindow]
-    windows: dict[TimeWindow, dict[object, Pane]]
+    timers: InternalTimerService[Window]
+    windows: dict[Window, dict[object, Pane]]
     """Contents by window and ``state_key``."""
-    trigger_counts: dict[tuple[object, TimeWindow], int]
-    _is_window_late: Callable[[TimeWindow], bool]
+    _is_window_late: Callable[[Window], bool]
     _is_element_late: Callable[[int | None], bool]
     _window_trace: WindowTrace | None
     _intake: Intake
@@ -88,8 +88,7 @@ class WindowOperator(KeyedOperator):
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
         self.windows = {}
-        self.trigger_counts = {}
-        self.timers = self.time_services.internal_timer_service("window-timers", self, lambda window: window)
+        self.timers = self.time_services.internal_timer_service("window-timers", self, _bounds)
         self._is_event_time = self.assigner.is_event_time()
         self._is_window_late = self._past_cleanup
         self._is_element_late = self._past_lateness
@@ -113,9 +112,13 @@ class WindowOperator(KeyedOperator):
     def close(self) -> None:
         self._life.close()
 
-    def current_processing_time_ms(self) -> int:
-        """What a processing-time assigner asks (rule 10.6)."""
+    def get_current_processing_time(self) -> int:
+        """What a processing-time assigner asks, in ms (rule 10.6)."""
         return self.timers.current_processing_time_ms()
+
+    def random(self) -> Random:
+        """What a random stagger is drawn from (rule 10.3)."""
+        return self.ctx.random
 
     def _process_plain(self, value: Value, timestamp: int | None) -> None:
         self.clock.now_ns += self.cost_ns
@@ -144,51 +147,51 @@ class WindowOperator(KeyedOperator):
             self._add_to_pane(window, key_id, value)
             context.at = window
             result = self.trigger.on_element(value, timestamp, window, context)
-            if result.is_fire:
+            if result.is_fire():
                 self._emit_window_contents(window, result, FireCause.ELEMENT, timestamp)
-            if result.is_purge:
+            if result.is_purge():
                 self._clear_contents(window)
             self._register_cleanup_timer(window)
         if all_late and self._is_element_late(timestamp):
             self._drop_late(value, timestamp)
 
-    def _add_to_pane(self, window: TimeWindow, key_id: object, value: Value) -> None:
+    def _add_to_pane(self, window: Window, key_id: object, value: Value) -> None:
         panes = self.windows.get(window)
         if panes is None:
             panes = self.windows[window] = {}
         pane = panes.get(key_id, ABSENT)
         panes[key_id] = self.contents.create(value) if pane is ABSENT else self._add(value, pane)
 
-    def on_event_time(self, timer: InternalTimer[TimeWindow]) -> None:
+    def on_event_time(self, timer: InternalTimer[Window]) -> None:
         """The trigger is asked first, then the window is cleaned up if this was its time (rules 10.13-10.16)."""
         window = timer.namespace
         self._trigger_context.at = window
         result = self.trigger.on_event_time(timer.timestamp, window, self._trigger_context)
-        if result.is_fire:
+        if result.is_fire():
             self._emit_window_contents(window, result, FireCause.EVENT_TIME_TIMER, timer.timestamp)
-        if result.is_purge:
+        if result.is_purge():
             self._clear_contents(window)
         if self._is_event_time and timer.timestamp == self.cleanup_time(window):
             self._clear_window(window)
 
-    def on_processing_time(self, timer: InternalTimer[TimeWindow]) -> None:
+    def on_processing_time(self, timer: InternalTimer[Window]) -> None:
         """Symmetric to ``on_event_time`` (rule 10.13)."""
         window = timer.namespace
         self._trigger_context.at = window
         result = self.trigger.on_processing_time(timer.timestamp, window, self._trigger_context)
-        if result.is_fire:
+        if result.is_fire():
             self._emit_window_contents(window, result, FireCause.PROCESSING_TIME_TIMER, timer.timestamp)
-        if result.is_purge:
+        if result.is_purge():
             self._clear_contents(window)
         if not self._is_event_time and timer.timestamp == self.cleanup_time(window):
             self._clear_window(window)
 
-    def cleanup_time(self, window: TimeWindow) -> int:
+    def cleanup_time(self, window: Window) -> int:
         """When the window's state goes, in ms (rule 10.8)."""
-        max_timestamp = window.end - 1
+        max_timestamp = window.max_timestamp()
         return min(max_timestamp + self._allowed_lateness_ms, MAX_WATERMARK) if self._is_event_time else max_timestamp
 
-    def _past_cleanup(self, window: TimeWindow) -> bool:
+    def _past_cleanup(self, window: Window) -> bool:
         """Rule 10.9: isWindowLate."""
         return self._is_event_time and self.cleanup_time(window) <= self.timers.current_watermark
 
@@ -197,7 +200,7 @@ class WindowOperator(KeyedOperator):
         at = NO_TIMESTAMP if timestamp is None else timestamp
         return self._is_event_time and at + self._allowed_lateness_ms <= self.timers.current_watermark
 
-    def _register_cleanup_timer(self, window: TimeWindow) -> None:
+    def _register_cleanup_timer(self, window: Window) -> None:
         """Rule 10.8; rule 10.15: with lateness 0 this is the trigger's own timer."""
         cleanup_time = self.cleanup_time(window)
         if cleanup_time == MAX_WATERMARK:
@@ -207,9 +210,7 @@ class WindowOperator(KeyedOperator):
         else:
             self.timers.register_processing_time_timer(window, cleanup_time)
 
-    def _emit_window_contents(
-        self, window: TimeWindow, result: TriggerResult, cause: FireCause, at: int | None
-    ) -> None:
+    def _emit_window_contents(self, window: Window, result: TriggerResult, cause: FireCause, at: int | None) -> None:
         panes = self.windows.get(window)
         pane = ABSENT if panes is None else panes.get(self.current_key_id, ABSENT)
         if pane is ABSENT:
@@ -221,16 +222,16 @@ class WindowOperator(KeyedOperator):
             )
         self._window_context.at = window
         results = self.window_function.process(self.current_key, self._window_context, self.contents.result(pane))
-        emit_results(results, window.end - 1, self.output)
+        emit_results(results, window.max_timestamp(), self.output)
 
-    def _clear_contents(self, window: TimeWindow) -> None:
+    def _clear_contents(self, window: Window) -> None:
         panes = self.windows.get(window)
         if panes is not None:
             panes.pop(self.current_key_id, None)
             if not panes:
                 del self.windows[window]
 
-    def _clear_window(self, window: TimeWindow) -> None:
+    def _clear_window(self, window: Window) -> None:
         """Rule 10.13: contents, trigger, then what the function kept for the window."""
         self._clear_contents(window)
         self._trigger_context.at = window
@@ -259,3 +260,8 @@ class WindowOperator(KeyedOperator):
         if LATE_ROW_LOST_EARLY in faults:
             self._is_window_late = lambda window: self.records_in == 2 or self._past_cleanup(window)
             self._is_element_late = lambda timestamp: self.records_in == 2 or self._past_lateness(timestamp)
+
+
+def _bounds(window: Window) -> tuple[int, int]:
+    """What recordings say of a window."""
+    return window.start, window.end

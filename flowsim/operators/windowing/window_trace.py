@@ -7,7 +7,7 @@ from collections.abc import Callable
 from flowsim.facts.kinds import FireCause, WindowResult
 from flowsim.facts.tracer import TaskTrace
 from flowsim.operators.stream_operator import Value
-from flowsim.operators.windowing.time_window import TimeWindow
+from flowsim.operators.windowing.window import Window
 from flowsim.operators.windowing.window_contents import Pane, TracedContents, TracedPane
 from flowsim.timers.key_facts import KeyFacts
 from flowsim.units import NO_TIMESTAMP
@@ -48,7 +48,7 @@ class WindowTrace:
         return intake
 
     def fire(
-        self, window: TimeWindow, pane: Pane, key: Value, key_id: object, watermark: int, result: WindowResult,
+        self, window: Window, pane: Pane, key: Value, key_id: object, watermark: int, result: WindowResult,
         cause: FireCause, at: int | None,
     ) -> None:  # fmt: skip
         """The contents of a pane go to the window function."""

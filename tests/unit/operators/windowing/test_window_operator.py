@@ -298,7 +298,7 @@ def test_a_count_trigger_fires_every_n_rows_and_contents_accumulate_unless_purge
             harness.process_watermark(9)
             assert harness.output == [("rec", ["a", "b"], 9), ("rec", second, 9), ("wm", 9)]
             assert operator.windows == {}
-            assert operator.trigger_counts == {}
+            assert operator.state.key_groups() == []
 
 
 def test_a_purged_window_that_fires_without_rows_emits_nothing() -> None:
@@ -322,7 +322,7 @@ def test_processing_time_windows_fire_by_the_clock_and_know_no_lateness() -> Non
 
     class TumblingProcessingTime:
         def assign_windows(self, element: object, timestamp: int | None, context: Any) -> list[TimeWindow]:
-            start = context.current_processing_time_ms() // 10 * 10
+            start = context.get_current_processing_time() // 10 * 10
             return [TimeWindow(start, start + 10)]
 
         def default_trigger(self) -> Trigger:
@@ -337,7 +337,7 @@ def test_processing_time_windows_fire_by_the_clock_and_know_no_lateness() -> Non
             return TriggerResult.CONTINUE
 
         def on_processing_time(self, timestamp: int, window: TimeWindow, ctx: Any) -> TriggerResult:
-            assert ctx.current_processing_time() == timestamp
+            assert ctx.get_current_processing_time() == timestamp
             return TriggerResult.FIRE
 
         def clear(self, window: TimeWindow, ctx: Any) -> None:

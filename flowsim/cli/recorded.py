@@ -12,7 +12,7 @@ from flowsim.errors import BadInput
 if TYPE_CHECKING:
     from flowsim.recording.manifest import Manifest
     from flowsim.recording.reader import Recording
-    from flowsim.scenario.compiled import CompiledScenario
+    from flowsim.scenario.compiling.compiled import CompiledScenario
 
 ALLOW_PYTHON_NEEDED = "needs --allow-python"
 
@@ -24,7 +24,7 @@ def compiled_as_recorded(
 
     ``folder`` None: the folder it was run from, or the one that its path leads to from here.
     """
-    from flowsim.scenario.compiler import compile_scenario
+    from flowsim.scenario.compiling.compiler import compile_scenario
     from flowsim.scenario.run_description import changed_inputs, recorded_scenario
 
     first: BadInput | None = None

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from flowsim.cluster.run_options import JobExecutionResult, JobStatus, TaskSummary
 from flowsim.laws.catalogue import Verdict
-from flowsim.scenario.schema import ScenarioModel
-from flowsim.scenario.schema_expect import ExpectModel
+from flowsim.scenario.models.expect import ExpectModel
+from flowsim.scenario.models.scenario import ScenarioModel
 
 
 @dataclass(frozen=True, slots=True)

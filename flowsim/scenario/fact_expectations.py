@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from flowsim.facts.schema import TABLES
 from flowsim.laws.facts import Facts
 from flowsim.scenario.expectations import ExpectationOutcome, tasks_of
-from flowsim.scenario.schema import ScenarioModel
-from flowsim.scenario.schema_expect import FactsModel, number_of
+from flowsim.scenario.models.expect import FactsModel, number_of
+from flowsim.scenario.models.scenario import ScenarioModel
 
 
 def judge_facts(model: ScenarioModel, facts: Facts | None, cut_short: bool) -> tuple[ExpectationOutcome, ...]:

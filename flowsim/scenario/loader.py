@@ -11,9 +11,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from flowsim.errors import ScenarioError, SourcePosition
+from flowsim.scenario.models.scenario import ScenarioModel
 from flowsim.scenario.overrides import apply_overrides
 from flowsim.scenario.problems import Problems
-from flowsim.scenario.schema import ScenarioModel
 from flowsim.scenario.suggestions import nearest
 from flowsim.scenario.validation_messages import report
 from flowsim.scenario.yaml_positions import MAX_FILE_BYTES, PositionedDocument, decode, read_document

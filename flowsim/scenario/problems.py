@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from flowsim.errors import BadInput, ScenarioError
-from flowsim.scenario.expression_translator import ExpressionError
+from flowsim.scenario.language.translator import ExpressionError
 from flowsim.scenario.yaml_positions import Path, PositionedDocument, path_text
 
 MAX_REPORTED = 20

@@ -12,7 +12,7 @@ from flowsim.cluster.faults import Fault
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.recording.manifest import Manifest, RunDescription, RunStatus, scenario_text
-from flowsim.scenario.compiled import CompiledScenario, RunSettings
+from flowsim.scenario.compiling.compiled import CompiledScenario, RunSettings
 from flowsim.scenario.loader import Scenario, load_text
 from flowsim.sim.policy import SchedulingPolicy
 

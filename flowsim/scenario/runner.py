@@ -17,7 +17,7 @@ from flowsim.recording.manifest import Manifest
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.recording.reader import Recording
 from flowsim.recording.writer import RecordingWriter
-from flowsim.scenario.compiled import CompiledScenario, RunSettings
+from flowsim.scenario.compiling.compiled import CompiledScenario, RunSettings
 from flowsim.scenario.expectations import ExpectationOutcome, judge_expectations
 from flowsim.scenario.fact_expectations import judge_facts
 from flowsim.scenario.run_description import describe_run

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from flowsim.scenario.models.network import PLACE_PATTERN
+from flowsim.scenario.models.types import FIELD_PATTERN, NAME_PATTERN, PYTHON_PATTERN, shown
 from flowsim.scenario.problems import Problems
-from flowsim.scenario.schema_network import PLACE_PATTERN
-from flowsim.scenario.schema_types import FIELD_PATTERN, NAME_PATTERN, PYTHON_PATTERN, shown
 from flowsim.scenario.suggestions import nearest
 from flowsim.scenario.yaml_positions import Path, YamlValue
 

@@ -15,9 +15,13 @@ from pydantic.fields import FieldInfo
 from ruamel.yaml import YAML
 
 from flowsim.laws.catalogue import LAWS
-from flowsim.scenario import schema, schema_actions, schema_network, schema_operators, schema_sources
-from flowsim.scenario.expression_functions import FUNCTIONS
-from flowsim.scenario.schema_types import Strict
+from flowsim.scenario.language.functions import FUNCTIONS
+from flowsim.scenario.models import actions as schema_actions
+from flowsim.scenario.models import network as schema_network
+from flowsim.scenario.models import operators as schema_operators
+from flowsim.scenario.models import scenario as schema
+from flowsim.scenario.models import sources as schema_sources
+from flowsim.scenario.models.types import Strict
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

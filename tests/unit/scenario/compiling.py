@@ -9,8 +9,8 @@ import pytest
 from flowsim.cluster.mini_cluster import execute
 from flowsim.cluster.run_options import JobStatus
 from flowsim.errors import ScenarioError
-from flowsim.scenario.compiled import CompiledScenario
-from flowsim.scenario.compiler import compile_scenario
+from flowsim.scenario.compiling.compiled import CompiledScenario
+from flowsim.scenario.compiling.compiler import compile_scenario
 from flowsim.scenario.loader import load_text
 
 HERE = Path(__file__).parent / "data"

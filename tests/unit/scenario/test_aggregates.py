@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from flowsim.scenario.aggregates import compile_aggregates
-from flowsim.scenario.expression_functions import ExpressionFailure
-from flowsim.scenario.expressions import ExpressionError
-from flowsim.scenario.record_schema import FieldType, RecordSchema
+from flowsim.scenario.language.aggregates import compile_aggregates
+from flowsim.scenario.language.expressions import ExpressionError
+from flowsim.scenario.language.functions import ExpressionFailure
+from flowsim.scenario.language.record_schema import FieldType, RecordSchema
 
 SCHEMA = RecordSchema(("origin", "delay", "ratio"), (FieldType.STRING, FieldType.INT, FieldType.DOUBLE))
 ALL = {

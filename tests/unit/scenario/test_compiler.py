@@ -12,7 +12,7 @@ from flowsim.cluster.mini_cluster import execute
 from flowsim.cluster.run_actions import CancelJob, StopJob
 from flowsim.cluster.run_options import JobStatus
 from flowsim.facts.kinds import Level
-from flowsim.scenario.compiler import compile_scenario
+from flowsim.scenario.compiling.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario
 from tests.unit.scenario.compiling import HEAD, compiled, refused, results, sinks
 

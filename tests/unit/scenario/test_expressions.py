@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from flowsim.scenario.expression_functions import FUNCTIONS, ExpressionFailure
-from flowsim.scenario.expressions import ExpressionError, compile_expression, compile_record
-from flowsim.scenario.record_schema import FieldType, RecordSchema
+from flowsim.scenario.language.expressions import ExpressionError, compile_expression, compile_record
+from flowsim.scenario.language.functions import FUNCTIONS, ExpressionFailure
+from flowsim.scenario.language.record_schema import FieldType, RecordSchema
 
 LONG, STRING, ANY, DOUBLE, BOOLEAN = (
     FieldType.LONG,

@@ -8,7 +8,7 @@ import pytest
 
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
-from flowsim.scenario.compiler import compile_scenario
+from flowsim.scenario.compiling.compiler import compile_scenario
 from flowsim.scenario.loader import load_text
 from flowsim.scenario.runner import ScenarioRun, run_scenario
 

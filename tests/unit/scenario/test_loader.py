@@ -9,8 +9,8 @@ import pytest
 
 from flowsim.errors import ScenarioError
 from flowsim.scenario.loader import Scenario, load_scenario, load_text
+from flowsim.scenario.models.scenario import json_schema
 from flowsim.scenario.problems import ScenarioErrors
-from flowsim.scenario.schema import json_schema
 
 ROOT = Path(__file__).parents[3]
 TEXT = """\

@@ -11,8 +11,8 @@ from flowsim.cluster.run_options import JobStatus
 from flowsim.errors import ScenarioError
 from flowsim.graph.stream_graph import BufferDebloatSettings, Link
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
-from flowsim.scenario.compiled import CompiledScenario
-from flowsim.scenario.compiler import compile_scenario
+from flowsim.scenario.compiling.compiled import CompiledScenario
+from flowsim.scenario.compiling.compiler import compile_scenario
 from flowsim.scenario.loader import load_text
 
 BODY = """\

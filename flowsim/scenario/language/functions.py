@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from flowsim.errors import FlowsimError
-from flowsim.scenario.record_schema import FieldType
+from flowsim.scenario.language.record_schema import FieldType
 from flowsim.values import java_hash
 
 INT64_MIN: Final = -(2**63)

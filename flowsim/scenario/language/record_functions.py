@@ -7,7 +7,7 @@ from typing import Any
 
 from flowsim.datastream.functions import ProcessFunction, ProcessWindowFunction
 from flowsim.datastream.window import TimeWindow
-from flowsim.scenario.expression_functions import ExpressionFailure
+from flowsim.scenario.language.functions import ExpressionFailure
 
 Stamped = Callable[[object, int | None], object]
 

@@ -12,18 +12,18 @@ from flowsim.datastream.keyed_stream import KeyedStream
 from flowsim.datastream.output_tag import OutputTag
 from flowsim.datastream.window import TumblingEventTimeWindows
 from flowsim.datastream.windowed_stream import WindowedStream
-from flowsim.scenario.aggregates import compile_aggregates
-from flowsim.scenario.compile_connect import compile_connect
-from flowsim.scenario.compile_context import CompileContext, declared, type_information
-from flowsim.scenario.compile_inputs import input_stream
-from flowsim.scenario.compile_records import exploded_record, instance_of_kind, mapped_record
-from flowsim.scenario.compile_sources import watermark_strategy
-from flowsim.scenario.compiled import CompiledStream
-from flowsim.scenario.expressions import compile_expression, compile_record
-from flowsim.scenario.record_functions import StampedFilter, StampedFlatMap, StampedMap, WindowResult
-from flowsim.scenario.record_schema import FieldType, RecordSchema
-from flowsim.scenario.reducers import compile_reduce
-from flowsim.scenario.schema_operators import FlatMapModel, FunctionModel, MapModel, OperatorModel
+from flowsim.scenario.compiling.compiled import CompiledStream
+from flowsim.scenario.compiling.connect import compile_connect
+from flowsim.scenario.compiling.context import CompileContext, declared, type_information
+from flowsim.scenario.compiling.inputs import input_stream
+from flowsim.scenario.compiling.records import exploded_record, instance_of_kind, mapped_record
+from flowsim.scenario.compiling.sources import watermark_strategy
+from flowsim.scenario.language.aggregates import compile_aggregates
+from flowsim.scenario.language.expressions import compile_expression, compile_record
+from flowsim.scenario.language.record_functions import StampedFilter, StampedFlatMap, StampedMap, WindowResult
+from flowsim.scenario.language.record_schema import FieldType, RecordSchema
+from flowsim.scenario.language.reducers import compile_reduce
+from flowsim.scenario.models.operators import FlatMapModel, FunctionModel, MapModel, OperatorModel
 from flowsim.scenario.yaml_positions import Path
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from flowsim.scenario.schema_types import DurationNs, Strict, one_of
+from flowsim.scenario.models.types import DurationNs, Strict, one_of
 
 
 class StopModel(Strict):

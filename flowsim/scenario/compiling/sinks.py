@@ -7,13 +7,13 @@ from flowsim.connectors.csv_sink import CsvSink
 from flowsim.connectors.parquet import ParquetSink
 from flowsim.connectors.print import PrintSink
 from flowsim.connectors.source import Sink
-from flowsim.scenario.compile_context import CompileContext
-from flowsim.scenario.compile_inputs import input_stream
-from flowsim.scenario.compiled import CompiledSink
+from flowsim.scenario.compiling.compiled import CompiledSink
+from flowsim.scenario.compiling.context import CompileContext
+from flowsim.scenario.compiling.inputs import input_stream
+from flowsim.scenario.language.record_schema import FieldType, RecordSchema
+from flowsim.scenario.models.operators import SinkModel
 from flowsim.scenario.paths import confined
-from flowsim.scenario.record_schema import FieldType, RecordSchema
 from flowsim.scenario.run_directory import RECORDING, RUN_FILE
-from flowsim.scenario.schema_operators import SinkModel
 from flowsim.scenario.yaml_positions import Path
 
 _RESERVED = (RECORDING, RUN_FILE)

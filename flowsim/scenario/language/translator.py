@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from flowsim.errors import BadInput
-from flowsim.scenario.expression_functions import (
+from flowsim.scenario.language.functions import (
     FUNCTIONS,
     INT64_MAX,
     INT64_MIN,
@@ -17,7 +17,7 @@ from flowsim.scenario.expression_functions import (
     FunctionSpec,
     join_types,
 )
-from flowsim.scenario.record_schema import FieldType, RecordSchema
+from flowsim.scenario.language.record_schema import FieldType, RecordSchema
 from flowsim.scenario.suggestions import nearest
 
 MAX_NODES: Final = 400

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from flowsim.scenario.schema_types import (
+from flowsim.scenario.models.types import (
     DurationMs,
     DurationNs,
     ExpressionSource,

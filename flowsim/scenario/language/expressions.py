@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any, Final
 
-from flowsim.scenario import expression_functions as functions
-from flowsim.scenario.expression_translator import ExpressionError as ExpressionError
-from flowsim.scenario.expression_translator import Translator
-from flowsim.scenario.record_schema import FieldType, RecordSchema
+from flowsim.scenario.language import functions
+from flowsim.scenario.language.record_schema import FieldType, RecordSchema
+from flowsim.scenario.language.translator import ExpressionError as ExpressionError
+from flowsim.scenario.language.translator import Translator
 
 MAX_SOURCE_CHARS: Final = 2000
 MAX_BRACKET_DEPTH: Final = 50

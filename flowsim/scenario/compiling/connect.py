@@ -5,14 +5,14 @@ from __future__ import annotations
 from flowsim.datastream import functions as api
 from flowsim.datastream.connected_streams import ConnectedStreams
 from flowsim.datastream.data_stream import DataStream
-from flowsim.scenario.compile_context import CompileContext, declared, type_information
-from flowsim.scenario.compile_inputs import partitioned, stream_of
-from flowsim.scenario.compile_records import exploded_record, instance_of_kind, mapped_record
-from flowsim.scenario.compiled import CompiledStream
-from flowsim.scenario.connect_functions import InputFunction, TwoFlatMaps, TwoKeyedStamped, TwoMaps, TwoStamped
-from flowsim.scenario.expressions import Expression, compile_expression
-from flowsim.scenario.record_schema import RecordSchema
-from flowsim.scenario.schema_operators import ConnectModel, FunctionModel
+from flowsim.scenario.compiling.compiled import CompiledStream
+from flowsim.scenario.compiling.context import CompileContext, declared, type_information
+from flowsim.scenario.compiling.inputs import partitioned, stream_of
+from flowsim.scenario.compiling.records import exploded_record, instance_of_kind, mapped_record
+from flowsim.scenario.language.connect_functions import InputFunction, TwoFlatMaps, TwoKeyedStamped, TwoMaps, TwoStamped
+from flowsim.scenario.language.expressions import Expression, compile_expression
+from flowsim.scenario.language.record_schema import RecordSchema
+from flowsim.scenario.models.operators import ConnectModel, FunctionModel
 from flowsim.scenario.yaml_positions import Path
 
 

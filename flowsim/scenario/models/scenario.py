@@ -6,12 +6,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from flowsim.scenario.schema_actions import ActionModel
-from flowsim.scenario.schema_expect import ExpectModel, RecomputeModel
-from flowsim.scenario.schema_network import BufferDebloatModel, Exchange, LinkModel, TaskManagersSetting
-from flowsim.scenario.schema_operators import OperatorModel, SinkModel
-from flowsim.scenario.schema_sources import SourceModel
-from flowsim.scenario.schema_types import (
+from flowsim.scenario.models.actions import ActionModel
+from flowsim.scenario.models.expect import ExpectModel, RecomputeModel
+from flowsim.scenario.models.network import BufferDebloatModel, Exchange, LinkModel, TaskManagersSetting
+from flowsim.scenario.models.operators import OperatorModel, SinkModel
+from flowsim.scenario.models.sources import SourceModel
+from flowsim.scenario.models.types import (
     ByteSize,
     DurationMs,
     DurationNs,

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from flowsim.datastream.functions import AggregateFunction
-from flowsim.scenario.expression_translator import ExpressionError, Translator
-from flowsim.scenario.expressions import parse_expression, run_definition
-from flowsim.scenario.record_schema import FieldType, RecordSchema
+from flowsim.scenario.language.expressions import parse_expression, run_definition
+from flowsim.scenario.language.record_schema import FieldType, RecordSchema
+from flowsim.scenario.language.translator import ExpressionError, Translator
 from flowsim.scenario.suggestions import nearest
 
 

@@ -10,13 +10,13 @@ from typing import TypeVar
 from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.errors import BadInput
 from flowsim.scenario import yaml_positions
-from flowsim.scenario.compiled import CompiledSink, CompiledStream
-from flowsim.scenario.expression_translator import ExpressionError
+from flowsim.scenario.compiling.compiled import CompiledSink, CompiledStream
+from flowsim.scenario.compiling.python_functions import load_function
+from flowsim.scenario.language.record_schema import FieldType, RecordSchema
+from flowsim.scenario.language.translator import ExpressionError
 from flowsim.scenario.loader import Scenario
 from flowsim.scenario.paths import InputFile
 from flowsim.scenario.problems import Problems
-from flowsim.scenario.python_functions import load_function
-from flowsim.scenario.record_schema import FieldType, RecordSchema
 from flowsim.values import TypeInformation, Types
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from flowsim.scenario.schema_types import ByteSize, DurationMs, DurationNs, Name, Strict
+from flowsim.scenario.models.types import ByteSize, DurationMs, DurationNs, Name, Strict
 
 PLACE_PATTERN = r"^[A-Za-z][A-Za-z0-9_-]{0,63}(/\d{1,5}(-\d{1,5})?)?$"
 

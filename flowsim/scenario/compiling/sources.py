@@ -13,12 +13,11 @@ from flowsim.connectors.legacy import LegacySource
 from flowsim.connectors.source import Source
 from flowsim.datastream.common.time import Duration
 from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
-from flowsim.scenario.compile_context import CompileContext, declared
-from flowsim.scenario.compiled import CompiledStream
-from flowsim.scenario.expressions import compile_expression
-from flowsim.scenario.paths import input_file
-from flowsim.scenario.record_schema import FieldType, RecordSchema
-from flowsim.scenario.schema_sources import (
+from flowsim.scenario.compiling.compiled import CompiledStream
+from flowsim.scenario.compiling.context import CompileContext, declared
+from flowsim.scenario.language.expressions import compile_expression
+from flowsim.scenario.language.record_schema import FieldType, RecordSchema
+from flowsim.scenario.models.sources import (
     CollectionModel,
     CsvModel,
     GeneratedFieldModel,
@@ -30,6 +29,7 @@ from flowsim.scenario.schema_sources import (
     SourceModel,
     WatermarksModel,
 )
+from flowsim.scenario.paths import input_file
 from flowsim.scenario.yaml_positions import Path
 
 _ACCEPTS: dict[FieldType, Callable[[object], bool]] = {

@@ -8,9 +8,9 @@ from pydantic import Field, model_validator
 
 from flowsim.datastream.partitioning import PlainPartitioning
 from flowsim.operators.reading_order import Reading
-from flowsim.scenario.schema_network import Exchange
-from flowsim.scenario.schema_sources import WatermarksModel
-from flowsim.scenario.schema_types import (
+from flowsim.scenario.models.network import Exchange
+from flowsim.scenario.models.sources import WatermarksModel
+from flowsim.scenario.models.types import (
     DurationMs,
     DurationNs,
     ExpressionSource,

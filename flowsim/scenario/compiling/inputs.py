@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from flowsim.datastream import functions as api
 from flowsim.datastream.data_stream import DataStream
 from flowsim.datastream.partitioning import partitioned as by_name
-from flowsim.scenario.compile_context import CompileContext, Failed
-from flowsim.scenario.compile_records import instance_of_kind
-from flowsim.scenario.compiled import CompiledStream
-from flowsim.scenario.expressions import compile_expression
-from flowsim.scenario.record_schema import RecordSchema
-from flowsim.scenario.schema_operators import CustomPartitionModel, EdgeModel, Partition
+from flowsim.scenario.compiling.compiled import CompiledStream
+from flowsim.scenario.compiling.context import CompileContext, Failed
+from flowsim.scenario.compiling.records import instance_of_kind
+from flowsim.scenario.language.expressions import compile_expression
+from flowsim.scenario.language.record_schema import RecordSchema
+from flowsim.scenario.models.operators import CustomPartitionModel, EdgeModel, Partition
 from flowsim.scenario.suggestions import nearest
 from flowsim.scenario.yaml_positions import Path
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from flowsim.facts.schema import FACT_TABLES, TABLES, Column
-from flowsim.scenario.schema_types import Name, Strict
+from flowsim.scenario.models.types import Name, Strict
 from flowsim.scenario.suggestions import nearest
 
 Count = Annotated[int, Field(ge=0, le=10**12)]

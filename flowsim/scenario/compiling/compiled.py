@@ -16,10 +16,10 @@ from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.facts.kinds import Level
 from flowsim.facts.tracer import Recorder
 from flowsim.graph.stream_graph import StreamGraph
+from flowsim.scenario.language.record_schema import RecordSchema
 from flowsim.scenario.loader import Scenario
+from flowsim.scenario.models.expect import ExpectModel
 from flowsim.scenario.paths import InputFile
-from flowsim.scenario.record_schema import RecordSchema
-from flowsim.scenario.schema_expect import ExpectModel
 
 
 @dataclass(frozen=True, slots=True)

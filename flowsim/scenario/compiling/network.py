@@ -11,9 +11,9 @@ from flowsim.graph.execution_graph import create_execution_graph
 from flowsim.graph.job_graph import BufferTimeoutError, create_job_graph
 from flowsim.graph.placement import PlacementError
 from flowsim.graph.stream_graph import BufferDebloatSettings, Link, StreamGraph
+from flowsim.scenario.models.network import BufferDebloatModel
+from flowsim.scenario.models.scenario import ScenarioModel, SettingsModel
 from flowsim.scenario.problems import Problems
-from flowsim.scenario.schema import ScenarioModel, SettingsModel
-from flowsim.scenario.schema_network import BufferDebloatModel
 from flowsim.scenario.suggestions import nearest
 from flowsim.scenario.yaml_positions import Path
 

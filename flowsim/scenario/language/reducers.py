@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 
-from flowsim.scenario.expression_translator import ExpressionError
-from flowsim.scenario.expressions import run_definition
-from flowsim.scenario.record_schema import FieldType, RecordSchema
+from flowsim.scenario.language.expressions import run_definition
+from flowsim.scenario.language.record_schema import FieldType, RecordSchema
+from flowsim.scenario.language.translator import ExpressionError
 from flowsim.scenario.suggestions import nearest
 
 _COMBINE = {

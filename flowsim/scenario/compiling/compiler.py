@@ -11,17 +11,17 @@ from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.laws.catalogue import LAW_IDS
-from flowsim.scenario.compile_context import CompileContext, Failed
-from flowsim.scenario.compile_network import check_network, configure_network, graph_names
-from flowsim.scenario.compile_operators import compile_operator
-from flowsim.scenario.compile_sinks import compile_sink
-from flowsim.scenario.compile_sources import compile_source
-from flowsim.scenario.compiled import CompiledScenario, Recompute, RunSettings
+from flowsim.scenario.compiling.compiled import CompiledScenario, Recompute, RunSettings
+from flowsim.scenario.compiling.context import CompileContext, Failed
+from flowsim.scenario.compiling.network import check_network, configure_network, graph_names
+from flowsim.scenario.compiling.operators import compile_operator
+from flowsim.scenario.compiling.sinks import compile_sink
+from flowsim.scenario.compiling.sources import compile_source
 from flowsim.scenario.loader import Scenario
+from flowsim.scenario.models.actions import ActionModel
+from flowsim.scenario.models.scenario import ScenarioModel, SettingsModel
 from flowsim.scenario.paths import confined
 from flowsim.scenario.problems import Problems
-from flowsim.scenario.schema import ScenarioModel, SettingsModel
-from flowsim.scenario.schema_actions import ActionModel
 from flowsim.scenario.suggestions import nearest
 
 MAX_SUBTASKS = 100_000

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from flowsim.scenario.compile_context import CompileContext
-from flowsim.scenario.expressions import CompiledRecord, compile_expression, compile_record
-from flowsim.scenario.python_functions import instance_of
-from flowsim.scenario.record_functions import Explode
-from flowsim.scenario.record_schema import FieldType, RecordSchema
-from flowsim.scenario.schema_operators import FlatMapModel, MapModel
+from flowsim.scenario.compiling.context import CompileContext
+from flowsim.scenario.compiling.python_functions import instance_of
+from flowsim.scenario.language.expressions import CompiledRecord, compile_expression, compile_record
+from flowsim.scenario.language.record_functions import Explode
+from flowsim.scenario.language.record_schema import FieldType, RecordSchema
+from flowsim.scenario.models.operators import FlatMapModel, MapModel
 from flowsim.scenario.suggestions import nearest
 from flowsim.scenario.yaml_positions import Path
 

@@ -1,0 +1,1 @@
+"""Turns a valid scenario into a job of the DataStream API."""

@@ -1,0 +1,1 @@
+"""The expression language of scenarios, and functions made from it."""

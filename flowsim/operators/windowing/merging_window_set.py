@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Protocol
 
-from flowsim.errors import InvariantViolation
+from flowsim.errors import BadInput, InvariantViolation
 from flowsim.operators.windowing.assigners.window_assigner import MergingWindowAssigner
+from flowsim.operators.windowing.time_window import TimeWindow
 from flowsim.operators.windowing.window import Window
+from flowsim.values.java_hash_map import JavaHashMap
 
 
 class MergingSetState(Protocol):
@@ -31,22 +33,11 @@ class MergeFunction(Protocol):
     ) -> None: ...
 
 
-class _Merges:
-    """Collects what an assigner wants to merge."""
-
-    __slots__ = ("found",)
-
-    def __init__(self) -> None:
-        self.found: dict[Window, list[Window]] = {}
-
-    def merge(self, to_be_merged: Collection[Window], merge_result: Window) -> None:
-        self.found[merge_result] = list(to_be_merged)
-
-
 class MergingWindowSet:
     """The windows of one key, each with its *state window*: the window under which its contents are kept.
 
-    The contents stay where they are when a window grows; only what is merged into it moves. Flink: MergingWindowSet.
+    The contents stay where they are when a window grows; only what is merged into it moves. Which of several merged
+    windows keeps its contents is decided by the order of Java's hash sets. Flink: MergingWindowSet.
     """
 
     __slots__ = ("_assigner", "_state", "_mapping", "_initial_mapping")
@@ -54,13 +45,20 @@ class MergingWindowSet:
     def __init__(self, assigner: MergingWindowAssigner, state: MergingSetState) -> None:
         self._assigner = assigner
         self._state = state
-        self._mapping: dict[Window, Window] = dict(state.get() or ())
-        self._initial_mapping = dict(self._mapping)
+        self._mapping = JavaHashMap[Window, Window](_java_hash)
+        for window, state_window in state.get() or ():
+            self._mapping.put(window, state_window)
+        self._initial_mapping = self._pairs()
 
     def persist(self) -> None:
         """Writes the set back if it has changed."""
-        if self._mapping != self._initial_mapping:
-            self._state.update(list(self._mapping.items()))
+        pairs = self._pairs()
+        if dict(pairs) != dict(self._initial_mapping):
+            self._state.update(pairs)
+
+    def windows(self) -> list[Window]:
+        """The windows in flight, in Java's order."""
+        return list(self._mapping)
 
     def state_window(self, window: Window) -> Window | None:
         """Where the contents of ``window`` are; None when it is not in flight (any more)."""
@@ -68,27 +66,62 @@ class MergingWindowSet:
 
     def retire_window(self, window: Window) -> None:
         """Forgets ``window``; raises InvariantViolation when it is not in flight."""
-        if self._mapping.pop(window, None) is None:
+        if self._mapping.remove(window) is None:
             raise InvariantViolation(f"{window} is not in the set of windows in flight")
 
     def add_window(self, new_window: Window, merge_function: MergeFunction) -> Window:
-        """Takes a window in and answers the one it ended up in: itself, or what it was merged into."""
+        """Takes a window in and answers the one it ended up in: itself, or what it was merged into.
+
+        A window equal to one in flight counts as new: its contents are looked for under itself from then on, even where
+        they are kept under another window, and are found no more (rule 10.25). Raises BadInput when the assigner merges
+        windows that are not in flight.
+        """
         merges = _Merges()
         self._assigner.merge_windows([*self._mapping, new_window], merges)
         result = new_window
         merged_new_window = False
-        for merge_result, merged in merges.found.items():
+        for merge_result in merges.found:
+            merged = merges.found.get(merge_result)
+            assert merged is not None
             if new_window in merged:
                 merged.remove(new_window)
                 merged_new_window = True
                 result = merge_result
-            state_window = self._mapping[merged[0]]
-            state_windows = [self._mapping.pop(window) for window in merged if window in self._mapping]
-            self._mapping[merge_result] = state_window
-            state_windows.remove(state_window)
-            # A new window inside an old one changes nothing.
-            if merged != [merge_result]:
-                merge_function(merge_result, merged, state_window, state_windows)
+            self._merge(merge_result, merged, merge_function)
         if not merges.found or (result == new_window and not merged_new_window):
-            self._mapping[result] = result
+            self._mapping.put(result, result)
         return result
+
+    def _merge(self, merge_result: Window, merged: list[Window], merge_function: MergeFunction) -> None:
+        state_window = self._mapping.get(merged[0]) if merged else None
+        if state_window is None:
+            raise BadInput(
+                f"{type(self._assigner).__name__}.merge_windows: expected windows in flight to be merged into "
+                f"{merge_result}, got {merged}"
+            )
+        state_windows = [kept for window in merged if (kept := self._mapping.remove(window)) is not None]
+        self._mapping.put(merge_result, state_window)
+        state_windows.remove(state_window)
+        # A new window inside an old one changes nothing.
+        if merged != [merge_result]:
+            merge_function(merge_result, merged, state_window, state_windows)
+
+    def _pairs(self) -> list[tuple[Window, Window]]:
+        return list(zip(self._mapping, self._mapping.values(), strict=True))
+
+
+class _Merges:
+    """Collects what an assigner wants to merge."""
+
+    __slots__ = ("found",)
+
+    def __init__(self) -> None:
+        self.found = JavaHashMap[Window, list[Window]](_java_hash)
+
+    def merge(self, to_be_merged: Collection[Window], merge_result: Window) -> None:
+        self.found.put(merge_result, list(to_be_merged))
+
+
+def _java_hash(window: Window) -> int:
+    """Windows of other kinds share one bin, in the order in which they came."""
+    return window.java_hash() if isinstance(window, TimeWindow) else 0

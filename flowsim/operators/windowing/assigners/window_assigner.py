@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Collection
 from random import Random
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeGuard
 
 from flowsim.errors import BadInput
 from flowsim.operators.stream_operator import Value
@@ -65,9 +65,18 @@ class MergingWindowAssigner(WindowAssigner, Protocol):
         """Tells the callback, for each merge, which windows of a key become which one."""
 
 
-def is_merging(assigner: WindowAssigner) -> bool:
+def is_merging(assigner: WindowAssigner) -> TypeGuard[MergingWindowAssigner]:
     """Whether its windows may merge: it has MergingWindowAssigner's door."""
     return callable(getattr(assigner, "merge_windows", None))
+
+
+def refuse_trigger_that_cannot_merge(assigner: WindowAssigner, trigger: Trigger) -> None:
+    """Raises BadInput when windows of this assigner may merge and the trigger cannot (rule 10.24)."""
+    if is_merging(assigner) and not trigger.can_merge():
+        raise BadInput(
+            f"windows of {type(assigner).__name__} merge, and the trigger {type(trigger).__name__} cannot: use one whose "
+            "can_merge() is True (rule 10.24)"
+        )
 
 
 def event_timestamp(timestamp: int | None) -> int:

@@ -1,0 +1,38 @@
+"""What sliding windows of both kinds of time share. Flink: SlidingEventTimeWindows, SlidingProcessingTimeWindows."""
+
+from __future__ import annotations
+
+from flowsim.errors import BadInput
+from flowsim.operators.windowing.assigners.window_assigner import WindowAssigner
+from flowsim.operators.windowing.time_window import TimeWindow, window_from, window_start_with_offset
+from flowsim.units import NO_TIMESTAMP
+from flowsim.values.java_long import wrapped
+
+
+class SlidingWindows(WindowAssigner):
+    """Windows of one size that begin every ``slide_ms`` (rules 10.1, 10.4).
+
+    A slide above the size leaves gaps: a record in a gap belongs to no window. Raises BadInput unless size >= 1 ms and
+    \\|offset\\| < slide.
+    """
+
+    __slots__ = ("size_ms", "slide_ms", "offset_ms")
+
+    def __init__(self, size_ms: int, slide_ms: int, offset_ms: int = 0) -> None:
+        if size_ms < 1 or abs(offset_ms) >= slide_ms:
+            raise BadInput(
+                "sliding window: expected size >= 1 ms and |offset| < slide, "
+                f"got size {size_ms} ms, slide {slide_ms} ms, offset {offset_ms} ms"
+            )
+        self.size_ms = size_ms
+        self.slide_ms = slide_ms
+        self.offset_ms = offset_ms
+
+    def windows_of(self, time_ms: int) -> list[TimeWindow]:
+        """All windows that ``time_ms`` lies in, the newest first."""
+        size_ms, slide_ms = self.size_ms, self.slide_ms
+        last_start = window_start_with_offset(time_ms, self.offset_ms, slide_ms)
+        before_all = wrapped(time_ms - size_ms)
+        # Flink would go on from the other end of time, for ever, where a start falls below the least timestamp.
+        stop = max(before_all, NO_TIMESTAMP - 1)
+        return [window_from(start, size_ms) for start in range(last_start, stop, -slide_ms)]

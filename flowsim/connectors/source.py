@@ -7,8 +7,8 @@ from typing import Protocol
 
 from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.sink import SinkWriter
-from flowsim.operators.source import SourceReader
-from flowsim.operators.source_output import SourceOutput
+from flowsim.operators.source_output import ReaderOutput
+from flowsim.operators.source_reader import SourceReader
 from flowsim.operators.stream_operator import OperatorContext, Value
 
 
@@ -70,7 +70,7 @@ class BlockReader:
         self._blocks = self._open_blocks(ctx)
         self._values: Iterator[Value] = iter(())
 
-    def poll_next(self, output: SourceOutput) -> DataInputStatus:
+    def poll_next(self, output: ReaderOutput) -> DataInputStatus:
         while True:
             if output.collect_batch(self._values):
                 return DataInputStatus.MORE_AVAILABLE

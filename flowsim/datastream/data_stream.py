@@ -129,7 +129,8 @@ class DataStream(OperatorHandle):
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
         """Gives the records timestamps and the stream watermarks of its own (rule 8.7)."""
         make = factories.watermarks_operator(watermark_strategy, self._env.settings)
-        return self._transform("Timestamps/Watermarks", "watermarks", make, self._output_type)
+        params = {"watermarks": watermark_strategy.params}
+        return self._transform("Timestamps/Watermarks", "watermarks", make, self._output_type, params)
 
     def transform(
         self,

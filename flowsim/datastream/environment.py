@@ -186,7 +186,10 @@ class StreamExecutionEnvironment:
         self, source: Source, strategy: WatermarkStrategy | None, name: str, type_info: TypeInformation | None
     ) -> DataStream:
         make = factories.source_operator(source, strategy, self.settings)
-        description = OperatorDescription("source", {"source": source.kind, **source.params})
+        described: dict[str, object] = {"source": source.kind, **source.params}
+        if strategy is not None:
+            described["watermarks"] = strategy.params
+        description = OperatorDescription("source", described)
         added = self._transformation(f"Source: {name}", description, make, ())
         added.is_source = True
         added.needs_cost = source.needs_cost

@@ -158,6 +158,7 @@ def source_operator(source: Source, strategy: WatermarkStrategy | None, settings
         None if strategy is None else strategy.for_subtask(name),
         settings.auto_watermark_interval_ms,
         settings.latency_interval_ms,
+        settings.watermark_alignment_buffer_size,
     )
 
 

@@ -1,42 +1,23 @@
-"""The operator at the head of a pipeline, and the contract of what it reads from. Flink: SourceOperator, SourceReader."""
+"""The operator at the head of a pipeline. Flink: SourceOperator."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Sequence
 
+from flowsim.errors import BadInput
 from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.latency_marker_emitter import LatencyMarkerEmitter
-from flowsim.operators.source_output import SourceOutput, SourceOutputWithWatermarks
+from flowsim.operators.manual_source_output import ManualReaderOutput
+from flowsim.operators.progressive_timestamps_and_watermarks import StreamingReaderOutput
+from flowsim.operators.source_alignment import SourceAlignment
+from flowsim.operators.source_reader import SourceReader, SplitReader
 from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator, Value
 from flowsim.streamrecord.events import StopMode
 from flowsim.units import MAX_WATERMARK
 from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
 from flowsim.watermark.watermark_strategy import WatermarkStrategy
 
-
-class SourceReader(Protocol):
-    """Reads the records of one source subtask; a connector implements it. Flink: SourceReader.
-
-    ``poll_next`` emits records in a loop while ``ctx.clock.now_ns < ctx.clock.batch_end_ns`` and then answers
-    MORE_AVAILABLE; the output charges the cost of each record, so the reader only has to look. It answers
-    NOTHING_AVAILABLE when it has to wait, and then ``wake_time_ns`` says until when; END_OF_DATA or STOPPED exactly once.
-    """
-
-    hands_over: bool
-    """Whether it keeps no hold of a record it emitted; then nobody could tell a copy from the record."""
-
-    @property
-    def wake_time_ns(self) -> int | None:
-        """After NOTHING_AVAILABLE: the clock's time at which to poll again, None when only a wake-up can tell."""
-
-    def open(self, ctx: OperatorContext) -> None:
-        """Called before the first poll; ``ctx.subtask_index`` says which share to read."""
-
-    def poll_next(self, output: SourceOutput) -> DataInputStatus: ...
-
-    def close(self) -> None:
-        """Called exactly once after a successful ``open``, also after a failure."""
+__all__ = ["SourceOperator", "SourceReader", "SplitReader"]
 
 
 class SourceOperator(StreamOperator):
@@ -47,11 +28,11 @@ class SourceOperator(StreamOperator):
     """
 
     __slots__ = (
-        "source_output", "stopping", "on_stop", "_reader", "_strategy", "_interval_ms", "_latency_ms", "_markers",
-        "_ended", "_is_open",
+        "source_output", "alignment", "stopping", "on_available", "_reader", "_strategy", "_interval_ms", "_latency_ms",
+        "_sample_count", "_markers", "_ended", "_is_open", "_emits_periodically",
     )  # fmt: skip
 
-    source_output: SourceOutput
+    source_output: ManualReaderOutput | StreamingReaderOutput
 
     def __init__(
         self,
@@ -59,35 +40,46 @@ class SourceOperator(StreamOperator):
         strategy: WatermarkStrategy | None = None,
         auto_watermark_interval_ms: int = 200,
         latency_interval_ms: int = 0,
+        alignment_sample_count: int = 3,
     ) -> None:
         self._reader = reader
         self._strategy = strategy
         self._interval_ms = auto_watermark_interval_ms
         self._latency_ms = latency_interval_ms
+        self._sample_count = alignment_sample_count
         self._markers: LatencyMarkerEmitter | None = None
+        self.alignment: SourceAlignment | None = None
+        """None: the source waits for no other."""
         self.stopping: StopMode | None = None
         """How the source was told to stop and has not said yet that it did."""
-        self.on_stop: Callable[[], None] = _nobody_waits
-        """Called when it is told to stop: whoever waits for the reader need not any more."""
+        self.on_available: Callable[[], None] = _nobody_waits
+        """Called when it is told to stop, or may read on: whoever waits for the reader need not any more."""
         self._ended = False
         self._is_open = False
+        self._emits_periodically = False
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
-        if self._strategy is None:
-            self.source_output = SourceOutput(ctx, output)
-        else:
-            self.source_output = SourceOutputWithWatermarks(ctx, output, self._strategy)
+        strategy = self._strategy
+        if strategy is None:
+            self.source_output = ManualReaderOutput(ctx, output)
+            return
+        if strategy.alignment is not None:
+            self.alignment = SourceAlignment(
+                strategy.alignment, self._sample_count, self._wait, self._go_on, self._pause_or_resume_splits,
+                self._index_of_split, ctx.trace, ctx.operator_index, ctx.faults,
+            )  # fmt: skip
+        self.source_output = StreamingReaderOutput(ctx, output, strategy, self.alignment, self._on_first_split)
 
     @property
     def input_activity_clock(self) -> PausableRelativeClock | None:
         output = self.source_output
-        return output.input_activity_clock if isinstance(output, SourceOutputWithWatermarks) else None
+        return output.back_pressure_clock if isinstance(output, StreamingReaderOutput) else None
 
     def set_cost_ns(self, cost_ns: int) -> None:
-        """The output charges the cost, record by record."""
+        """The outputs charge the cost, record by record."""
         super().set_cost_ns(cost_ns)
-        self.source_output.cost_ns = cost_ns
+        self.source_output.set_cost_ns(cost_ns)
 
     @property
     def hands_over_records(self) -> bool:
@@ -96,31 +88,35 @@ class SourceOperator(StreamOperator):
 
     @property
     def wake_time_ns(self) -> int | None:
-        """When to poll again after NOTHING_AVAILABLE; None when only a wake-up can tell."""
+        """When to poll again after NOTHING_AVAILABLE; None when only ``on_available`` can tell."""
+        if self.alignment is not None and self.alignment.is_waiting:
+            return None
         return self._reader.wake_time_ns
 
     def open(self) -> None:
         self._reader.open(self.ctx)
         self._is_open = True
-        if self._interval_ms > 0 and self._strategy is not None and self._strategy.periodic:
-            self.ctx.processing_time.schedule_with_fixed_delay(
-                self._interval_ms, self._on_periodic_emit, daemon_while_not=self.source_output.has_pending_effect
-            )
+        if self._strategy is not None and self._strategy.periodic:
+            self._emit_periodically()
 
     def poll_next(self) -> DataInputStatus:
         """Lets the reader emit one batch; after END_OF_DATA or STOPPED it answers END_OF_INPUT (rule 4.14)."""
         if self._ended:
+            if self.alignment is not None:
+                self.alignment.finished()
             return DataInputStatus.END_OF_INPUT
         if self.stopping is not None:
             return self._stopped(self.stopping)
         if self._latency_ms and self._markers is None:
             self._markers = LatencyMarkerEmitter(self.ctx, self.output, self._latency_ms)
+        if self.alignment is not None and self._must_wait(self.alignment):
+            return DataInputStatus.NOTHING_AVAILABLE
         try:
             status = self._reader.poll_next(self.source_output)
         finally:
-            self.records_in = self.source_output.records
+            self.records_in = self.source_output.total_records
         if status is DataInputStatus.END_OF_DATA or status is DataInputStatus.STOPPED:
-            self._ended = True
+            self._end()
         return status
 
     def stop(self, mode: StopMode) -> bool:
@@ -128,16 +124,23 @@ class SourceOperator(StreamOperator):
         if self._ended or self.stopping is not None:
             return False
         self.stopping = mode
+        if self.alignment is not None:
+            self.alignment.stopped_reading()
         if mode is StopMode.NO_DRAIN:
             self._close_markers()
-        self.on_stop()
+        self.on_available()
         return True
 
     def _stopped(self, mode: StopMode) -> DataInputStatus:
         """Rule 7.28: the stop shows as the end of the data; END_OF_INPUT follows with the next call."""
         self.stopping = None
-        self._ended = True
+        self._end()
         return DataInputStatus.END_OF_DATA if mode is StopMode.DRAIN else DataInputStatus.STOPPED
+
+    def _end(self) -> None:
+        self._ended = True
+        if self.alignment is not None:
+            self.alignment.stopped_reading()
 
     def finish(self) -> None:
         """Nothing is left to emit but the last watermark, which the task asks for before this (rule 4.9)."""
@@ -159,8 +162,76 @@ class SourceOperator(StreamOperator):
             self._is_open = False
             self._reader.close()
 
+    # Periodic watermarks.
+
+    def _emit_periodically(self) -> None:
+        if self._interval_ms > 0 and not self._emits_periodically:
+            self._emits_periodically = True
+            self.ctx.processing_time.schedule_with_fixed_delay(
+                self._interval_ms, self._on_periodic_emit, daemon_while_not=self.source_output.has_pending_effect
+            )
+
+    def _on_first_split(self) -> None:
+        """What splits say together may change when one ends, whatever the strategy: that shows periodically."""
+        self._emit_periodically()
+
     def _on_periodic_emit(self, timestamp: int) -> None:
         self.source_output.on_periodic_emit()
+
+    # Watermark alignment (section 8.E).
+
+    def _must_wait(self, alignment: SourceAlignment) -> bool:
+        """The first poll starts the reports: before it nothing was read."""
+        if not alignment.reading:
+            alignment.reading = True
+            self.ctx.processing_time.schedule_with_fixed_delay(
+                alignment.params.update_interval_ms,
+                self._on_update_interval,
+                daemon_while_not=alignment.has_pending_effect,
+            )
+        return alignment.is_waiting
+
+    def _on_update_interval(self, timestamp: int) -> None:
+        if self.alignment is not None:
+            self.alignment.sample_and_report()
+
+    def announce_limit(self, limit: int) -> None:
+        """The coordinator's event, as a mail of the task (rule 8.22). Flink: WatermarkAlignmentEvent."""
+        if self.alignment is not None:
+            self.alignment.announce(limit)
+
+    def _wait(self) -> None:
+        """Reading stops after the record that runs; the idleness clock stands still (rule 8.23)."""
+        self.ctx.clock.batch_end_ns = 0
+        self._activity_clock().pause()
+
+    def _go_on(self) -> None:
+        self._activity_clock().un_pause()
+        self.on_available()
+
+    def _activity_clock(self) -> PausableRelativeClock:
+        return self._streaming_output().input_activity_clock
+
+    def _pause_or_resume_splits(self, splits_to_pause: Sequence[str], splits_to_resume: Sequence[str]) -> None:
+        pause_or_resume = getattr(self._reader, "pause_or_resume_splits", None)
+        if pause_or_resume is None:
+            raise BadInput(
+                f"{self.ctx.operator_name}: watermark alignment needs a reader that can pause its splits "
+                "(pause_or_resume_splits), this source's cannot: read one split per subtask, or do not align it"
+            )
+        pause_or_resume(splits_to_pause, splits_to_resume)
+        self._streaming_output().pause_or_resume_splits(splits_to_pause, splits_to_resume)
+        self.ctx.clock.batch_end_ns = 0
+        if splits_to_resume:
+            self.on_available()
+
+    def _index_of_split(self, split_id: str) -> int:
+        return self._streaming_output().splits.index_of[split_id]
+
+    def _streaming_output(self) -> StreamingReaderOutput:
+        if not isinstance(self.source_output, StreamingReaderOutput):
+            raise TypeError(f"{self.ctx.operator_name} has no watermark strategy")
+        return self.source_output
 
 
 def _nobody_waits() -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from flowsim.operators.latency_marker_emitter import LatencyMarkerEmitter
+from flowsim.operators.manual_source_output import ManualReaderOutput
 from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.source_function import ReaderSourceFunction, SourceContext, SourceFunction
-from flowsim.operators.source_output import SourceOutput
 from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator, Value
 from flowsim.units import MAX_WATERMARK
 
@@ -15,7 +15,7 @@ class StreamSource(StreamOperator):
 
     __slots__ = ("function", "source_output", "_latency_ms", "_markers", "_is_open", "_is_cancelled")
 
-    source_output: SourceOutput
+    source_output: ManualReaderOutput
 
     def __init__(self, function: SourceFunction, latency_interval_ms: int = 0) -> None:
         self.function = function
@@ -26,12 +26,12 @@ class StreamSource(StreamOperator):
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
-        self.source_output = SourceOutput(ctx, output)
+        self.source_output = ManualReaderOutput(ctx, output)
 
     def set_cost_ns(self, cost_ns: int) -> None:
-        """The output charges the cost, record by record."""
+        """The outputs charge the cost, record by record."""
         super().set_cost_ns(cost_ns)
-        self.source_output.cost_ns = cost_ns
+        self.source_output.set_cost_ns(cost_ns)
 
     def open(self) -> None:
         self._is_open = True

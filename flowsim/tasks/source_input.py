@@ -37,8 +37,8 @@ class StreamTaskSourceInput:
         return self._source.poll_next()
 
     def when_available(self, callback: Callable[[], None]) -> None:
-        """At the time that the reader named, or when the source is told to stop."""
-        self._source.on_stop = callback
+        """At the time that the reader named, or when the source is told to stop or may read on."""
+        self._source.on_available = callback
         wake_time_ns = self._source.wake_time_ns
         if wake_time_ns is not None:
             self._timers.call_at_ns(wake_time_ns, callback)

@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Protocol
 
-from flowsim.units import NO_TIMESTAMP, NS_PER_MS
+from flowsim.errors import BadInput
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
 
 
 class WatermarkOutput(Protocol):
@@ -17,6 +18,13 @@ class WatermarkOutput(Protocol):
     def mark_idle(self) -> None: ...
 
     def mark_active(self) -> None: ...
+
+
+def checked_watermark(watermark: object, what: str) -> int:
+    """``watermark`` when it is whole milliseconds of 64 bits; raises BadInput naming ``what`` otherwise."""
+    if type(watermark) is int and NO_TIMESTAMP <= watermark <= MAX_WATERMARK:
+        return watermark
+    raise BadInput(f"{what}: expected whole milliseconds of 64 bits, got {watermark!r:.60}")
 
 
 class WatermarkGenerator(ABC):
@@ -83,6 +91,30 @@ class PerRecordBoundedWatermarks(BoundedOutOfOrdernessWatermarks):
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
         """Nothing: every event has spoken for itself."""
+
+    def has_pending_effect(self, emitted: int) -> bool:
+        return False
+
+
+PunctuatedWatermark = Callable[[object, int], int | None]
+"""``(value, timestamp) -> watermark`` in ms, None where the record carries none."""
+
+
+class PunctuatedWatermarks(WatermarkGenerator):
+    """The watermark that a record carries, if it carries one (rule 8.3)."""
+
+    __slots__ = ("_watermark_of",)
+
+    def __init__(self, watermark_of: PunctuatedWatermark) -> None:
+        self._watermark_of = watermark_of
+
+    def on_event(self, value: object, timestamp: int, output: WatermarkOutput) -> None:
+        watermark = self._watermark_of(value, timestamp)
+        if watermark is not None:
+            output.emit_watermark(checked_watermark(watermark, "a punctuated watermark"))
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        """Nothing: only records carry watermarks."""
 
     def has_pending_effect(self, emitted: int) -> bool:
         return False

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from flowsim.watermark.combined_watermark_status import CombinedWatermarkStatus, PartialWatermark
+from flowsim.watermark.combined_watermark_status import (
+    CombinedWatermarkStatus,
+    PartialWatermark,
+    PartialWatermarkListener,
+)
 from flowsim.watermark.generators import WatermarkOutput
 
 
@@ -20,11 +24,11 @@ class WatermarkOutputMultiplexer:
         self._combined = CombinedWatermarkStatus()
         self._partials: dict[str, PartialWatermark] = {}
 
-    def register_new_output(self, output_id: str) -> None:
-        """A split begins; raises ValueError when it is registered already."""
+    def register_new_output(self, output_id: str, listener: PartialWatermarkListener | None = None) -> None:
+        """A split begins; raises ValueError when it is registered already. ``listener`` hears what it says."""
         if output_id in self._partials:
             raise ValueError(f"the split {output_id!r} is registered already")
-        partial = PartialWatermark()
+        partial = PartialWatermark(listener)
         self._partials[output_id] = partial
         self._combined.partials.append(partial)
 
@@ -37,16 +41,30 @@ class WatermarkOutputMultiplexer:
         return True
 
     def immediate_output(self, output_id: str) -> ImmediateOutput:
-        """Where a split speaks in ``on_event``: the combined watermark follows at once."""
-        return ImmediateOutput(self, self._partials[output_id])
+        """Where a split speaks in ``on_event``: the combined watermark follows at once. ValueError: not registered."""
+        return ImmediateOutput(self, self._registered(output_id))
 
     def deferred_output(self, output_id: str) -> DeferredOutput:
-        """Where a split speaks in ``on_periodic_emit``: the combined watermark follows when all splits have spoken."""
-        return DeferredOutput(self._partials[output_id])
+        """Where a split speaks in ``on_periodic_emit``: the combined watermark follows when all have. ValueError as above."""
+        return DeferredOutput(self._registered(output_id))
+
+    def _registered(self, output_id: str) -> PartialWatermark:
+        partial = self._partials.get(output_id)
+        if partial is None:
+            raise ValueError(f"no output is registered for the split {output_id!r}")
+        return partial
+
+    def watermark_of(self, output_id: str) -> int:
+        """What one split has reached; raises ValueError when it is not registered."""
+        return self._registered(output_id).watermark
 
     def on_periodic_emit(self) -> None:
         """All splits have spoken."""
         self.update_combined_watermark()
+
+    def has_pending_effect(self) -> bool:
+        """Whether the next update would change something, such as after a split ended that held the others back."""
+        return self._combined.has_pending_update()
 
     @property
     def combined_watermark(self) -> int:
@@ -76,12 +94,12 @@ class ImmediateOutput:
 
     def mark_idle(self) -> None:
         """The others may now move on, so this too is looked at at once."""
-        self._partial.idle = True
+        self._partial.set_idle(True)
         self._multiplexer.update_combined_watermark()
 
     def mark_active(self) -> None:
         """What a deferred watermark brought in the meantime comes to light."""
-        self._partial.idle = False
+        self._partial.set_idle(False)
         self._multiplexer.update_combined_watermark()
 
 
@@ -97,7 +115,7 @@ class DeferredOutput:
         self._partial.set_watermark(timestamp)
 
     def mark_idle(self) -> None:
-        self._partial.idle = True
+        self._partial.set_idle(True)
 
     def mark_active(self) -> None:
-        self._partial.idle = False
+        self._partial.set_idle(False)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from flowsim.watermark.generators import (
     AscendingTimestampsWatermarks,
     BoundedOutOfOrdernessWatermarks,
     NoWatermarks,
     PerRecordBoundedWatermarks,
+    PunctuatedWatermark,
+    PunctuatedWatermarks,
     WatermarkGenerator,
     WatermarksWithIdleness,
 )
+from flowsim.watermark.watched_generator import AnyGenerator, watched
+from flowsim.watermark.watermark_alignment_params import WatermarkAlignmentParams
 
 TimestampExtractor = Callable[[object, int], int]
 """``(value, record_timestamp) -> timestamp`` in ms; ``record_timestamp`` is ``NO_TIMESTAMP`` where there was none."""
@@ -27,32 +31,57 @@ class WatermarkStrategy:
     """
 
     generator_factory: Callable[[], WatermarkGenerator]
-    """Called once per subtask."""
+    """Called for every output: once per subtask, and once per split of a source (rule 8.6)."""
     timestamp_extractor: TimestampExtractor | None = None
     """None: records keep the timestamp they have."""
     idle_timeout_ms: int | None = None
     """None: the stream is never declared idle (rule 8.4)."""
     periodic: bool = True
     """False where periodic emission can have no effect: no timer is needed for it."""
+    alignment: WatermarkAlignmentParams | None = None
+    """None: the source waits for no other. Operators behind a source do not align at all."""
+    described: Mapping[str, object] = field(default_factory=lambda: {"kind": "custom"})
+    """What recordings say of the generator: its kind, and what belongs to that."""
 
     @staticmethod
     def for_monotonous_timestamps() -> WatermarkStrategy:
-        return WatermarkStrategy(AscendingTimestampsWatermarks)
+        return WatermarkStrategy(
+            AscendingTimestampsWatermarks, described={"kind": "monotonous", "bound_ms": 0, "per_record": False}
+        )
 
     @staticmethod
     def for_bounded_out_of_orderness(max_out_of_orderness_ms: int) -> WatermarkStrategy:
         BoundedOutOfOrdernessWatermarks(max_out_of_orderness_ms)  # refuses a bad bound here and not in a running task
-        return WatermarkStrategy(lambda: BoundedOutOfOrdernessWatermarks(max_out_of_orderness_ms))
+        return WatermarkStrategy(
+            lambda: BoundedOutOfOrdernessWatermarks(max_out_of_orderness_ms),
+            described={"kind": "bounded", "bound_ms": max_out_of_orderness_ms, "per_record": False},
+        )
 
     @staticmethod
     def for_each_record(max_out_of_orderness_ms: int) -> WatermarkStrategy:
         """Like bounded out-of-orderness, but the watermark is emitted after every record."""
         PerRecordBoundedWatermarks(max_out_of_orderness_ms)
-        return WatermarkStrategy(lambda: PerRecordBoundedWatermarks(max_out_of_orderness_ms), periodic=False)
+        return WatermarkStrategy(
+            lambda: PerRecordBoundedWatermarks(max_out_of_orderness_ms),
+            periodic=False,
+            described={"kind": "bounded", "bound_ms": max_out_of_orderness_ms, "per_record": True},
+        )
+
+    @staticmethod
+    def for_punctuated(watermark_of: PunctuatedWatermark) -> WatermarkStrategy:
+        """Each record may carry a watermark, which follows it (rule 8.3)."""
+        return WatermarkStrategy(
+            lambda: PunctuatedWatermarks(watermark_of), periodic=False, described={"kind": "punctuated"}
+        )
+
+    @staticmethod
+    def for_generator(generator_factory: Callable[[], AnyGenerator]) -> WatermarkStrategy:
+        """A generator of the caller's, made for every output; one that cannot say when it is done is watched."""
+        return WatermarkStrategy(lambda: watched(generator_factory()))
 
     @staticmethod
     def no_watermarks() -> WatermarkStrategy:
-        return WatermarkStrategy(NoWatermarks, periodic=False)
+        return WatermarkStrategy(NoWatermarks, periodic=False, described={"kind": "none"})
 
     def with_timestamp_assigner(self, extractor: TimestampExtractor) -> WatermarkStrategy:
         return replace(self, timestamp_extractor=extractor)
@@ -63,10 +92,26 @@ class WatermarkStrategy:
             raise ValueError(f"an idle timeout must be above 0 ms, got {idle_timeout_ms}")
         return replace(self, idle_timeout_ms=idle_timeout_ms, periodic=True)
 
+    def with_watermark_alignment(self, params: WatermarkAlignmentParams) -> WatermarkStrategy:
+        """Rules 8.22-8.24; only a source heeds it."""
+        return replace(self, alignment=params)
+
+    @property
+    def params(self) -> dict[str, object]:
+        """What recordings say of it: the generator, ``idle_ms``, and ``group``, ``max_drift_ms`` and ``interval_ms``."""
+        params = dict(self.described)
+        if self.idle_timeout_ms is not None:
+            params["idle_ms"] = self.idle_timeout_ms
+        if self.alignment is not None:
+            params["group"] = self.alignment.watermark_group
+            params["max_drift_ms"] = self.alignment.max_allowed_watermark_drift_ms
+            params["interval_ms"] = self.alignment.update_interval_ms
+        return params
+
     def create_generator(
         self, clock_ns: Callable[[], int], stands_still: Callable[[], bool] = lambda: False
     ) -> WatermarkGenerator:
-        """The generator of one subtask; ``clock_ns`` is the relative clock that idleness is measured on."""
+        """The generator of one output; ``clock_ns`` is the relative clock that idleness is measured on."""
         generator = self.generator_factory()
         if self.idle_timeout_ms is None:
             return generator

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from flowsim.datastream.common.configuration import Configuration
 from flowsim.datastream.common.time import Duration, Time
-from flowsim.datastream.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
+from flowsim.datastream.common.watermark_strategy import (
+    TimestampAssigner,
+    WatermarkGenerator,
+    WatermarkOutput,
+    WatermarkStrategy,
+)
 from flowsim.values import Row, TypeInformation, Types
 
 __all__ = [
@@ -15,5 +20,7 @@ __all__ = [
     "TimestampAssigner",
     "TypeInformation",
     "Types",
+    "WatermarkGenerator",
+    "WatermarkOutput",
     "WatermarkStrategy",
 ]

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from flowsim.datastream.common.time import Duration, Time, millis_of
 from flowsim.datastream.isolation import isolated
+from flowsim.errors import BadInput
 from flowsim.watermark import watermark_strategy as runtime
-from flowsim.watermark.generators import NoWatermarks, WatermarkGenerator
+from flowsim.watermark.generators import NoWatermarks, WatermarkOutput
+from flowsim.watermark.watched_generator import AnyGenerator
+from flowsim.watermark.watermark_alignment_params import DEFAULT_UPDATE_INTERVAL_MS, WatermarkAlignmentParams
+
+__all__ = ["TimestampAssigner", "WatermarkGenerator", "WatermarkOutput", "WatermarkStrategy"]
 
 
 class TimestampAssigner(ABC):
@@ -20,11 +25,28 @@ class TimestampAssigner(ABC):
         """Event time in ms; ``record_timestamp`` is the one the record has, ``NO_TIMESTAMP`` (-2**63) for none."""
 
 
+class WatermarkGenerator(ABC):
+    """What makes the watermarks of one output: of a subtask, or of one split of a source. flowsim's own, as in Java.
+
+    Watermarks are emitted as milliseconds: ``output.emit_watermark(ms)``; those that do not grow are dropped (rule 8.5).
+    Flink: WatermarkGenerator.
+    """
+
+    @abstractmethod
+    def on_event(self, event: object, event_timestamp: int, output: WatermarkOutput) -> None:
+        """Called for every record, after it was emitted: what is emitted here follows the record (rule 8.3)."""
+
+    @abstractmethod
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        """Called every ``pipeline.auto-watermark-interval``, 200 ms unless set (rule 8.2)."""
+
+
 @dataclass(frozen=True, slots=True)
 class WatermarkStrategy:
     """How the timestamps and watermarks of a stream come about; immutable. PyFlink: WatermarkStrategy.
 
-    ``for_each_record`` and ``for_generator`` are flowsim's own: PyFlink has no spelling for them, Java has.
+    ``for_each_record``, ``for_punctuated`` and ``for_generator`` are flowsim's own: PyFlink has no spelling for them,
+    Java has.
     """
 
     runtime_strategy: runtime.WatermarkStrategy
@@ -48,9 +70,26 @@ class WatermarkStrategy:
         return WatermarkStrategy(runtime.WatermarkStrategy.for_each_record(bound_ms))
 
     @staticmethod
-    def for_generator(generator_factory: Callable[[], WatermarkGenerator]) -> WatermarkStrategy:
-        """flowsim's own: a generator of the caller's, made once per subtask. Flink: WatermarkStrategy.forGenerator."""
-        return WatermarkStrategy(runtime.WatermarkStrategy(generator_factory))
+    def for_generator(generator_factory: Callable[[], AnyGenerator]) -> WatermarkStrategy:
+        """flowsim's own: a WatermarkGenerator of the caller's, made for every subtask and every split of a source.
+
+        A class does as a factory. Flink: WatermarkStrategy.forGenerator.
+        """
+        if not callable(generator_factory):
+            raise TypeError(
+                f"for_generator: expected a WatermarkGenerator class or a factory, got {generator_factory!r}"
+            )
+        return WatermarkStrategy(runtime.WatermarkStrategy.for_generator(generator_factory))
+
+    @staticmethod
+    def for_punctuated(watermark_of: Callable[[object, int], int | None]) -> WatermarkStrategy:
+        """flowsim's own: a function of a record and its timestamp says which watermark follows it, None for none.
+
+        Flink: a WatermarkGenerator that emits in onEvent (rule 8.3).
+        """
+        if not callable(watermark_of):
+            raise TypeError(f"for_punctuated: expected a function of a record and its timestamp, got {watermark_of!r}")
+        return WatermarkStrategy(runtime.WatermarkStrategy.for_punctuated(watermark_of))
 
     @staticmethod
     def no_watermarks() -> WatermarkStrategy:
@@ -70,14 +109,41 @@ class WatermarkStrategy:
         timeout_ms = millis_of(idle_timeout, "with_idleness")
         return replace(self, runtime_strategy=self.runtime_strategy.with_idleness(timeout_ms))
 
+    def with_watermark_alignment(
+        self,
+        watermark_group: str,
+        max_allowed_watermark_drift: Duration | Time,
+        update_interval: Duration | Time | None = None,
+    ) -> WatermarkStrategy:
+        """The same, and its source waits for the slowest of the group when it is further ahead (rules 8.22-8.24).
+
+        ``update_interval`` (1 s): how often sources report and are told the limit. As in Flink it does nothing behind a
+        source, in ``assign_timestamps_and_watermarks``.
+        """
+        drift_ms = millis_of(max_allowed_watermark_drift, "with_watermark_alignment")
+        interval_ms = DEFAULT_UPDATE_INTERVAL_MS
+        if update_interval is not None:
+            interval_ms = millis_of(update_interval, "with_watermark_alignment")
+        try:
+            params = WatermarkAlignmentParams(watermark_group, drift_ms, interval_ms)
+        except ValueError as wrong:
+            raise BadInput(f"with_watermark_alignment: {wrong}") from None
+        return replace(self, runtime_strategy=self.runtime_strategy.with_watermark_alignment(params))
+
+    @property
+    def params(self) -> Mapping[str, object]:
+        """What recordings and laws are told of it: see ``watermarks`` of table ``operators``."""
+        return self.runtime_strategy.params
+
     @property
     def makes_no_watermarks(self) -> bool:
-        """Whether it is ``no_watermarks()`` as it came: no assigner, no idleness."""
+        """Whether it is ``no_watermarks()`` as it came: no assigner, no idleness, no alignment."""
         generator = self.runtime_strategy.generator_factory
         return (
             generator is NoWatermarks
             and self.timestamp_assigner is None
             and self.runtime_strategy.idle_timeout_ms is None
+            and self.runtime_strategy.alignment is None
         )
 
     def for_subtask(self, operator: str) -> runtime.WatermarkStrategy:

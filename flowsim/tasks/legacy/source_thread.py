@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager, contextmanager
 
 from flowsim.facts.kinds import ActionKind, WaitKind
 from flowsim.operators.data_input_status import DataInputStatus
-from flowsim.operators.source import SourceReader
-from flowsim.operators.source_output import SourceOutput
+from flowsim.operators.manual_source_output import ManualReaderOutput
+from flowsim.operators.source_reader import SourceReader
 from flowsim.operators.stream_source import StreamSource
 from flowsim.sim.scheduler import Scheduler
 from flowsim.tasks.actor import Actor
@@ -67,7 +67,7 @@ class SourceThread:
                 raise
             error = failure
         finally:
-            self._source.records_in = self._source.source_output.records
+            self._source.records_in = self._source.source_output.total_records
         self._depth = 0
         self._end_batch()
         self._on_end(error)
@@ -87,7 +87,7 @@ class SourceThread:
         clock = self._timers.clock
         if self._depth == 0 and clock.now_ns >= clock.batch_end_ns:
             self._end_batch()
-        self._source.records_in = self._source.source_output.records
+        self._source.records_in = self._source.source_output.total_records
 
     def _begin_batch(self) -> None:
         self.batches.begin()
@@ -132,7 +132,7 @@ class LegacySourceContext:
 
     __slots__ = ("_thread", "_output", "_timestamp")
 
-    def __init__(self, thread: SourceThread, output: SourceOutput) -> None:
+    def __init__(self, thread: SourceThread, output: ManualReaderOutput) -> None:
         self._thread = thread
         self._output = output
         self._timestamp: int | None = None

@@ -1,0 +1,147 @@
+"""The outputs of a source without a watermark strategy: its reader speaks for itself. Flink: SourceContext."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from flowsim.operators.idleness_manager import MainWatermarkOutput
+from flowsim.operators.source_output import SourceOutput
+from flowsim.operators.stream_operator import OperatorContext, Output, Value
+from flowsim.streamrecord.elements import WatermarkStatus
+from flowsim.units import NO_TIMESTAMP
+from flowsim.watermark.generators import WatermarkOutput
+from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
+from flowsim.watermark.watermark_output_multiplexer import WatermarkOutputMultiplexer
+
+
+class ManualSourceOutput:
+    """Watermarks and idleness are what the reader emits; a record after an idle time makes the stream active.
+
+    Flink: SourceContext (ManualWatermarkContext).
+    """
+
+    __slots__ = ("records", "cost_ns", "_clock", "_collect", "_watermarks", "_idle")
+
+    def __init__(
+        self, ctx: OperatorContext, collect: Callable[[Value, int | None], None], watermarks: WatermarkOutput
+    ) -> None:
+        self.records = 0
+        self.cost_ns = ctx.cost_ns
+        self._clock = ctx.clock
+        self._collect = collect
+        self._watermarks = watermarks
+        self._idle = False
+
+    def collect(self, value: Value, timestamp: int | None) -> None:
+        self._clock.now_ns += self.cost_ns
+        self.records += 1
+        if self._idle:
+            self.mark_active()
+        self._collect(value, timestamp)
+
+    def collect_batch(self, values: Iterator[Value]) -> bool:
+        clock = self._clock
+        for value in values:
+            self.collect(value, None)
+            if clock.now_ns >= clock.batch_end_ns:
+                return True
+        return False
+
+    def emit_watermark(self, timestamp: int) -> None:
+        if self._idle:
+            self.mark_active()
+        self._watermarks.emit_watermark(timestamp)
+
+    def mark_idle(self) -> None:
+        if not self._idle:
+            self._idle = True
+            self._watermarks.mark_idle()
+
+    def mark_active(self) -> None:
+        if self._idle:
+            self._idle = False
+            self._watermarks.mark_active()
+
+
+class _AsItIs:
+    """A manual source without splits is trusted: a watermark passes also when it goes back."""
+
+    __slots__ = ("current_watermark", "_output")
+
+    def __init__(self, output: Output) -> None:
+        self.current_watermark = NO_TIMESTAMP
+        self._output = output
+
+    def emit_watermark(self, timestamp: int) -> None:
+        self.current_watermark = timestamp
+        self._output.emit_watermark(timestamp)
+
+    def mark_idle(self) -> None:
+        self._output.emit_watermark_status(WatermarkStatus.IDLE)
+
+    def mark_active(self) -> None:
+        self._output.emit_watermark_status(WatermarkStatus.ACTIVE)
+
+
+class ManualReaderOutput(ManualSourceOutput):
+    """The main output of such a source; what its splits emit is merged, and from then on only what grows passes.
+
+    flowsim's own: Flink's sources of this kind know no splits.
+    """
+
+    __slots__ = ("_ctx", "_output", "_as_it_is", "_splits", "_multiplexer", "_released_records")
+
+    def __init__(self, ctx: OperatorContext, output: Output) -> None:
+        self._as_it_is = _AsItIs(output)
+        super().__init__(ctx, output.collect, self._as_it_is)
+        self._ctx = ctx
+        self._output = output
+        self._splits: dict[str, ManualSourceOutput] = {}
+        self._multiplexer: WatermarkOutputMultiplexer | None = None
+        self._released_records = 0
+
+    @property
+    def input_activity_clock(self) -> PausableRelativeClock | None:
+        """None: nobody measures idleness here."""
+        return None
+
+    @property
+    def total_records(self) -> int:
+        """Of the main output and of all splits."""
+        return self.records + self._released_records + sum(split.records for split in self._splits.values())
+
+    def set_cost_ns(self, cost_ns: int) -> None:
+        """What a record costs from now on."""
+        self.cost_ns = cost_ns
+        for split in self._splits.values():
+            split.cost_ns = cost_ns
+
+    def create_output_for_split(self, split_id: str) -> SourceOutput:
+        split = self._splits.get(split_id)
+        if split is None:
+            multiplexer = self._multiplexer or self._merge_splits()
+            multiplexer.register_new_output(split_id)
+            split = ManualSourceOutput(self._ctx, self._collect, multiplexer.immediate_output(split_id))
+            split.cost_ns = self.cost_ns
+            self._splits[split_id] = split
+        return split
+
+    def release_output_for_split(self, split_id: str) -> None:
+        split = self._splits.pop(split_id, None)
+        if split is not None and self._multiplexer is not None:
+            self._released_records += split.records
+            self._multiplexer.unregister_output(split_id)
+
+    def on_periodic_emit(self) -> None:
+        """Nothing: nobody makes watermarks here but the reader."""
+
+    def has_pending_effect(self) -> bool:
+        return False
+
+    def _merge_splits(self) -> WatermarkOutputMultiplexer:
+        """The first split: from now on its main output and its splits share the stream's watermark."""
+        main = MainWatermarkOutput(self._output)
+        main.current_watermark, main.idle = self._as_it_is.current_watermark, self._idle
+        self._watermarks = main
+        self._multiplexer = WatermarkOutputMultiplexer(main.split_local_output)
+        return self._multiplexer

@@ -1,0 +1,189 @@
+"""Keeps one source subtask from running ahead of its group. Flink: SourceOperator's part of FLIP-182 and FLIP-217."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from flowsim.facts.tracer import TaskTrace
+from flowsim.operators.generated_watermarks import WHOLE_OPERATOR
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+from flowsim.watermark.watermark_alignment_params import WatermarkAlignmentParams
+from flowsim.watermark.watermark_sampler import WatermarkSampler
+
+PauseOrResumeSplits = Callable[[Sequence[str], Sequence[str]], None]
+
+FAULT_IGNORES_LIMIT: Final = "alignment_ignored"
+"""The source reads on whatever is allowed."""
+
+
+class SourceAlignment:
+    """Samples the watermarks of a source and of its splits, reports the source's, and holds both below the limit.
+
+    Listens to the source's outputs (``WatermarkUpdateListener``). ``report`` sends a watermark to the coordinator;
+    ``on_wait`` and ``on_go_on`` are told when the whole source has to wait and when it may read again, ``pause_or_resume``
+    which splits. Invariant: ``is_waiting`` exactly when ``limit`` is below the oldest sample, since the last check while
+    the source was ``reading``. Flink: SourceOperator (rules 8.22-8.24).
+    """
+
+    __slots__ = (
+        "params", "limit", "is_waiting", "reading", "idle", "report", "_capacity", "_latest", "_splits", "_idle_splits",
+        "_paused_splits", "_reported", "_pause_or_resume", "_on_wait", "_on_go_on", "_index_of", "_trace", "_operator",
+        "_ignores_limit",
+    )  # fmt: skip
+
+    def __init__(
+        self, params: WatermarkAlignmentParams, sample_count: int, on_wait: Callable[[], None],
+        on_go_on: Callable[[], None], pause_or_resume: PauseOrResumeSplits, index_of: Callable[[str], int],
+        trace: TaskTrace | None, operator: int, faults: frozenset[str] = frozenset(),
+    ) -> None:  # fmt: skip
+        self.params = params
+        self.limit = MAX_WATERMARK
+        """The highest watermark that the coordinator allows."""
+        self.is_waiting = False
+        self.reading = False
+        """From the first poll to the end of the data."""
+        self.idle = False
+        self.report: Callable[[int], None] = _nobody_listens
+        self._capacity = sample_count
+        self._latest = WatermarkSampler(sample_count)
+        self._splits: dict[str, WatermarkSampler] = {}
+        self._idle_splits: set[str] = set()
+        self._paused_splits: set[str] = set()
+        self._reported = NO_TIMESTAMP
+        self._pause_or_resume = pause_or_resume
+        self._on_wait = on_wait
+        self._on_go_on = on_go_on
+        self._index_of = index_of
+        self._trace = trace
+        self._operator = operator
+        self._ignores_limit = FAULT_IGNORES_LIMIT in faults
+
+    # What the outputs say.
+
+    def update_idle(self, idle: bool) -> None:
+        self.idle = idle
+
+    def update_current_effective_watermark(self, watermark: int) -> None:
+        self._latest.add_latest(watermark)
+        self._check()
+
+    def update_current_split_watermark(self, split_id: str, watermark: int) -> None:
+        self._sampler_of(split_id).add_latest(watermark)
+        if split_id not in self._idle_splits:
+            self._maybe_pause(split_id)
+
+    def update_current_split_idle(self, split_id: str, idle: bool) -> None:
+        self._sampler_of(split_id)
+        if idle is (split_id in self._idle_splits):
+            return
+        if idle:
+            self._idle_splits.add(split_id)
+        else:
+            self._idle_splits.discard(split_id)
+            self._maybe_pause(split_id)
+
+    def split_finished(self, split_id: str) -> None:
+        self._splits.pop(split_id, None)
+        self._idle_splits.discard(split_id)
+
+    # What the coordinator and the clock say.
+
+    def announce(self, limit: int) -> None:
+        """The coordinator tells what is allowed from now on."""
+        self.limit = limit
+        self._check()
+        self._check_splits()
+
+    def sample_and_report(self) -> None:
+        """Every update interval, in the task's mailbox."""
+        for sampler in self._splits.values():
+            sampler.sample()
+        self._latest.sample()
+        self._check()
+        self._check_splits()
+        watermark = self._to_report()
+        # Who has no watermark yet is not known to the coordinator, and holds nobody back.
+        if watermark != NO_TIMESTAMP:
+            self._reported = watermark
+            self.report(watermark)
+
+    def finished(self) -> None:
+        """The source has ended: nobody waits for it any more (rule 8.24)."""
+        self._latest.add_latest(MAX_WATERMARK)
+        self.sample_and_report()
+
+    def stopped_reading(self) -> None:
+        """The data ended or the source was stopped: it waits for nothing any more."""
+        self.reading = self.is_waiting = False
+
+    def has_pending_effect(self) -> bool:
+        """Whether the next sample could change what is reported or who waits (D4)."""
+        return (
+            self._to_report() != self._reported
+            or not self._latest.is_settled
+            or any(not sampler.is_settled for sampler in self._splits.values())
+        )
+
+    def _to_report(self) -> int:
+        latest = self._latest.latest
+        return MAX_WATERMARK if self.idle and latest != NO_TIMESTAMP else latest
+
+    # Who waits.
+
+    @property
+    def should_wait(self) -> bool:
+        """Rule 8.23: whether the oldest sample is above what is allowed."""
+        return self.limit < self._latest.oldest_sample and not self._ignores_limit
+
+    def _check(self) -> None:
+        if not self.reading or self.should_wait is self.is_waiting:
+            return
+        self.is_waiting = not self.is_waiting
+        self._note(WHOLE_OPERATOR, self.is_waiting, self._latest)
+        if self.is_waiting:
+            self._on_wait()
+        else:
+            self._on_go_on()
+
+    def _maybe_pause(self, split_id: str) -> None:
+        ahead = self._sampler_of(split_id).oldest_sample > self.limit and not self._ignores_limit
+        if ahead and split_id not in self._paused_splits:
+            self._change([split_id], [])
+
+    def _check_splits(self) -> None:
+        """Rule 8.24; idle splits stay as they are."""
+        ahead: list[str] = []
+        behind: list[str] = []
+        for split_id, sampler in self._splits.items():
+            if split_id in self._idle_splits:
+                continue
+            if sampler.oldest_sample > self.limit and not self._ignores_limit:
+                if split_id not in self._paused_splits:
+                    ahead.append(split_id)
+            elif split_id in self._paused_splits:
+                behind.append(split_id)
+        if ahead or behind:
+            self._change(ahead, behind)
+
+    def _change(self, to_pause: Sequence[str], to_resume: Sequence[str]) -> None:
+        for split_ids, paused in ((to_resume, False), (to_pause, True)):
+            for split_id in split_ids:
+                self._note(self._index_of(split_id), paused, self._splits[split_id])
+        self._pause_or_resume(to_pause, to_resume)
+        self._paused_splits.update(to_pause)
+        self._paused_splits.difference_update(to_resume)
+
+    def _sampler_of(self, split_id: str) -> WatermarkSampler:
+        sampler = self._splits.get(split_id)
+        if sampler is None:
+            sampler = self._splits[split_id] = WatermarkSampler(self._capacity)
+        return sampler
+
+    def _note(self, split: int, paused: bool, sampler: WatermarkSampler) -> None:
+        if self._trace is not None:
+            self._trace.alignment(self._operator, split, paused, self.limit, sampler.oldest_sample)
+
+
+def _nobody_listens(watermark: int) -> None:
+    """Until a coordinator does."""

@@ -1,0 +1,155 @@
+"""The outputs of the splits of one source subtask. Flink: ProgressiveTimestampsAndWatermarks.SplitLocalOutputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from flowsim.facts.kinds import ElementKind
+from flowsim.operators.generated_watermarks import GeneratedWatermarks
+from flowsim.operators.source_output_with_watermarks import SourceOutputWithWatermarks
+from flowsim.operators.stream_operator import OperatorContext, Value
+from flowsim.streamrecord.elements import WatermarkStatus
+from flowsim.watermark.generators import WatermarkOutput
+from flowsim.watermark.observed_generator import ObservedGenerator
+from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
+from flowsim.watermark.watermark_output_multiplexer import WatermarkOutputMultiplexer
+from flowsim.watermark.watermark_strategy import WatermarkStrategy
+from flowsim.watermark.watermark_update_listener import WatermarkUpdateListener
+
+
+@dataclass(frozen=True, slots=True)
+class _Split:
+    output: SourceOutputWithWatermarks
+    activity_clock: PausableRelativeClock
+
+
+class SplitLocalOutputs:
+    """Each split has a generator and an idleness clock of its own; what they say is merged (rule 8.6).
+
+    Splits are numbered as they come, from 0 (what recordings call them). ``input_clock`` stands still under back pressure;
+    the clock of a split stands still, besides, while alignment pauses it.
+    Flink: ProgressiveTimestampsAndWatermarks.SplitLocalOutputs.
+    """
+
+    __slots__ = (
+        "index_of", "released_records", "_ctx", "_collect", "_strategy", "_input_clock", "_multiplexer", "_listener",
+        "_facts", "_splits", "_created",
+    )  # fmt: skip
+
+    def __init__(
+        self, ctx: OperatorContext, collect: Callable[[Value, int | None], None], strategy: WatermarkStrategy,
+        output: WatermarkOutput, input_clock: PausableRelativeClock, listener: WatermarkUpdateListener | None,
+        facts: GeneratedWatermarks | None,
+    ) -> None:  # fmt: skip
+        self.index_of: dict[str, int] = {}
+        """Number of every split there ever was; one that comes back gets another."""
+        self.released_records = 0
+        self._ctx = ctx
+        self._collect = collect
+        self._strategy = strategy
+        self._input_clock = input_clock
+        self._multiplexer = WatermarkOutputMultiplexer(output)
+        self._listener = listener
+        self._facts = facts
+        self._splits: dict[str, _Split] = {}
+        self._created = 0
+
+    @property
+    def records(self) -> int:
+        """Of all splits there ever were."""
+        return self.released_records + sum(split.output.records for split in self._splits.values())
+
+    def set_cost_ns(self, cost_ns: int) -> None:
+        for split in self._splits.values():
+            split.output.cost_ns = cost_ns
+
+    def create_output_for_split(self, split_id: str, cost_ns: int) -> SourceOutputWithWatermarks:
+        split = self._splits.get(split_id)
+        if split is None:
+            split = self._splits[split_id] = self._create(split_id)
+            split.output.cost_ns = cost_ns
+        return split.output
+
+    def _create(self, split_id: str) -> _Split:
+        index = self.index_of[split_id] = self._created
+        self._created += 1
+        clock = PausableRelativeClock(self._input_clock.relative_time_ns)
+        generator = self._strategy.create_generator(
+            clock.relative_time_ns, lambda: clock.is_paused() or self._input_clock.is_paused()
+        )
+        if self._facts is not None:
+            generator = ObservedGenerator(generator)
+            self._facts.observe(index, generator)
+        listener = None
+        if self._facts is not None or self._listener is not None:
+            listener = _SplitListener(split_id, index, self._listener, self._facts)
+        self._multiplexer.register_new_output(split_id, listener)
+        immediate = self._multiplexer.immediate_output(split_id)
+        deferred = self._multiplexer.deferred_output(split_id)
+        extract = self._strategy.timestamp_extractor
+        output = SourceOutputWithWatermarks(self._ctx, self._collect, extract, generator, immediate, deferred)
+        return _Split(output, clock)
+
+    def release_output_for_split(self, split_id: str) -> None:
+        split = self._splits.pop(split_id, None)
+        if split is None:
+            return
+        if self._listener is not None:
+            self._listener.split_finished(split_id)
+        self.released_records += split.output.records
+        self._multiplexer.unregister_output(split_id)
+
+    def emit_periodic_watermark(self) -> None:
+        for split in self._splits.values():
+            split.output.emit_periodic_watermark()
+        self._multiplexer.on_periodic_emit()
+
+    def has_pending_effect(self) -> bool:
+        """Whether some split would say something new periodically, or one that ended held back those that are left."""
+        return self._multiplexer.has_pending_effect() or any(
+            split.output.generator.has_pending_effect(self._multiplexer.watermark_of(split_id))
+            for split_id, split in self._splits.items()
+        )
+
+    def pause_or_resume_splits(self, splits_to_pause: Sequence[str], splits_to_resume: Sequence[str]) -> None:
+        """Their idleness clocks stand still, or go on."""
+        for split_id in splits_to_pause:
+            self._splits[split_id].activity_clock.pause()
+        for split_id in splits_to_resume:
+            self._splits[split_id].activity_clock.un_pause()
+
+    @property
+    def exist(self) -> bool:
+        """Whether there ever was a split."""
+        return self._created > 0
+
+
+class _SplitListener:
+    """Tells alignment what a split says, and records it."""
+
+    __slots__ = ("_split_id", "_index", "_listener", "_facts", "_idle")
+
+    def __init__(
+        self, split_id: str, index: int, listener: WatermarkUpdateListener | None, facts: GeneratedWatermarks | None
+    ) -> None:
+        self._split_id = split_id
+        self._index = index
+        self._listener = listener
+        self._facts = facts
+        self._idle = False
+
+    def on_watermark_update(self, watermark: int) -> None:
+        if self._facts is not None:
+            self._facts.passes(self._index, ElementKind.WATERMARK, watermark)
+        if self._listener is not None:
+            self._listener.update_current_split_watermark(self._split_id, watermark)
+
+    def on_idle_update(self, idle: bool) -> None:
+        if idle is not self._idle:
+            self._idle = idle
+            if self._facts is not None:
+                status = WatermarkStatus.IDLE if idle else WatermarkStatus.ACTIVE
+                self._facts.passes(self._index, ElementKind.STATUS, status.value)
+        if self._listener is not None:
+            self._listener.update_current_split_idle(self._split_id, idle)

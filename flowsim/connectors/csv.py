@@ -7,6 +7,8 @@ from pathlib import Path
 
 from flowsim.connectors.columns import columns_of, nearest
 from flowsim.connectors.csv_blocks import CsvFile
+from flowsim.connectors.file_sources import Paths, files_as_params, paths_of
+from flowsim.connectors.files_reader import FilesReader
 from flowsim.connectors.row_file import Rows
 from flowsim.connectors.source import BlockReader
 from flowsim.errors import BadInput
@@ -14,11 +16,12 @@ from flowsim.operators.stream_operator import OperatorContext
 
 
 class CsvSource:
-    """Rows of a CSV file (``.gz`` too), in file order, as tuples of the declared columns in declared order.
+    """Rows of CSV files (``.gz`` too), in file order, as tuples of the declared columns in declared order.
 
     ``columns`` maps names to types (string, int, long, double, boolean); an empty field is ``''`` in a string column
-    and None in every other. Without ``split_by`` it is read at parallelism 1. With ``split_by`` every subtask reads the
-    whole file and keeps the rows of its groups: group ``i`` belongs to subtask ``i`` modulo the parallelism. ``groups``
+    and None in every other. Of several files, file ``i`` is read by subtask ``i`` modulo the parallelism, each a split of
+    its own. One file is read at parallelism 1, unless ``split_by`` names a column: then every subtask reads the whole
+    file and keeps the rows of its groups: group ``i`` belongs to subtask ``i`` modulo the parallelism. ``groups``
     lists them, each a value or a list of values, and every row must belong to one; without it each value is a group, in
     sorted order.
 
@@ -31,14 +34,15 @@ class CsvSource:
 
     def __init__(
         self,
-        path: str | Path,
+        path: Paths,
         columns: Mapping[str, str],
         *,
         split_by: str | None = None,
         groups: Sequence[object] | None = None,
         delimiter: str = ",",
     ) -> None:
-        owner = f"csv source {str(path)!r}"
+        paths = paths_of(path, "csv source")
+        owner = f"csv source {str(paths[0])!r}"
         self.columns = columns_of(columns, owner)
         if len(delimiter) != 1 or delimiter in '"\r\n':
             raise BadInput(f"{owner}: expected a delimiter of one character, got {delimiter!r}")
@@ -46,14 +50,20 @@ class CsvSource:
             raise BadInput(f"{owner}: split_by: no column {split_by!r}{nearest(split_by, list(columns))}")
         if groups is not None and split_by is None:
             raise BadInput(f"{owner}: groups need split_by, the column whose values they list")
+        if split_by is not None and len(paths) > 1:
+            raise BadInput(f"{owner}: split_by shares out one file; several files are shared out as they are")
         self.split_by = split_by
-        self._file = CsvFile(path, self.columns, delimiter)
-        self._file.check()
+        self._files = [CsvFile(one, self.columns, delimiter) for one in paths]
+        for file in self._files:
+            file.check()
+        self._file = self._files[0]
         self._declared_groups = None if groups is None else [_group(group) for group in groups]
         self._groups: list[list[object]] | None = None
 
     @property
     def params(self) -> Mapping[str, object]:
+        if len(self._files) > 1:
+            return files_as_params(self._files)
         params: dict[str, object] = {"file": Path(self._file.path).name, "columns": [one.name for one in self.columns]}
         if self.split_by is not None:
             params["split_by"] = self.split_by
@@ -63,10 +73,12 @@ class CsvSource:
 
     @property
     def required_parallelism(self) -> int | None:
-        return None if self.split_by is not None else 1
+        return None if self.split_by is not None or len(self._files) > 1 else 1
 
-    def create_reader(self) -> BlockReader:
+    def create_reader(self) -> BlockReader | FilesReader:
         """A reader for one subtask."""
+        if len(self._files) > 1:
+            return FilesReader(self._files)
         return BlockReader(self._blocks)
 
     def _blocks(self, ctx: OperatorContext) -> Iterator[Rows]:

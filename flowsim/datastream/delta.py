@@ -1,0 +1,25 @@
+"""A distance between records, as users give it: a function, or an object with ``get_delta``."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from flowsim.operators.windowing.delta_function import DeltaFunction as Delta
+
+
+class DeltaFunction(Protocol):
+    """Answers how far two records are apart. Flink: DeltaFunction."""
+
+    def get_delta(self, old_data_point: object, new_data_point: object, /) -> float: ...
+
+
+AnyDeltaFunction = DeltaFunction | Delta
+
+
+def delta_of(function: AnyDeltaFunction, what: str) -> Delta:
+    """The function itself; raises TypeError naming ``what`` for anything else."""
+    method = getattr(function, "get_delta", function)
+    if not callable(method):
+        raise TypeError(f"{what}: expected a function of two records, got {function!r:.60}")
+    delta: Delta = method
+    return delta

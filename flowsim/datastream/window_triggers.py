@@ -1,0 +1,124 @@
+"""Triggers as PyFlink spells them; ``flowsim.datastream.window`` gives them out."""
+
+from __future__ import annotations
+
+from flowsim.datastream.common.time import Duration, Time, millis_of
+from flowsim.datastream.delta import AnyDeltaFunction, delta_of
+from flowsim.operators.windowing import triggers
+from flowsim.values import TypeInformation, Types
+
+Length = Duration | Time
+
+
+class Trigger(triggers.Trigger):
+    """Base of one's own triggers: define ``on_element``, ``on_event_time``, ``on_processing_time`` and ``clear``.
+
+    For windows that merge define ``can_merge`` and ``on_merge`` too. What it must know of a key and window it keeps in
+    ``ctx.get_partitioned_state(descriptor)``: one object serves them all. PyFlink: Trigger.
+    """
+
+    __slots__ = ()
+
+    TriggerContext = triggers.TriggerContext
+    OnMergeContext = triggers.OnMergeContext
+
+
+class EventTimeTrigger(triggers.EventTimeTrigger, Trigger):
+    """Fires when the watermark passes the end of the window (rule 10.17). PyFlink: EventTimeTrigger."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def create() -> EventTimeTrigger:
+        return EventTimeTrigger()
+
+
+class ProcessingTimeTrigger(triggers.ProcessingTimeTrigger, Trigger):
+    """Fires when processing time passes the end of the window (rule 10.18). PyFlink: ProcessingTimeTrigger."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def create() -> ProcessingTimeTrigger:
+        return ProcessingTimeTrigger()
+
+
+class ContinuousEventTimeTrigger(triggers.ContinuousEventTimeTrigger, Trigger):
+    """Fires every interval of event time, and at the end (rule 10.21). PyFlink: ContinuousEventTimeTrigger."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def of(interval: Length) -> ContinuousEventTimeTrigger:
+        """Raises BadInput unless the interval is at least 1 ms."""
+        return ContinuousEventTimeTrigger(millis_of(interval, "ContinuousEventTimeTrigger.of"))
+
+
+class ContinuousProcessingTimeTrigger(triggers.ContinuousProcessingTimeTrigger, Trigger):
+    """Fires every interval of processing time (rule 10.22). PyFlink: ContinuousProcessingTimeTrigger."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def of(interval: Length) -> ContinuousProcessingTimeTrigger:
+        """Raises BadInput unless the interval is at least 1 ms."""
+        return ContinuousProcessingTimeTrigger(millis_of(interval, "ContinuousProcessingTimeTrigger.of"))
+
+
+class CountTrigger(triggers.CountTrigger, Trigger):
+    """Fires at every so many records of a key and window (rule 10.19). PyFlink: CountTrigger."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def of(window_size: int) -> CountTrigger:
+        return CountTrigger(window_size)
+
+
+class PurgingTrigger(triggers.PurgingTrigger, Trigger):
+    """Purges the window whenever another trigger fires (rule 10.20). PyFlink: PurgingTrigger."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def of(nested_trigger: triggers.Trigger) -> PurgingTrigger:
+        return PurgingTrigger(nested_trigger)
+
+
+class NeverTrigger(triggers.NeverTrigger, Trigger):
+    """Never fires: what a global window has until it is given another (rule 10.6). PyFlink: NeverTrigger."""
+
+    __slots__ = ()
+
+
+class DeltaTrigger(triggers.DeltaTrigger, Trigger):
+    """Fires when a record is far from the one that was noted (rule 10.23). Flink: DeltaTrigger; PyFlink has none."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def of(
+        threshold: float, delta_function: AnyDeltaFunction, state_type: TypeInformation | None = None
+    ) -> DeltaTrigger:
+        """``delta_function(noted, new)`` answers the distance; ``state_type`` is the type of the records."""
+        state_type = Types.PICKLED_BYTE_ARRAY() if state_type is None else state_type
+        return DeltaTrigger(threshold, delta_of(delta_function, "DeltaTrigger.of"), state_type)
+
+
+class ProcessingTimeoutTrigger(triggers.ProcessingTimeoutTrigger, Trigger):
+    """Another trigger, and a firing when that kept records waiting (rule 10.23). Flink: ProcessingTimeoutTrigger.
+
+    PyFlink has none.
+    """
+
+    __slots__ = ()
+
+    @staticmethod
+    def of(
+        nested_trigger: triggers.Trigger,
+        timeout: Length,
+        reset_timer_on_new_record: bool = False,
+        should_clear_on_timeout: bool = True,
+    ) -> ProcessingTimeoutTrigger:
+        timeout_ms = millis_of(timeout, "ProcessingTimeoutTrigger.of: timeout")
+        return ProcessingTimeoutTrigger(nested_trigger, timeout_ms, reset_timer_on_new_record, should_clear_on_timeout)

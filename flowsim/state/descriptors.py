@@ -1,6 +1,6 @@
-"""What a user declares about a state: name, types and functions; argument for argument as in PyFlink.
+"""What a user declares about a state: name, types, functions and time to live; argument for argument as in PyFlink.
 
-Time-to-live is not offered. Flink: StateDescriptor and its subclasses.
+Flink: StateDescriptor and its subclasses.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from flowsim.errors import BadInput
+from flowsim.state.state_ttl_config import StateTtlConfig
 from flowsim.values import TypeInformation
 
 
@@ -33,7 +34,10 @@ class Aggregator(Protocol):
 class StateDescriptor:
     """Name and type of a state; raises BadInput for an empty name or what is no type. Flink: StateDescriptor."""
 
-    __slots__ = ("name", "type_info")
+    __slots__ = ("name", "ttl_config", "type_info")
+
+    ttl_config: StateTtlConfig | None
+    """None: what is kept is kept for ever."""
 
     def __init__(self, name: str, type_info: TypeInformation) -> None:
         if not name:
@@ -41,10 +45,20 @@ class StateDescriptor:
         _check_type(name, type_info)
         self.name = name
         self.type_info = type_info
+        self.ttl_config = None
 
     def get_name(self) -> str:
         """The name, unique among the states of one operator."""
         return self.name
+
+    def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
+        """Lets values expire; raises BadInput for anything but a StateTtlConfig. A disabled one changes nothing."""
+        if not isinstance(ttl_config, StateTtlConfig):
+            raise BadInput(
+                f"state {self.name!r}: enable_time_to_live: expected a StateTtlConfig, such as "
+                f"StateTtlConfig.new_builder(Duration.of_hours(1)).build(), got {ttl_config!r:.60}"
+            )
+        self.ttl_config = ttl_config if ttl_config.is_enabled() else None
 
 
 class ValueStateDescriptor(StateDescriptor):

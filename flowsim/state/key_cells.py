@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NoReturn, Protocol
 
-from flowsim.errors import InvariantViolation
+from flowsim.errors import BadInput, InvariantViolation
 from flowsim.state.key_group_range import KeyGroupRange, assign_to_key_group
 from flowsim.values import state_key
 
@@ -15,6 +15,41 @@ Place = tuple[str, Hashable]
 
 _NOTHING: Final[dict[Place, object]] = {}
 """The cells of a key that holds none; never written to."""
+
+
+class Cells(Protocol):
+    """What the states of an operator stand on: cells of the current key, by place."""
+
+    def get(self, place: Place, /) -> object: ...
+
+    def put(self, place: Place, content: object, /) -> None: ...
+
+    def fold(self, place: Place, value: object, function: Callable[[object, object], object], /) -> None: ...
+
+    def remove(self, place: Place, /) -> object: ...
+
+
+class _NoKeySet(dict[Place, object]):
+    """The cells before any key was set. Flink: StateTable.checkKeyNamespacePreconditions."""
+
+    def get(self, place: Place, default: object = None) -> NoReturn:
+        raise _no_key_set(place)
+
+    def pop(self, place: Place, default: object = None) -> NoReturn:
+        raise _no_key_set(place)
+
+    def __setitem__(self, place: Place, content: object) -> NoReturn:
+        raise _no_key_set(place)
+
+
+def _no_key_set(place: Place) -> BadInput:
+    return BadInput(
+        f"state {place[0]!r}: no key is set: keyed state can be used while a record or timer of a key is handled, "
+        "not in open() nor before the first of them"
+    )
+
+
+_NO_KEY_SET: Final = _NoKeySet()
 
 
 @dataclass(slots=True)
@@ -52,7 +87,7 @@ class KeyCells:
         self._groups: dict[int, dict[object, _HeldKey]] = {}
         self.current_key = None
         self.current_key_id = None
-        self._cells = _NOTHING
+        self._cells: dict[Place, object] = _NO_KEY_SET
 
     def move_to(self, key: object, key_id: object) -> None:
         """Makes ``key`` the current key; ``key_id`` is its ``state_key``."""
@@ -71,6 +106,14 @@ class KeyCells:
             self._cells = self._hold_current_key()
         self._cells[place] = content
 
+    def fold(self, place: Place, value: object, function: Callable[[object, object], object]) -> None:
+        """Replaces the content of a cell by ``function(content, value)``; an answer of None empties it."""
+        content = function(self._cells.get(place), value)
+        if content is None:
+            self.remove(place)
+        else:
+            self.put(place, content)
+
     def remove(self, place: Place) -> object:
         """Empties a cell of the current key and returns what it held, None if nothing."""
         content = self._cells.pop(place, None)
@@ -79,6 +122,25 @@ class KeyCells:
             del self._groups[held.key_group][self.current_key_id]
             self._cells = _NOTHING
         return content
+
+    def get_of(self, key_id: object, place: Place) -> object:
+        """Content of a cell of any key, None where it is empty."""
+        held = self._held.get(key_id)
+        return None if held is None else held.cells.get(place)
+
+    def put_of(self, key_id: object, place: Place, content: object) -> None:
+        """Replaces the content of a cell that any key holds."""
+        self._held[key_id].cells[place] = content
+
+    def remove_of(self, key_id: object, place: Place) -> None:
+        """Empties a cell of any key."""
+        if key_id == self.current_key_id:
+            self.remove(place)
+            return
+        held = self._held.get(key_id)
+        if held is not None and held.cells.pop(place, None) is not None and not held.cells:
+            del self._held[key_id]
+            del self._groups[held.key_group][key_id]
 
     def key_groups(self) -> list[int]:
         """The key groups that hold anything, in order."""

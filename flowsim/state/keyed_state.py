@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from flowsim.errors import BadInput
+from flowsim.state.declared_states import Declared, DeclaredStates
 from flowsim.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -16,13 +18,20 @@ from flowsim.state.descriptors import (
 )
 from flowsim.state.key_cells import KeyCells
 from flowsim.state.key_group_range import KeyGroupRange
-from flowsim.state.states import AggregatingState, ListState, MapState, ReducingState, ValueState
+from flowsim.state.map_entries import MapEntries
+from flowsim.state.states import AggregatingState, ListState, MapState, ReducingState, State, ValueState
+from flowsim.state.ttl_states import TtlAggregatingState, TtlListState, TtlMapState, TtlReducingState, TtlValueState
 from flowsim.values import state_key
+
+S = TypeVar("S", bound=StateDescriptor)
 
 
 @dataclass(frozen=True, slots=True)
 class StateEntry:
-    """One cell of keyed state: ``content`` is the value, list or accumulator, or a map's list of (key, value)."""
+    """One cell of keyed state: ``content`` is the value, list or accumulator, or a map's list of (key, value).
+
+    Where the state has a time to live, each value, element, accumulator or value of the map is a ``TtlValue``.
+    """
 
     name: str
     namespace: Hashable
@@ -37,16 +46,29 @@ class KeyedStateBackend:
     that it can be taken apart and handed to other subtasks group by group.
     """
 
-    __slots__ = ("_cells", "_declared", "_global", "set_current_key_and_id")
+    __slots__ = ("_cells", "_declared", "_global", "on_move_changed", "set_current_key_and_id")
 
     set_current_key_and_id: Callable[[object, object], None]
     """``set_current_key`` for a caller who has the ``state_key`` already; called for every record and timer."""
 
-    def __init__(self, key_group_range: KeyGroupRange, max_parallelism: int, key_type: str | None = None) -> None:
+    on_move_changed: Callable[[], None] | None
+    """Called when ``set_current_key_and_id`` was replaced, for a caller who keeps it."""
+
+    def __init__(
+        self,
+        key_group_range: KeyGroupRange,
+        max_parallelism: int,
+        key_type: str | None = None,
+        now_ms: Callable[[], int] = lambda: 0,
+    ) -> None:
+        """``now_ms`` is the processing time by which state expires."""
         self._cells = KeyCells(key_group_range, max_parallelism, key_type)
         self.set_current_key_and_id = self._cells.move_to
-        self._declared: dict[str, StateDescriptor] = {}
-        self._global = KeyedStateStore(self._cells, self._declared, None)
+        self.on_move_changed = None
+        self._declared = DeclaredStates(
+            self._cells, key_group_range, max_parallelism, key_type, now_ms, self._listen_to_moves
+        )
+        self._global = KeyedStateStore(self._declared, None)
 
     @property
     def current_key(self) -> object:
@@ -55,28 +77,60 @@ class KeyedStateBackend:
 
     def set_current_key(self, key: object, key_id: object = None) -> None:
         """Makes all states speak for ``key``; ``key_id`` is its ``state_key``, if the caller has it already."""
-        self._cells.move_to(key, state_key(key) if key_id is None else key_id)
+        self.set_current_key_and_id(key, state_key(key) if key_id is None else key_id)
 
     def store(self, namespace: Hashable = None) -> KeyedStateStore:
         """The door to the states of one namespace; None is the namespace of all that is no window's."""
-        return self._global if namespace is None else KeyedStateStore(self._cells, self._declared, namespace)
+        return self._global if namespace is None else KeyedStateStore(self._declared, namespace)
+
+    def keep_order(self) -> None:
+        """States declared from now on can tell their keys in the heap's order (``apply_to_all_keys``)."""
+        self._declared.in_order = True
+
+    def apply_to_all_keys(
+        self, state_descriptor: StateDescriptor, function: Callable[[object, State], object], namespace: Hashable = None
+    ) -> None:
+        """Calls ``function(key, state)`` for every key that holds the state; the last one stays the current key.
+
+        Raises BadInput where no order is kept. Flink: AbstractKeyedStateBackend.applyToAllKeys.
+        """
+        state = self.store(namespace).get_any(state_descriptor)
+        for key, key_id in self._declared.keys_in_order(state_descriptor.name, namespace):
+            self.set_current_key_and_id(key, key_id)
+            function(key, state)
 
     def key_groups(self) -> list[int]:
         """The key groups that hold any state, in order."""
         return self._cells.key_groups()
 
     def entries_of_key_group(self, key_group: int) -> list[StateEntry]:
-        """All state of one key group, in the order in which keys and states came into being."""
-        return [
-            StateEntry(name, namespace, key, list(content.values()) if isinstance(content, dict) else content)
-            if isinstance(self._declared[name], MapStateDescriptor)
-            else StateEntry(name, namespace, key, content)
-            for key, (name, namespace), content in self._cells.of_key_group(key_group)
-        ]
+        """All state of one key group, in the order in which keys and states came into being.
+
+        What has expired is left out where ``cleanup_full_snapshot`` says so.
+        """
+        entries = []
+        for key, (name, namespace), content in self._cells.of_key_group(key_group):
+            kept = self._declared.of_name(name).for_snapshot(content)
+            if kept is not None:
+                plain = kept.items() if isinstance(kept, MapEntries) else kept
+                entries.append(StateEntry(name, namespace, key, plain))
+        return entries
 
     def validate(self) -> None:
         """Raises InvariantViolation unless every key lies in its own key group of this subtask and holds something."""
         self._cells.validate()
+
+    def _listen_to_moves(self, listener: Callable[[], None]) -> None:
+        """From now on ``listener`` is called before every change of key. Flink: KeySelectionListener."""
+        move = self.set_current_key_and_id
+
+        def move_and_tell(key: object, key_id: object) -> None:
+            listener()
+            move(key, key_id)
+
+        self.set_current_key_and_id = move_and_tell
+        if self.on_move_changed is not None:
+            self.on_move_changed()
 
 
 class KeyedStateStore:
@@ -85,39 +139,59 @@ class KeyedStateStore:
     Raises BadInput if a name is used for two kinds of state.
     """
 
-    __slots__ = ("_cells", "_declared", "_namespace")
+    __slots__ = ("_declared", "_namespace")
 
-    def __init__(self, cells: KeyCells, declared: dict[str, StateDescriptor], namespace: Hashable) -> None:
-        self._cells = cells
+    def __init__(self, declared: DeclaredStates, namespace: Hashable) -> None:
         self._declared = declared
         self._namespace = namespace
 
     def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState:
-        self._declare(state_descriptor, ValueStateDescriptor)
-        return ValueState(self._cells, state_descriptor.name, self._namespace)
+        found = self._declare(state_descriptor, ValueStateDescriptor)
+        if found.ttl is not None:
+            return TtlValueState(found.cells, self._namespace, found.descriptor, found.ttl)
+        return ValueState(found.cells, state_descriptor.name, self._namespace)
 
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState:
-        self._declare(state_descriptor, ListStateDescriptor)
-        return ListState(self._cells, state_descriptor.name, self._namespace)
+        found = self._declare(state_descriptor, ListStateDescriptor)
+        if found.ttl is not None:
+            return TtlListState(found.cells, self._namespace, found.descriptor, found.ttl)
+        return ListState(found.cells, state_descriptor.name, self._namespace)
 
     def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState:
-        self._declare(state_descriptor, MapStateDescriptor)
-        return MapState(self._cells, state_descriptor.name, self._namespace)
+        found = self._declare(state_descriptor, MapStateDescriptor)
+        if found.ttl is not None:
+            return TtlMapState(found.cells, self._namespace, found.descriptor, found.ttl)
+        return MapState(found.cells, self._namespace, state_descriptor)
 
     def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState:
-        self._declare(state_descriptor, ReducingStateDescriptor)
-        return ReducingState(self._cells, self._namespace, state_descriptor)
+        found = self._declare(state_descriptor, ReducingStateDescriptor)
+        if found.ttl is not None:
+            return TtlReducingState(found.cells, self._namespace, found.descriptor, found.ttl)
+        return ReducingState(found.cells, self._namespace, state_descriptor)
 
     def get_aggregating_state(self, state_descriptor: AggregatingStateDescriptor) -> AggregatingState:
-        self._declare(state_descriptor, AggregatingStateDescriptor)
-        return AggregatingState(self._cells, self._namespace, state_descriptor)
+        found = self._declare(state_descriptor, AggregatingStateDescriptor)
+        if found.ttl is not None:
+            return TtlAggregatingState(found.cells, self._namespace, found.descriptor, found.ttl)
+        return AggregatingState(found.cells, self._namespace, state_descriptor)
 
-    def _declare(self, descriptor: StateDescriptor, expected: type[StateDescriptor]) -> None:
+    def get_any(self, state_descriptor: StateDescriptor) -> State:
+        """The state of whatever kind the descriptor is; raises BadInput for what is no descriptor."""
+        match state_descriptor:
+            case ValueStateDescriptor():
+                return self.get_state(state_descriptor)
+            case ListStateDescriptor():
+                return self.get_list_state(state_descriptor)
+            case MapStateDescriptor():
+                return self.get_map_state(state_descriptor)
+            case ReducingStateDescriptor():
+                return self.get_reducing_state(state_descriptor)
+            case AggregatingStateDescriptor():
+                return self.get_aggregating_state(state_descriptor)
+            case _:
+                raise BadInput(f"expected the descriptor of a keyed state, got {state_descriptor!r:.60}")
+
+    def _declare(self, descriptor: S, expected: type[S]) -> Declared[S]:
         if not isinstance(descriptor, expected):
             raise BadInput(f"expected a {expected.__name__}, got {type(descriptor).__name__}")
-        declared = self._declared.setdefault(descriptor.name, descriptor)
-        if type(declared) is not type(descriptor):
-            raise BadInput(
-                f"state {descriptor.name!r} was declared with a {type(declared).__name__} before and now with a "
-                f"{type(descriptor).__name__}: give the two states different names"
-            )
+        return self._declared.declare(descriptor)

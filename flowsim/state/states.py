@@ -7,12 +7,13 @@ is refused, naming the state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
 from flowsim.errors import ValueNotAllowed
-from flowsim.state.descriptors import AggregatingStateDescriptor, ReducingStateDescriptor
-from flowsim.state.key_cells import KeyCells, Place
-from flowsim.values import check, copy_value, state_key
+from flowsim.state.descriptors import AggregatingStateDescriptor, MapStateDescriptor, ReducingStateDescriptor
+from flowsim.state.key_cells import Cells, Place
+from flowsim.state.map_entries import MapEntries
+from flowsim.values import TypeInformation, check, copy_value, state_key
 
 
 class State:
@@ -20,7 +21,7 @@ class State:
 
     __slots__ = ("_cells", "_place")
 
-    def __init__(self, cells: KeyCells, name: str, namespace: Hashable) -> None:
+    def __init__(self, cells: Cells, name: str, namespace: Hashable) -> None:
         self._cells = cells
         self._place: Place = (name, namespace)
 
@@ -64,12 +65,15 @@ class MergingState(State):
         merged: object = None
         for source in sources:
             content = self._cells.remove((self._place[0], source))
-            if content is not None:
-                merged = content if merged is None else self._merge(merged, content)
-        if merged is None:
-            return
-        present = self._cells.get(self._place)
-        self._cells.put(self._place, merged if present is None else self._merge(present, merged))
+            if merged is None:
+                merged = content
+            elif content is not None:
+                merged = self._merge(merged, content)
+        if merged is not None:
+            self._cells.fold(self._place, merged, self._merge_into)
+
+    def _merge_into(self, present: object, merged: object) -> object:
+        return merged if present is None else self._merge(present, merged)
 
     def _merge(self, first: object, second: object) -> object:
         raise NotImplementedError
@@ -82,41 +86,48 @@ class ListState(MergingState):
 
     def get(self) -> list[object]:
         """The elements, an empty list if there are none."""
-        return [copy_value(element) for element in self._elements()]
+        return [copy_value(element) for element in _as_list(self._cells.get(self._place))]
+
+    def __iter__(self) -> Iterator[object]:
+        return iter(self.get())
 
     def add(self, value: object) -> None:
         """Appends an element; raises ValueNotAllowed for None, which no list state takes."""
-        self._append([self._element(value)])
+        self._append_one(self._element(value))
 
     def add_all(self, values: Iterable[object]) -> None:
         """Appends these elements."""
-        self._append([self._element(value) for value in values])
+        self._append_all([self._element(value) for value in values])
 
     def update(self, values: Iterable[object]) -> None:
         """Replaces the list; an empty one clears the state."""
-        elements = [self._element(value) for value in values]
-        self._cells.remove(self._place)
-        self._append(elements)
+        self._replace([self._element(value) for value in values])
 
     def _element(self, value: object) -> object:
         if value is None:
             raise ValueNotAllowed(f"state {self._place[0]!r}: a list state takes no None")
         return self._own(value)
 
-    def _elements(self) -> list[object]:
-        content = self._cells.get(self._place)
-        return content if isinstance(content, list) else []
+    def _append_one(self, element: object) -> None:
+        present = self._cells.get(self._place)
+        if present is None:
+            self._cells.put(self._place, [element])
+        else:
+            _as_list(present).append(element)
 
-    def _append(self, elements: list[object]) -> None:
+    def _append_all(self, elements: list[object]) -> None:
         if elements:
-            present = self._elements()
-            if present:
-                present.extend(elements)
-            else:
-                self._cells.put(self._place, elements)
+            self._cells.fold(self._place, elements, self._merge_into)
+
+    def _replace(self, elements: list[object]) -> None:
+        if elements:
+            self._cells.put(self._place, elements)
+        else:
+            self._cells.remove(self._place)
 
     def _merge(self, first: object, second: object) -> object:
-        return [*_as_list(first), *_as_list(second)]
+        _as_list(first).extend(_as_list(second))
+        return first
 
 
 def _as_list(content: object) -> list[object]:
@@ -124,47 +135,57 @@ def _as_list(content: object) -> list[object]:
 
 
 class MapState(State):
-    """A map per key, in order of insertion (Flink: in the order of a Java HashMap). Flink: MapState.
+    """A map per key, in the order of a Java HashMap by the declared type of its keys. Flink: MapState.
 
     Keys of the map are the same if ``state_key`` says so: 1, 1.0 and True are three.
     """
 
-    __slots__ = ()
+    __slots__ = ("_key_type",)
+
+    def __init__(self, cells: Cells, namespace: Hashable, descriptor: MapStateDescriptor) -> None:
+        super().__init__(cells, descriptor.name, namespace)
+        self._key_type: TypeInformation = descriptor.key_type_info
 
     def get(self, key: object) -> object:
         """The value of a key, None if there is none."""
-        entry = self._entries().get(state_key(key))
-        return None if entry is None else copy_value(entry[1])
+        entries = self._entries()
+        return None if entries is None else copy_value(entries.get(key))
 
     def put(self, key: object, value: object) -> None:
         """Sets the value of a key."""
-        self._put_entries([self._entry(key, value)])
+        own_key, own_value = self._own_key(key), self._own(value)
+        self._entries_to_write().put(own_key, own_value)
 
-    def put_all(self, dict_value: dict[object, object]) -> None:
+    def put_all(self, dict_value: Mapping[object, object]) -> None:
         """Sets the values of several keys."""
-        self._put_entries([self._entry(key, value) for key, value in dict_value.items()])
+        own = [(self._own_key(key), self._own(value)) for key, value in dict_value.items()]
+        self._entries_to_write().put_all(own)
 
     def remove(self, key: object) -> None:
         """Forgets a key; with the last key goes the map."""
         entries = self._entries()
-        if entries.pop(state_key(key), None) is not None and not entries:
-            self._cells.remove(self._place)
+        if entries is not None:
+            entries.remove(key)
+            if not entries:
+                self._cells.remove(self._place)
 
     def contains(self, key: object) -> bool:
         """Whether the key has a value, even None."""
-        return state_key(key) in self._entries()
+        entries = self._entries()
+        return entries is not None and key in entries
 
     def items(self) -> list[tuple[object, object]]:
         """Keys and values."""
-        return [(key, copy_value(value)) for key, value in self._entries().values()]
+        entries = self._entries()
+        return [] if entries is None else [(key, copy_value(value)) for key, value in entries]
 
     def keys(self) -> list[object]:
         """The keys."""
-        return [key for key, _ in self._entries().values()]
+        return [key for key, _ in self.items()]
 
     def values(self) -> list[object]:
         """The values."""
-        return [copy_value(value) for _, value in self._entries().values()]
+        return [value for _, value in self.items()]
 
     def is_empty(self) -> bool:
         """Whether there is no key."""
@@ -185,19 +206,21 @@ class MapState(State):
     def __iter__(self) -> Iterator[object]:
         return iter(self.keys())
 
-    def _entry(self, key: object, value: object) -> tuple[object, tuple[object, object]]:
-        return state_key(key), (self._own(key), self._own(value))
+    def _own_key(self, key: object) -> object:
+        # A list or dict cannot be a key; asked first, so that nothing has changed when one is refused.
+        state_key(key)
+        return self._own(key)
 
-    def _entries(self) -> dict[object, tuple[object, object]]:
+    def _entries(self) -> MapEntries[object] | None:
         content = self._cells.get(self._place)
-        return content if isinstance(content, dict) else {}
+        return content if isinstance(content, MapEntries) else None
 
-    def _put_entries(self, entries: list[tuple[object, tuple[object, object]]]) -> None:
-        if entries:
-            present = self._entries()
-            if not present:
-                self._cells.put(self._place, present)
-            present.update(entries)
+    def _entries_to_write(self) -> MapEntries[object]:
+        entries = self._entries()
+        if entries is None:
+            entries = MapEntries(self._key_type)
+            self._cells.put(self._place, entries)
+        return entries
 
 
 class ReducingState(MergingState):
@@ -205,7 +228,7 @@ class ReducingState(MergingState):
 
     __slots__ = ("_reduce",)
 
-    def __init__(self, cells: KeyCells, namespace: Hashable, descriptor: ReducingStateDescriptor) -> None:
+    def __init__(self, cells: Cells, namespace: Hashable, descriptor: ReducingStateDescriptor) -> None:
         super().__init__(cells, descriptor.name, namespace)
         self._reduce: Callable[[object, object], object] = descriptor.get_reduce_function().reduce
 
@@ -218,8 +241,10 @@ class ReducingState(MergingState):
         if value is None:
             self._cells.remove(self._place)
             return
-        present = self._cells.get(self._place)
-        self._cells.put(self._place, self._own(value) if present is None else self._merge(present, value))
+        self._cells.fold(self._place, value, self._reduced)
+
+    def _reduced(self, present: object, value: object) -> object:
+        return self._own(value) if present is None else self._merge(present, value)
 
     def _merge(self, first: object, second: object) -> object:
         return self._own(self._reduce(first, copy_value(second)))
@@ -230,7 +255,7 @@ class AggregatingState(MergingState):
 
     __slots__ = ("_aggregator",)
 
-    def __init__(self, cells: KeyCells, namespace: Hashable, descriptor: AggregatingStateDescriptor) -> None:
+    def __init__(self, cells: Cells, namespace: Hashable, descriptor: AggregatingStateDescriptor) -> None:
         super().__init__(cells, descriptor.name, namespace)
         self._aggregator = descriptor.get_agg_function()
 
@@ -244,10 +269,12 @@ class AggregatingState(MergingState):
         if value is None:
             self._cells.remove(self._place)
             return
-        accumulator = self._cells.get(self._place)
+        self._cells.fold(self._place, value, self._aggregated)
+
+    def _aggregated(self, accumulator: object, value: object) -> object:
         if accumulator is None:
             accumulator = self._aggregator.create_accumulator()
-        self._cells.put(self._place, self._own(self._aggregator.add(copy_value(value), accumulator)))
+        return self._own(self._aggregator.add(copy_value(value), accumulator))
 
     def _merge(self, first: object, second: object) -> object:
         return self._own(self._aggregator.merge(first, second))

@@ -24,6 +24,10 @@ class GlobalWindow:
         """The end of event time: the window never closes before it."""
         return MAX_WATERMARK
 
+    def java_hash(self) -> int:
+        """Java's hash code."""
+        return 0
+
     def __eq__(self, other: object) -> bool:
         return type(other) is GlobalWindow
 

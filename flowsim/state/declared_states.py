@@ -1,0 +1,108 @@
+"""The states of one operator by name, and what each of them stands on. Flink: HeapKeyedStateBackend, TtlStateFactory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from flowsim.errors import BadInput, InvariantViolation
+from flowsim.state.descriptors import StateDescriptor
+from flowsim.state.key_cells import Cells, KeyCells
+from flowsim.state.key_group_range import KeyGroupRange
+from flowsim.state.state_table import StateTable
+from flowsim.state.ttl_decorator import Clean, TtlDecorator, TtlIncrementalCleanup
+from flowsim.state.ttl_states import cleaner
+from flowsim.values import as_type
+
+S_co = TypeVar("S_co", bound=StateDescriptor, covariant=True)
+S = TypeVar("S", bound=StateDescriptor)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared(Generic[S_co]):
+    """A state as it was declared first, whatever namespaces it is asked for later."""
+
+    descriptor: S_co
+    cells: Cells
+    ttl: TtlDecorator | None
+    """None: it lives for ever."""
+    table: StateTable | None
+    """None: nobody asks for the order of its keys."""
+    clean: Clean | None
+    """What a snapshot leaves out."""
+
+    def for_snapshot(self, content: object) -> object:
+        """What is kept of a cell, None if nothing is."""
+        return content if self.clean is None else self.clean(content)
+
+
+class DeclaredStates:
+    """Declares each state once."""
+
+    __slots__ = ("_by_name", "_cells", "_listen_to_moves", "_now", "_new_table", "in_order")
+
+    in_order: bool
+    """Whether a state that is declared now keeps its keys in order."""
+
+    def __init__(
+        self,
+        cells: KeyCells,
+        key_group_range: KeyGroupRange,
+        max_parallelism: int,
+        key_type: str | None,
+        now_ms: Callable[[], int],
+        listen_to_moves: Callable[[Callable[[], None]], None],
+    ) -> None:
+        declared_type = as_type(key_type)
+        self._cells = cells
+        self._new_table: Callable[[], StateTable] = lambda: StateTable(
+            cells, key_group_range, max_parallelism, declared_type
+        )
+        self._now = now_ms
+        self._listen_to_moves = listen_to_moves
+        self._by_name: dict[str, Declared[StateDescriptor]] = {}
+        self.in_order = False
+
+    def declare(self, descriptor: S) -> Declared[S]:
+        """What was declared under this name, from now on if nothing was; raises BadInput for another kind of state."""
+        known = self._by_name.get(descriptor.name)
+        if known is None:
+            known = self._by_name[descriptor.name] = self._new(descriptor)
+        elif type(known.descriptor) is not type(descriptor):
+            raise BadInput(
+                f"state {descriptor.name!r} was declared with a {type(known.descriptor).__name__} before and now with "
+                f"a {type(descriptor).__name__}: give the two states different names"
+            )
+        return known  # type: ignore[return-value]  # its descriptor is of the same type, as was checked
+
+    def of_name(self, name: str) -> Declared[StateDescriptor]:
+        """The state of a name that was declared."""
+        return self._by_name[name]
+
+    def keys_in_order(self, name: str, namespace: Hashable) -> list[tuple[object, object]]:
+        """The keys that hold the state, each with its ``state_key``; raises InvariantViolation where no order is kept."""
+        table = self._by_name[name].table
+        if table is None:
+            raise InvariantViolation(f"state {name!r} keeps no order of its keys")
+        return table.keys(namespace)
+
+    def _new(self, descriptor: S) -> Declared[S]:
+        config = descriptor.ttl_config
+        if config is None:
+            table = self._new_table() if self.in_order else None
+            return Declared(descriptor, self._cells if table is None else table, None, table, None)
+        table = self._new_table()
+        cleanup = config.get_cleanup_strategies()
+        ttl = TtlDecorator(config, self._now, _nothing)
+        clean = cleaner(descriptor, ttl)
+        strategy = cleanup.get_incremental_cleanup_strategy()
+        if strategy is not None:
+            ttl.accessed = TtlIncrementalCleanup(descriptor.name, table, strategy, clean).state_accessed
+            if strategy.run_cleanup_for_every_record:
+                self._listen_to_moves(ttl.accessed)
+        return Declared(descriptor, table, ttl, table, clean if cleanup.in_full_snapshot() else None)
+
+
+def _nothing() -> None:
+    return

@@ -1,0 +1,144 @@
+"""The cells of one state that are gone through in the heap's order. Flink: StateTable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from typing import Final, Protocol, runtime_checkable
+
+from flowsim.state.copy_on_write_state_map import ChainIterator, CopyOnWriteStateMap, StateMapEntry, bit_mix
+from flowsim.state.key_cells import KeyCells, Place
+from flowsim.state.key_group_range import KeyGroupRange, murmur_hash
+from flowsim.state.map_entries import hash_code
+from flowsim.values import java_hash
+from flowsim.values.types import TypeInformation
+
+_VOID_NAMESPACE_HASH: Final = 99
+
+
+@runtime_checkable
+class HashableNamespace(Protocol):
+    """A namespace that is no value, such as a window, with the hash code of its class in Flink."""
+
+    def java_hash(self) -> int: ...
+
+
+class StateTable:
+    """Cells of one state, which read like ``KeyCells`` and keep the keys in order. Flink: CopyOnWriteStateTable.
+
+    Every access counts: an access moves on what is being rehashed, as in Flink.
+    """
+
+    __slots__ = ("_cells", "_key_type", "_maps", "_max_parallelism", "_range")
+
+    def __init__(
+        self,
+        cells: KeyCells,
+        key_group_range: KeyGroupRange,
+        max_parallelism: int,
+        key_type: TypeInformation | None,
+    ) -> None:
+        self._cells = cells
+        self._range = key_group_range
+        self._max_parallelism = max_parallelism
+        self._key_type = key_type
+        self._maps: dict[int, CopyOnWriteStateMap] = {}
+
+    def get(self, place: Place) -> object:
+        self._map_of_current_key().touch()
+        return self._cells.get(place)
+
+    def put(self, place: Place, content: object) -> None:
+        self._map_of_current_key().put(self._entry(place))
+        self._cells.put(place, content)
+
+    def fold(self, place: Place, value: object, function: Callable[[object, object], object]) -> None:
+        self._map_of_current_key().put(self._entry(place))
+        self._cells.fold(place, value, function)
+
+    def remove(self, place: Place) -> object:
+        self._map_of_current_key().remove(self._entry(place))
+        return self._cells.remove(place)
+
+    def keys(self, namespace: Hashable) -> list[tuple[object, object]]:
+        """The keys that hold the state in a namespace, each with its ``state_key``, by key group and then in order."""
+        return [
+            (entry.key, entry.key_id)
+            for key_group in range(self._range.start, self._range.end + 1)
+            for entry in self._maps.get(key_group, ())
+            if entry.namespace == namespace
+        ]
+
+    def content_of(self, name: str, entry: StateMapEntry) -> object:
+        """What a key holds, whatever the current key is."""
+        return self._cells.get_of(entry.key_id, (name, entry.namespace))
+
+    def replace(self, name: str, entry: StateMapEntry, content: object) -> None:
+        """Changes what a key holds, whatever the current key is."""
+        self._map_of(entry.key).put(entry)
+        self._cells.put_of(entry.key_id, (name, entry.namespace), content)
+
+    def forget(self, name: str, entry: StateMapEntry) -> None:
+        """Empties a cell of a key, whatever the current key is."""
+        self._map_of(entry.key).remove(entry)
+        self._cells.remove_of(entry.key_id, (name, entry.namespace))
+
+    def visitor(self, max_positions: int) -> IncrementalVisitor:
+        """Goes through all keys, ``max_positions`` buckets at a time."""
+        return IncrementalVisitor(self._maps_in_order(), max_positions)
+
+    def _maps_in_order(self) -> Iterator[CopyOnWriteStateMap]:
+        for key_group in range(self._range.start, self._range.end + 1):
+            state_map = self._maps.get(key_group)
+            if state_map is not None:
+                yield state_map
+
+    def _map_of_current_key(self) -> CopyOnWriteStateMap:
+        return self._map_of(self._cells.current_key)
+
+    def _map_of(self, key: object) -> CopyOnWriteStateMap:
+        key_group = murmur_hash(hash_code(key, self._key_type)) % self._max_parallelism
+        state_map = self._maps.get(key_group)
+        if state_map is None:
+            state_map = self._maps[key_group] = CopyOnWriteStateMap()
+        return state_map
+
+    def _entry(self, place: Place) -> StateMapEntry:
+        cells, namespace = self._cells, place[1]
+        code = hash_code(cells.current_key, self._key_type) ^ namespace_hash(namespace)
+        return StateMapEntry(cells.current_key, cells.current_key_id, namespace, bit_mix(code))
+
+
+class IncrementalVisitor:
+    """Visits the entries of a table bucket by bucket while it changes. Flink: StateTable.StateEntryIterator."""
+
+    __slots__ = ("_maps", "_max_positions", "_chains")
+
+    def __init__(self, maps: Iterator[CopyOnWriteStateMap], max_positions: int) -> None:
+        self._maps = maps
+        self._max_positions = max_positions
+        self._chains: ChainIterator | None = None
+        self.has_next()
+
+    def has_next(self) -> bool:
+        """Whether buckets are left, empty ones too."""
+        while self._chains is None or not self._chains.has_next():
+            state_map = next(self._maps, None)
+            if state_map is None:
+                return False
+            chains = ChainIterator(state_map, self._max_positions)
+            if chains.has_next():
+                self._chains = chains
+        return True
+
+    def next_entries(self) -> list[StateMapEntry]:
+        """The entries of one bucket; none if the next ``max_positions`` buckets are empty."""
+        if not self.has_next() or self._chains is None:
+            return []
+        return self._chains.next_chain() or []
+
+
+def namespace_hash(namespace: Hashable) -> int:
+    """The hash code of a namespace; of VoidNamespace for None."""
+    if namespace is None:
+        return _VOID_NAMESPACE_HASH
+    return namespace.java_hash() if isinstance(namespace, HashableNamespace) else java_hash(namespace)

@@ -1,0 +1,95 @@
+"""When a value has expired, and what a read makes of it. Flink: AbstractTtlDecorator, TtlUtils, TtlIncrementalCleanup."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from flowsim.state.state_table import IncrementalVisitor, StateTable
+from flowsim.state.state_ttl_config import IncrementalCleanupStrategy, StateTtlConfig, TtlStateVisibility, TtlUpdateType
+
+_MAX_LONG: Final = 2**63 - 1
+
+
+class TtlValue(NamedTuple):
+    """A value and when it was last touched, in ms. Flink: TtlValue."""
+
+    user_value: object
+    last_access_timestamp: int
+
+
+Clean = Callable[[object], object]
+"""What is left of a cell's content when what has expired is dropped: the same object if all of it, None if nothing."""
+
+
+class TtlDecorator:
+    """Rules of one state's life. Flink: AbstractTtlDecorator."""
+
+    __slots__ = ("_now", "_ttl_ms", "accessed", "return_expired", "update_on_read")
+
+    accessed: Callable[[], None]
+    """Called at every access by the user."""
+
+    def __init__(self, config: StateTtlConfig, now_ms: Callable[[], int], accessed: Callable[[], None]) -> None:
+        self._now = now_ms
+        self._ttl_ms = config.ttl_ms
+        self.update_on_read = config.get_update_type() is TtlUpdateType.OnReadAndWrite
+        self.return_expired = config.get_state_visibility() is TtlStateVisibility.ReturnExpiredIfNotCleanedUp
+        self.accessed = accessed
+
+    def wrap(self, value: object) -> TtlValue:
+        """The value, touched now."""
+        return TtlValue(value, self._now())
+
+    def expired(self, value: TtlValue) -> bool:
+        """Whether it was touched so long ago that its time is over."""
+        touched = value.last_access_timestamp
+        # As in Java, which must not overflow: who lives too long lives for ever.
+        lives = min(_MAX_LONG - touched, self._ttl_ms) if touched > 0 else self._ttl_ms
+        return touched + lives <= self._now()
+
+    def unexpired(self, value: TtlValue | None) -> object:
+        """The user's value, None where it must not be seen any more."""
+        if value is None or (not self.return_expired and self.expired(value)):
+            return None
+        return value.user_value
+
+    def read(
+        self, value: TtlValue | None, update: Callable[[TtlValue], None], clear: Callable[[], object]
+    ) -> TtlValue | None:
+        """A value as it is read: dropped if it expired, touched if reads do; None where it must not be seen."""
+        if value is None:
+            return None
+        if self.expired(value):
+            clear()
+            return value if self.return_expired else None
+        if self.update_on_read:
+            update(self.wrap(value.user_value))
+        return value
+
+
+class TtlIncrementalCleanup:
+    """With every access looks at the next few keys and drops what has expired. Flink: TtlIncrementalCleanup."""
+
+    __slots__ = ("_clean", "_name", "_size", "_table", "_visitor")
+
+    def __init__(self, name: str, table: StateTable, strategy: IncrementalCleanupStrategy, clean: Clean) -> None:
+        self._name = name
+        self._table = table
+        self._size = strategy.cleanup_size
+        self._clean = clean
+        self._visitor: IncrementalVisitor | None = None
+
+    def state_accessed(self) -> None:
+        if self._visitor is None or not self._visitor.has_next():
+            self._visitor = self._table.visitor(self._size)
+        looked_at = 0
+        while looked_at < self._size and self._visitor.has_next() and (entries := self._visitor.next_entries()):
+            for entry in entries:
+                content = self._table.content_of(self._name, entry)
+                left = None if content is None else self._clean(content)
+                if left is None:
+                    self._table.forget(self._name, entry)
+                elif left is not content:
+                    self._table.replace(self._name, entry, left)
+            looked_at += len(entries)

@@ -22,6 +22,17 @@ MAX_WATERMARK: Final = 2**63 - 1
 
 NS_PER_MS: Final = 1_000_000
 
+
+
+def as_long(number: int) -> int:
+    """What a Java long makes of a sum: beyond 64 bits it starts again at the other end.
+
+    >>> as_long(MAX_WATERMARK + 1) == NO_TIMESTAMP
+    True
+    """
+    return (number + 2**63) % 2**64 - 2**63
+
+
 _UNITS_NS: Final[dict[str, int]] = {
     "ns": 1,
     "us": 1_000,

@@ -9,24 +9,30 @@
 
 from __future__ import annotations
 
+from flowsim.datastream.all_windowed_stream import AllWindowedStream
 from flowsim.datastream.closeable_iterator import CloseableIterator
 from flowsim.datastream.connected_streams import ConnectedStreams
 from flowsim.datastream.data_stream import DataStream, DataStreamSink
 from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.datastream.functions import (
     AggregateFunction,
+    AllWindowFunction,
     CoFlatMapFunction,
+    CoGroupFunction,
     CoMapFunction,
     CoProcessFunction,
     FilterFunction,
+    FlatJoinFunction,
     FlatMapFunction,
     Function,
+    JoinFunction,
     KeyedCoProcessFunction,
     KeyedProcessFunction,
     KeyedStateStore,
     KeySelector,
     MapFunction,
     Partitioner,
+    ProcessAllWindowFunction,
     ProcessFunction,
     ProcessWindowFunction,
     ReduceFunction,
@@ -40,6 +46,12 @@ from flowsim.datastream.windowed_stream import WindowedStream
 
 __all__ = [
     "AggregateFunction",
+    "AllWindowedStream",
+    "ProcessAllWindowFunction",
+    "JoinFunction",
+    "FlatJoinFunction",
+    "CoGroupFunction",
+    "AllWindowFunction",
     "CloseableIterator",
     "CoFlatMapFunction",
     "CoMapFunction",

@@ -11,10 +11,13 @@ from flowsim.connectors.collect import CollectSink
 from flowsim.connectors.print import PrintSink
 from flowsim.connectors.source import Sink
 from flowsim.datastream import operator_factories as factories
+from flowsim.datastream.all_windowed_stream import AllWindowedStream
 from flowsim.datastream.closeable_iterator import CloseableIterator
+from flowsim.datastream.co_grouped_streams import CoGroupedStreams, CoGroupWindows
 from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
 from flowsim.datastream.connected_streams import ConnectedStreams
 from flowsim.datastream.functions import ProcessFunction
+from flowsim.datastream.joined_streams import JoinedStreams, JoinWindows
 from flowsim.datastream.network_settings import checked_exchange
 from flowsim.datastream.operator_factories import (
     AnyFilter,
@@ -27,9 +30,11 @@ from flowsim.datastream.operator_factories import (
 from flowsim.datastream.operator_handle import OperatorHandle
 from flowsim.datastream.output_tag import OutputTag
 from flowsim.datastream.transformation import Transformation, Upstream
+from flowsim.datastream.windowed_stream import counted
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import ChainingStrategy, OperatorDescription, PartitionerSpec
 from flowsim.operators.stream_operator import KeySelector, StreamOperator
+from flowsim.operators.windowing.assigners import GlobalWindows, WindowAssigner
 from flowsim.values import TypeInformation
 
 if TYPE_CHECKING:
@@ -180,6 +185,33 @@ class DataStream(OperatorHandle):
         if not isinstance(ds, DataStream):
             raise TypeError(f"connect: expected a stream, got {ds!r}")
         return ConnectedStreams(self, ds)
+
+    # Windows.
+
+    def window_all(self, window_assigner: WindowAssigner) -> AllWindowedStream:
+        """Groups all records into windows, in one subtask, whatever their keys."""
+        return AllWindowedStream(self, window_assigner)
+
+    def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream:
+        """Every ``size`` records; with ``slide`` the last ``size`` at every ``slide`` records, as in Java."""
+        return counted(self.window_all(GlobalWindows()), size, slide)
+
+    def join(self, other: DataStream) -> JoinedStreams:
+        """As in Java: ``.where(key).equal_to(key).window(assigner).apply(function)``, of each pair in a window."""
+        return JoinedStreams(self, self._other(other, "join"), JoinWindows)
+
+    def co_group(self, other: DataStream) -> CoGroupedStreams:
+        """As in Java: ``.where(key).equal_to(key).window(assigner).apply(function)``, of both sides of a window."""
+        return CoGroupedStreams(self, self._other(other, "co_group"), CoGroupWindows)
+
+    def _other(self, stream: DataStream, what: str) -> DataStream:
+        if not isinstance(stream, DataStream):
+            raise TypeError(f"{what}: expected a stream, got {stream!r}")
+        return stream
+
+    def get_parallelism(self) -> int:
+        """flowsim's own: of the operator the stream comes from; of a union, of its first stream."""
+        return self._upstreams[0].transformation.parallelism
 
     def forward(self) -> DataStream:
         """Subtask i to subtask i; the parallelisms must be equal (rule 1.2)."""

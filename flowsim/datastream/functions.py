@@ -17,12 +17,16 @@ from flowsim.state.keyed_state import KeyedStateStore
 
 __all__ = [
     "AggregateFunction",
+    "AllWindowFunction",
     "CoFlatMapFunction",
+    "CoGroupFunction",
     "CoMapFunction",
     "CoProcessFunction",
     "FilterFunction",
+    "FlatJoinFunction",
     "FlatMapFunction",
     "Function",
+    "JoinFunction",
     "KeySelector",
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
@@ -30,6 +34,7 @@ __all__ = [
     "MapFunction",
     "ParallelSourceFunction",
     "Partitioner",
+    "ProcessAllWindowFunction",
     "ProcessFunction",
     "ProcessWindowFunction",
     "ReduceFunction",
@@ -194,6 +199,27 @@ class KeyedCoProcessFunction(Function):
         return None
 
 
+class JoinFunction(Function):
+    """One record out for each pair of records that a window join brings together; in Java only. Flink: JoinFunction."""
+
+    @abstractmethod
+    def join(self, first: Any, second: Any) -> object: ...
+
+
+class FlatJoinFunction(Function):
+    """Any number of records out for each such pair; in Java only. Flink: FlatJoinFunction."""
+
+    @abstractmethod
+    def join(self, first: Any, second: Any) -> Iterable[object] | None: ...
+
+
+class CoGroupFunction(Function):
+    """All records of a key and window of two streams at once, either of which may have none. Flink: CoGroupFunction."""
+
+    @abstractmethod
+    def co_group(self, first: list[Any], second: list[Any]) -> Iterable[object] | None: ...
+
+
 class WindowFunction(Function, Generic[IN, OUT, KEY, W]):
     """All records of a window at once. PyFlink: WindowFunction."""
 
@@ -219,6 +245,33 @@ class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, W]):
 
     @abstractmethod
     def process(self, key: KEY, context: Context[W], elements: Iterable[IN]) -> Iterable[OUT] | None: ...
+
+    def clear(self, context: Context[W]) -> None:
+        """Called when the window is purged for good: drop what was kept in ``window_state``."""
+        return
+
+
+class AllWindowFunction(Function, Generic[IN, OUT, W]):
+    """All records of a window of a stream without keys. PyFlink: AllWindowFunction."""
+
+    @abstractmethod
+    def apply(self, window: W, inputs: Iterable[IN]) -> Iterable[OUT] | None: ...
+
+
+class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):
+    """All records of a window of a stream without keys, with a context. PyFlink: ProcessAllWindowFunction."""
+
+    class Context(Protocol[W_CO]):
+        """What is known about the window that fires."""
+
+        def window(self) -> W_CO: ...
+
+        def window_state(self) -> KeyedStateStore: ...
+
+        def global_state(self) -> KeyedStateStore: ...
+
+    @abstractmethod
+    def process(self, context: Context[W], elements: Iterable[IN]) -> Iterable[OUT] | None: ...
 
     def clear(self, context: Context[W]) -> None:
         """Called when the window is purged for good: drop what was kept in ``window_state``."""

@@ -10,10 +10,10 @@ from flowsim.datastream.functions import KeyedProcessFunction
 from flowsim.datastream.operator_factories import MakeOperator
 from flowsim.datastream.reduce import AnyReduce, KeyedReduce
 from flowsim.datastream.transformation import Transformation, Upstream
-from flowsim.datastream.windowed_stream import WindowedStream
+from flowsim.datastream.windowed_stream import WindowedStream, counted
 from flowsim.graph.stream_graph import OperatorDescription
 from flowsim.operators.stream_operator import KeySelector
-from flowsim.operators.windowing.assigners import WindowAssigner
+from flowsim.operators.windowing.assigners import GlobalWindows, WindowAssigner
 from flowsim.values import TypeInformation
 
 if TYPE_CHECKING:
@@ -53,6 +53,10 @@ class KeyedStream(DataStream):
     def window(self, window_assigner: WindowAssigner) -> WindowedStream:
         """Groups the records of a key into windows."""
         return WindowedStream(self, window_assigner)
+
+    def count_window(self, size: int, slide: int = 0) -> WindowedStream:
+        """Every ``size`` records of a key; with ``slide`` the last ``size`` at every ``slide`` records, as in Java."""
+        return counted(self.window(GlobalWindows()), size, slide)
 
     def _add(self, name: str, description: OperatorDescription, make: MakeOperator) -> Transformation:
         added = super()._add(name, description, make)

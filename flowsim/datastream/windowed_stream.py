@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
-from flowsim.datastream.common.time import Duration, Time, millis_of
-from flowsim.datastream.functions import (
-    AggregateFunction,
-    Function,
-    ProcessWindowFunction,
-    ReduceFunction,
-    WindowFunction,
-    has_life_cycle,
-)
-from flowsim.datastream.isolation import isolated
+from flowsim.datastream.common.time import Duration, Time
+from flowsim.datastream.functions import AggregateFunction, ProcessWindowFunction, WindowFunction
 from flowsim.datastream.output_tag import OutputTag
-from flowsim.datastream.reduce import AnyReduce, check_reduce, reduce_of
-from flowsim.datastream.window_description import describe_window
+from flowsim.datastream.reduce import AnyReduce, check_reduce
+from flowsim.datastream.window_operator_builder import (
+    AnyApplyFunction,
+    AnyProcessWindowFunction,
+    AnyWindowFunction,
+    Fold,
+    WindowOperatorBuilder,
+)
 from flowsim.errors import BadInput
-from flowsim.operators.stream_operator import StreamOperator
 from flowsim.operators.windowing.assigners import WindowAssigner
-from flowsim.operators.windowing.create_window_operator import create_window_operator
-from flowsim.operators.windowing.triggers import Trigger
-from flowsim.operators.windowing.window_contents import (
-    AggregatingContents,
-    ListContents,
-    ReducingContents,
-    WindowContents,
-)
-from flowsim.operators.windowing.window_functions import (
-    InternalApplyWindowFunction,
-    InternalProcessWindowFunction,
-    InternalWindowFunction,
-    PassThroughWindowFunction,
-)
+from flowsim.operators.windowing.evictors import CountEvictor, Evictor
+from flowsim.operators.windowing.triggers import CountTrigger, PurgingTrigger, Trigger
 from flowsim.values import TypeInformation
 
 if TYPE_CHECKING:
@@ -42,23 +27,13 @@ if TYPE_CHECKING:
     from flowsim.datastream.environment import StreamExecutionEnvironment
     from flowsim.datastream.keyed_stream import KeyedStream
 
-AnyProcessWindowFunction = ProcessWindowFunction[Any, Any, Any, Any]
-AnyApplyFunction = WindowFunction[Any, Any, Any, Any]
-AnyWindowFunction = AnyProcessWindowFunction | AnyApplyFunction
-Fold = ReduceFunction | AggregateFunction | Callable[[object, object], object]
-
 
 class WindowedStream:
     """Windows of a keyed stream, on their way to a function. PyFlink: WindowedStream."""
 
     def __init__(self, keyed_stream: KeyedStream, window_assigner: WindowAssigner) -> None:
-        if not callable(getattr(window_assigner, "assign_windows", None)):
-            raise TypeError(f"window: expected a window assigner, got {window_assigner!r}")
         self._keyed_stream = keyed_stream
-        self._assigner = window_assigner
-        self._trigger: Trigger | None = None
-        self._allowed_lateness_ms = 0
-        self._late_tag: OutputTag | None = None
+        self._builder = WindowOperatorBuilder(window_assigner)
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
         return self._keyed_stream.get_execution_environment()
@@ -68,25 +43,23 @@ class WindowedStream:
         return self._keyed_stream.get_type()
 
     def trigger(self, trigger: Trigger) -> Self:
-        """Replaces the assigner's own trigger."""
-        if not callable(getattr(trigger, "on_element", None)):
-            raise TypeError(f"window: trigger: expected a trigger, got {trigger!r}")
-        self._trigger = trigger
+        """Replaces the assigner's own trigger; raises BadInput if the windows merge and it cannot (rule 10.24)."""
+        self._builder = self._builder.trigger(trigger)
+        return self
+
+    def evictor(self, evictor: Evictor) -> Self:
+        """As in Java: takes records out of a window that fires; then nothing is folded before (rule 10.30)."""
+        self._builder = self._builder.evictor(evictor)
         return self
 
     def allowed_lateness(self, time_ms: int | Duration | Time) -> Self:
         """How many ms after its end a window still takes records (rule 10.8)."""
-        lateness_ms = time_ms if isinstance(time_ms, int) else millis_of(time_ms, "window: allowed_lateness")
-        if lateness_ms < 0:
-            raise BadInput(f"window: allowed_lateness: expected 0 ms or more, got {lateness_ms}")
-        self._allowed_lateness_ms = lateness_ms
+        self._builder = self._builder.allowed_lateness(time_ms)
         return self
 
     def side_output_late_data(self, output_tag: OutputTag) -> Self:
         """Keeps late records in a side output instead of counting them as dropped (rule 10.10)."""
-        if not isinstance(output_tag, OutputTag):
-            raise TypeError(f"window: side_output_late_data: expected an OutputTag, got {output_tag!r}")
-        self._late_tag = output_tag
+        self._builder = self._builder.side_output_late_data(output_tag)
         return self
 
     def reduce(
@@ -127,46 +100,43 @@ class WindowedStream:
             raise TypeError(f"window: process: expected a ProcessWindowFunction, got {process_window_function!r}")
         return self._windowed("Process", None, process_window_function, output_type)
 
-    def _windowed(
-        self, what: str, fold: Fold | None, function: AnyWindowFunction | None, output_type: TypeInformation | None
+    def apply_as(
+        self, what: str, function: AnyApplyFunction, output_type: TypeInformation | None, more: Mapping[str, object]
     ) -> DataStream:
+        """``apply`` for a WindowFunction that makes windows something else; ``more`` is what judges know of it."""
+        return self._windowed(what, None, function, output_type, more)
+
+    def _windowed(
+        self, what: str, fold: Fold | None, function: AnyWindowFunction | None, output_type: TypeInformation | None,
+        more: Mapping[str, object] | None = None,
+    ) -> DataStream:  # fmt: skip
         if function is not None and not isinstance(function, ProcessWindowFunction | WindowFunction):
             raise TypeError(
                 f"window: {what.lower()}: expected a ProcessWindowFunction or a WindowFunction, got {function!r}"
             )
-        if isinstance(fold, Function) and has_life_cycle(fold):
-            raise TypeError(
-                f"window: {what.lower()}: {type(fold).__name__} is never opened or closed inside a window, as in Flink; "
-                "open what it needs in a window function"
-            )
-        isolated((fold, function), f"window: {what.lower()}")
-        # Frozen now: the same WindowedStream may go on to another function with other settings.
-        assigner, trigger, lateness_ms, late_tag = (
-            self._assigner, self._trigger, self._allowed_lateness_ms, self._late_tag,
-        )  # fmt: skip
-
-        def make(name: str) -> StreamOperator:
-            mine, my_function, my_assigner, my_trigger = isolated((fold, function, assigner, trigger), name)
-            internal = _internal_function(my_function, single_value=mine is not None)
-            return create_window_operator(my_assigner, _contents(mine), internal, my_trigger, lateness_ms, late_tag)
-
-        shown = trigger if trigger is not None else assigner.default_trigger()
-        params = describe_window(assigner, shown, lateness_ms, late_tag is not None)
-        name = f"{type(assigner).__name__} {what}"
+        builder = self._builder
+        params = {**builder.described(), **(more or {})}
+        name = f"{type(builder.assigner).__name__} {what}"
+        make = builder.build(what, fold, function)
         return self._keyed_stream._transform(name, "window", make, output_type, params)
 
 
-def _contents(fold: Fold | None) -> WindowContents:
-    if fold is None:
-        return ListContents()
-    if isinstance(fold, AggregateFunction):
-        return AggregatingContents(fold)
-    return ReducingContents(reduce_of(fold))
+class CountableWindows(Protocol):
+    """Windows of a stream with keys or without."""
+
+    def trigger(self, trigger: Trigger) -> Self: ...
+
+    def evictor(self, evictor: Evictor) -> Self: ...
 
 
-def _internal_function(function: AnyWindowFunction | None, single_value: bool) -> InternalWindowFunction:
-    if function is None:
-        return PassThroughWindowFunction()
-    if isinstance(function, ProcessWindowFunction):
-        return InternalProcessWindowFunction(function, single_value)
-    return InternalApplyWindowFunction(function, single_value)
+W = TypeVar("W", bound=CountableWindows)
+
+
+def counted(windows: W, size: int, slide: int) -> W:
+    """Global windows cut by count; raises BadInput unless size >= 1 and slide >= 0. Flink: KeyedStream.countWindow."""
+    for name, number, least in (("size", size, 1), ("slide", slide, 0)):
+        if type(number) is not int or number < least:
+            raise BadInput(f"count window: {name}: expected an integer >= {least}, got {number!r}")
+    if slide == 0:
+        return windows.trigger(PurgingTrigger(CountTrigger(size)))
+    return windows.evictor(CountEvictor(size)).trigger(CountTrigger(slide))

@@ -8,6 +8,7 @@ from flowsim.operators.windowing.tumbling_window_operator import TumblingWindowO
 from flowsim.operators.windowing.window_contents import WindowContents
 from flowsim.operators.windowing.window_functions import InternalWindowFunction
 from flowsim.operators.windowing.window_operator import WindowOperator
+from flowsim.operators.windowing.window_stagger import WindowStagger
 from flowsim.streamrecord.elements import OutputTag
 
 _TRIGGER_DOORS = ("on_element", "on_event_time", "on_processing_time", "clear")
@@ -19,7 +20,8 @@ def create_window_operator(
 ) -> WindowOperator:  # fmt: skip
     """The fast operator where assigner and trigger are the common ones, unchanged; else the general one.
 
-    Both behave the same (a property test holds them together).
+    Both behave the same (a property test holds them together). Raises BadInput where windows merge and the trigger or the
+    contents cannot.
     """
     trigger = trigger if trigger is not None else assigner.default_trigger()
     if (
@@ -32,10 +34,12 @@ def create_window_operator(
 
 
 def _is_plain_tumbling(assigner: TumblingEventTimeWindows) -> bool:
-    """Whether a subclass, if it is one, assigns as its parent does."""
+    """Whether windows begin where the size says; a subclass, if it is one, must assign as its parent does."""
     kind = type(assigner)
     return (
-        kind.assign_windows is TumblingEventTimeWindows.assign_windows
+        assigner.stagger is WindowStagger.ALIGNED
+        and kind.assign_windows is TumblingEventTimeWindows.assign_windows
+        and kind.window_of is TumblingEventTimeWindows.window_of
         and kind.is_event_time is TumblingEventTimeWindows.is_event_time
     )
 

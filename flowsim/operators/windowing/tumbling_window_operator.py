@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from flowsim.facts.kinds import FireCause
+from flowsim.facts.kinds import FireCause, WindowResult
 from flowsim.operators.stream_operator import OperatorContext, Output, Value
 from flowsim.operators.windowing.assigners import TumblingEventTimeWindows
 from flowsim.operators.windowing.time_window import TimeWindow
-from flowsim.operators.windowing.triggers import EventTimeTrigger, TriggerResult
+from flowsim.operators.windowing.triggers import EventTimeTrigger
 from flowsim.operators.windowing.window import Window
 from flowsim.operators.windowing.window_contents import ListContents, Pane, WindowContents
 from flowsim.operators.windowing.window_functions import InternalWindowFunction
-from flowsim.operators.windowing.window_operator import ABSENT, WindowOperator
+from flowsim.operators.windowing.window_operator import WindowOperator
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.units import MAX_WATERMARK
@@ -27,7 +27,7 @@ class TumblingWindowOperator(WindowOperator):
     else takes the general path. The last window used is remembered, since records come roughly in order.
     """
 
-    __slots__ = ("_size_ms", "_phase_ms", "_start", "_end", "_window", "_panes", "_open", "_first_close")
+    __slots__ = ("_size_ms", "_phase_ms", "_start", "_end", "_window", "_panes", "_open", "_first_close", "_is_faulty")
 
     _open: dict[int, tuple[Window, dict[object, Pane]]]
     """The open windows and their panes, by window start."""
@@ -48,6 +48,7 @@ class TumblingWindowOperator(WindowOperator):
         self._open = {}
         self._first_close = _NOTHING_OPEN
         self._forget_last_window()
+        self._is_faulty = bool(ctx.faults)
         if ctx.faults:
             return
         if ctx.trace is not None:
@@ -65,12 +66,15 @@ class TumblingWindowOperator(WindowOperator):
 
     def on_event_time(self, timer: InternalTimer[Window]) -> None:
         """Fires at the window's end, cleans up at its cleanup time; nothing is left for the trigger to forget by then."""
+        if self._is_faulty:
+            super().on_event_time(timer)
+            return
         window = timer.namespace
-        last = window.max_timestamp()
+        last = window.end - 1
         if timer.timestamp == last:
-            self._emit_window_contents(window, TriggerResult.FIRE, FireCause.EVENT_TIME_TIMER, last)
-        if timer.timestamp == last + self._allowed_lateness_ms:
-            self._clear_contents(window)
+            self._emit_window_contents(window, window, WindowResult.FIRE, FireCause.EVENT_TIME_TIMER, last)
+        if timer.timestamp == last + self.allowed_lateness_ms:
+            self.clear_contents(window)
             self._window_context.at = window
             self.window_function.clear(self._window_context)
 
@@ -95,8 +99,8 @@ class TumblingWindowOperator(WindowOperator):
         key_id = key if kind is str or kind is int else state_key(key)
         if timestamp is not None and self._start <= timestamp < self._end:
             panes = self._panes
-            pane = panes.get(key_id, ABSENT)
-            if pane is not ABSENT:
+            pane = panes.get(key_id)
+            if pane is not None:
                 panes[key_id] = self._add(value, pane)
                 return
         self._take_fast(value, timestamp, key, key_id)
@@ -108,8 +112,8 @@ class TumblingWindowOperator(WindowOperator):
                 self._remember_if_open(timestamp)
             return
         panes = self._panes
-        pane = panes.get(key_id, ABSENT)
-        if pane is not ABSENT:
+        pane = panes.get(key_id)
+        if pane is not None:
             panes[key_id] = self._add(value, pane)
         else:
             self._create_pane(value, key, key_id)
@@ -122,7 +126,7 @@ class TumblingWindowOperator(WindowOperator):
         self._panes[key_id] = self.contents.create(value)
         window = self._window
         self.timers.register_event_time_timer(window, self._end - 1)
-        if self._allowed_lateness_ms:
+        if self.allowed_lateness_ms:
             self._register_cleanup_timer(window)
 
     def _recall(self, timestamp: int) -> bool:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from flowsim.errors import BadInput
 from flowsim.operators.stream_operator import Value
 
 Pane = object
 """The contents of one key and window, in a form that only its ``WindowContents`` understands."""
+
+Account = tuple[int, int, int]
+"""Rows, fingerprint_sum, fingerprint_xor, as in table ``window_fire``."""
 
 
 class AggregateFunction(Protocol):
@@ -22,8 +26,18 @@ class AggregateFunction(Protocol):
     def get_result(self, accumulator: object) -> Value: ...
 
 
+class MergingAggregateFunction(AggregateFunction, Protocol):
+    """One that windows can use that merge. Flink: AggregateFunction."""
+
+    def merge(self, acc_a: object, acc_b: object) -> object:
+        """One accumulator of both, which may be one of them."""
+
+
 class WindowContents(Protocol):
-    """Makes, grows and reads panes."""
+    """Makes, grows, merges and reads panes.
+
+    A pane that is None is none: the next record makes a new one, and nothing is fired with it, as in Flink's state.
+    """
 
     def create(self, value: Value) -> Pane:
         """A pane holding one record."""
@@ -31,8 +45,14 @@ class WindowContents(Protocol):
     def add(self, value: Value, pane: Pane) -> Pane:
         """The pane with one record more, which may be the same object."""
 
+    def check_can_merge(self) -> None:
+        """Raises BadInput unless ``merge`` will do, for windows that merge."""
+
+    def merge(self, pane: Pane, other: Pane) -> Pane:
+        """One pane of both, which may be the first; nobody uses the other one afterwards."""
+
     def result(self, pane: Pane) -> object:
-        """What the window function is given."""
+        """What the window function is given; None: it is not called."""
 
 
 class ListContents:
@@ -46,6 +66,15 @@ class ListContents:
     def add(self, value: Value, pane: Pane) -> Pane:
         assert isinstance(pane, list)
         pane.append(value)
+        return pane
+
+    def check_can_merge(self) -> None:
+        """Any two can."""
+
+    def merge(self, pane: Pane, other: Pane) -> Pane:
+        assert isinstance(pane, list)
+        assert isinstance(other, list)
+        pane.extend(other)
         return pane
 
     def result(self, pane: Pane) -> object:
@@ -68,6 +97,12 @@ class ReducingContents:
     def add(self, value: Value, pane: Pane) -> Pane:
         return self._reduce(pane, value)
 
+    def check_can_merge(self) -> None:
+        """Any two can."""
+
+    def merge(self, pane: Pane, other: Pane) -> Pane:
+        return self._reduce(pane, other)
+
     def result(self, pane: Pane) -> object:
         return pane
 
@@ -89,9 +124,21 @@ class AggregatingContents:
     def create(self, value: Value) -> Pane:
         return self.add(value, self._function.create_accumulator())
 
+    def check_can_merge(self) -> None:
+        """Raises BadInput unless the function has ``merge``."""
+        if not callable(getattr(self._function, "merge", None)):
+            raise BadInput(
+                f"{type(self._function).__name__} has no merge(acc_a, acc_b), which windows that merge need: "
+                "write one that answers the accumulator of both"
+            )
+
+    def merge(self, pane: Pane, other: Pane) -> Pane:
+        function: MergingAggregateFunction = self._function  # type: ignore[assignment]  # checked by check_can_merge
+        return function.merge(pane, other)
+
 
 class TracedPane:
-    """A pane with the account of the records that really went into it."""
+    """A pane with the account of the records that really went into it; inside, the pane may have become None."""
 
     __slots__ = ("pane", "rows", "fingerprint_sum", "fingerprint_xor")
 
@@ -121,12 +168,28 @@ class TracedContents:
     def add(self, value: Value, pane: Pane) -> Pane:
         assert isinstance(pane, TracedPane)
         number = self.fingerprint
-        pane.pane = self._add(value, pane.pane)
+        inside = pane.pane
+        pane.pane = self._contents.create(value) if inside is None else self._add(value, inside)
         pane.rows += 1
         pane.fingerprint_sum += number >> 31
         pane.fingerprint_xor ^= number
         return pane
 
+    def check_can_merge(self) -> None:
+        self._contents.check_can_merge()
+
+    def merge(self, pane: Pane, other: Pane) -> Pane:
+        assert isinstance(pane, TracedPane)
+        assert isinstance(other, TracedPane)
+        if pane.pane is None:
+            pane.pane = other.pane
+        elif other.pane is not None:
+            pane.pane = self._contents.merge(pane.pane, other.pane)
+        pane.rows += other.rows
+        pane.fingerprint_sum += other.fingerprint_sum
+        pane.fingerprint_xor ^= other.fingerprint_xor
+        return pane
+
     def result(self, pane: Pane) -> object:
         assert isinstance(pane, TracedPane)
-        return self._contents.result(pane.pane)
+        return None if pane.pane is None else self._contents.result(pane.pane)

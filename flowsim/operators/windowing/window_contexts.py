@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from typing import Protocol, overload
 
 from flowsim.errors import BadInput
 from flowsim.operators.runtime_context import KeyedStateStore
 from flowsim.operators.windowing.time_window import TimeWindow
+from flowsim.operators.windowing.triggers import MergingStateDescriptor
 from flowsim.operators.windowing.window import Window
 from flowsim.state.descriptors import (
     AggregatingStateDescriptor,
@@ -17,7 +18,7 @@ from flowsim.state.descriptors import (
     StateDescriptor,
     ValueStateDescriptor,
 )
-from flowsim.state.states import AggregatingState, ListState, MapState, ReducingState, State, ValueState
+from flowsim.state.states import AggregatingState, ListState, MapState, MergingState, ReducingState, State, ValueState
 from flowsim.timers.internal_timer_service import InternalTimerService
 
 
@@ -25,6 +26,10 @@ class WindowingOperator(Protocol):
     """The part of the window operator that the contexts use; the current key is the one set in it."""
 
     timers: InternalTimerService[Window]
+
+    @property
+    def merging(self) -> object | None:
+        """None where windows never merge."""
 
     @property
     def current_key_id(self) -> object: ...
@@ -36,12 +41,15 @@ class WindowingOperator(Protocol):
 class OperatorTriggerContext:
     """One per operator; ``at`` is the window it speaks for now. Flink: WindowOperator.Context."""
 
-    __slots__ = ("at", "_operator")
+    __slots__ = ("at", "merged_windows", "_operator")
 
     at: Window
+    merged_windows: Collection[Window]
+    """What was merged into ``at`` last."""
 
     def __init__(self, operator: WindowingOperator) -> None:
         self.at = TimeWindow(0, 0)
+        self.merged_windows = ()
         self._operator = operator
 
     def get_current_watermark(self) -> int:
@@ -87,6 +95,12 @@ class OperatorTriggerContext:
                 return store.get_aggregating_state(state_descriptor)
         raise BadInput(f"trigger: expected the descriptor of a state, got {state_descriptor!r:.60}")
 
+    def merge_partitioned_state(self, state_descriptor: MergingStateDescriptor) -> None:
+        state = self.get_partitioned_state(state_descriptor)
+        if not isinstance(state, MergingState):
+            raise BadInput(f"trigger: the state {state_descriptor.get_name()!r} cannot be merged")
+        state.merge_namespaces(self.merged_windows)
+
 
 class OperatorWindowContext:
     """One per operator; ``at`` is the window it speaks for now. Flink: WindowOperator.WindowContext."""
@@ -109,6 +123,8 @@ class OperatorWindowContext:
         return self._operator.timers.current_watermark
 
     def window_state(self) -> KeyedStateStore:
+        if self._operator.merging is not None:
+            raise BadInput("windows that merge have no state per window: use global_state (rule 10.29)")
         return self._operator.state_of(self.at)
 
     def global_state(self) -> KeyedStateStore:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from flowsim.operators.emitting import Results
@@ -50,6 +50,29 @@ class WindowFunction(Protocol):
     def close(self) -> None: ...
 
     def apply(self, key: Value, window: Window, inputs: Iterable[Value]) -> Results: ...
+
+
+class ProcessAllWindowFunction(Protocol):
+    """A user's function of all that a window of an unkeyed stream knows. Flink: ProcessAllWindowFunction."""
+
+    def open(self, runtime_context: RuntimeContext) -> None: ...
+
+    def close(self) -> None: ...
+
+    def process(self, context: WindowContext, elements: Iterable[Value]) -> Results: ...
+
+    def clear(self, context: WindowContext) -> None:
+        """The window is cleaned up; per-window state must be cleared here."""
+
+
+class AllWindowFunction(Protocol):
+    """A user's function of window and contents of an unkeyed stream. Flink: AllWindowFunction."""
+
+    def open(self, runtime_context: RuntimeContext) -> None: ...
+
+    def close(self) -> None: ...
+
+    def apply(self, window: Window, inputs: Iterable[Value]) -> Results: ...
 
 
 class InternalWindowFunction(Protocol):
@@ -127,6 +150,76 @@ class InternalApplyWindowFunction:
 
     def clear(self, context: WindowContext) -> None:
         """A WindowFunction has no state per window."""
+
+
+class FoldingWindowFunction:
+    """Folds all contents, then calls a function of the one value: what an evictor leaves cannot be folded before.
+
+    Flink: ReduceApplyWindowFunction, AggregateApplyWindowFunction and their kinds.
+    """
+
+    __slots__ = ("_fold", "_function")
+
+    def __init__(self, fold: Callable[[list[Value]], Value], function: InternalWindowFunction) -> None:
+        self._fold = fold
+        self._function = function
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._function.open(runtime_context)
+
+    def close(self) -> None:
+        self._function.close()
+
+    def process(self, key: Value, context: WindowContext, contents: object) -> Results:
+        assert isinstance(contents, list)
+        return self._function.process(key, context, self._fold(contents))
+
+    def clear(self, context: WindowContext) -> None:
+        self._function.clear(context)
+
+
+class InternalProcessAllWindowFunction:
+    """Calls a ProcessAllWindowFunction. Flink: InternalIterable-, InternalSingleValueProcessAllWindowFunction."""
+
+    __slots__ = ("_function", "_single_value")
+
+    def __init__(self, function: ProcessAllWindowFunction, single_value: bool = False) -> None:
+        self._function = function
+        self._single_value = single_value
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._function.open(runtime_context)
+
+    def close(self) -> None:
+        self._function.close()
+
+    def process(self, key: Value, context: WindowContext, contents: object) -> Results:
+        return self._function.process(context, _iterable(contents, self._single_value))
+
+    def clear(self, context: WindowContext) -> None:
+        self._function.clear(context)
+
+
+class InternalApplyAllWindowFunction:
+    """Calls an AllWindowFunction. Flink: InternalIterableAllWindowFunction, InternalSingleValueAllWindowFunction."""
+
+    __slots__ = ("_function", "_single_value")
+
+    def __init__(self, function: AllWindowFunction, single_value: bool = False) -> None:
+        self._function = function
+        self._single_value = single_value
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._function.open(runtime_context)
+
+    def close(self) -> None:
+        self._function.close()
+
+    def process(self, key: Value, context: WindowContext, contents: object) -> Results:
+        return self._function.apply(context.window(), _iterable(contents, self._single_value))
+
+    def clear(self, context: WindowContext) -> None:
+        """An AllWindowFunction has no state per window."""
 
 
 def _iterable(contents: object, single_value: bool) -> Iterable[Value]:

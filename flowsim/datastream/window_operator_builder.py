@@ -1,0 +1,178 @@
+"""From the settings of a windowed stream to the operator of one subtask. Flink: WindowOperatorBuilder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from flowsim.datastream.common.time import Duration, Time, millis_of
+from flowsim.datastream.functions import (
+    AggregateFunction,
+    AllWindowFunction,
+    Function,
+    ProcessAllWindowFunction,
+    ProcessWindowFunction,
+    ReduceFunction,
+    WindowFunction,
+    has_life_cycle,
+)
+from flowsim.datastream.isolation import isolated
+from flowsim.datastream.operator_factories import MakeOperator
+from flowsim.datastream.output_tag import OutputTag
+from flowsim.datastream.reduce import reduce_of
+from flowsim.datastream.window_description import describe_window
+from flowsim.errors import BadInput
+from flowsim.operators.stream_operator import StreamOperator
+from flowsim.operators.windowing.assigners import WindowAssigner, refuse_trigger_that_cannot_merge
+from flowsim.operators.windowing.create_window_operator import create_window_operator
+from flowsim.operators.windowing.evicting_window_operator import EvictingWindowOperator
+from flowsim.operators.windowing.evictors import Evictor
+from flowsim.operators.windowing.triggers import Trigger
+from flowsim.operators.windowing.window_contents import (
+    AggregatingContents,
+    ListContents,
+    ReducingContents,
+    WindowContents,
+)
+from flowsim.operators.windowing.window_functions import (
+    FoldingWindowFunction,
+    InternalApplyAllWindowFunction,
+    InternalApplyWindowFunction,
+    InternalProcessAllWindowFunction,
+    InternalProcessWindowFunction,
+    InternalWindowFunction,
+    PassThroughWindowFunction,
+)
+
+AnyProcessWindowFunction = ProcessWindowFunction[Any, Any, Any, Any]
+AnyApplyFunction = WindowFunction[Any, Any, Any, Any]
+AnyWindowFunction = AnyProcessWindowFunction | AnyApplyFunction
+AnyProcessAllWindowFunction = ProcessAllWindowFunction[Any, Any, Any]
+AnyApplyAllFunction = AllWindowFunction[Any, Any, Any]
+AnyAllWindowFunction = AnyProcessAllWindowFunction | AnyApplyAllFunction
+Fold = ReduceFunction | AggregateFunction | Callable[[object, object], object]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowOperatorBuilder:
+    """What was set so far; every setter answers a new builder. Raises TypeError and BadInput. Flink: WindowOperatorBuilder."""
+
+    assigner: WindowAssigner
+    own_trigger: Trigger | None = None
+    own_evictor: Evictor | None = None
+    allowed_lateness_ms: int = 0
+    late_tag: OutputTag | None = None
+
+    def __post_init__(self) -> None:
+        if not callable(getattr(self.assigner, "assign_windows", None)):
+            raise TypeError(f"window: expected a window assigner, got {self.assigner!r}")
+
+    def trigger(self, trigger: Trigger) -> WindowOperatorBuilder:
+        """Instead of the assigner's own."""
+        if not callable(getattr(trigger, "on_element", None)):
+            raise TypeError(f"window: trigger: expected a trigger, got {trigger!r}")
+        refuse_trigger_that_cannot_merge(self.assigner, trigger)
+        return replace(self, own_trigger=trigger)
+
+    def evictor(self, evictor: Evictor) -> WindowOperatorBuilder:
+        """Takes records out when the window fires."""
+        if not callable(getattr(evictor, "evict_before", None)):
+            raise TypeError(f"window: evictor: expected an evictor, got {evictor!r}")
+        return replace(self, own_evictor=evictor)
+
+    def allowed_lateness(self, time_ms: int | Duration | Time) -> WindowOperatorBuilder:
+        """How many ms after its end a window still takes records (rule 10.8)."""
+        lateness_ms = time_ms if isinstance(time_ms, int) else millis_of(time_ms, "window: allowed_lateness")
+        if lateness_ms < 0:
+            raise BadInput(f"window: allowed_lateness: expected 0 ms or more, got {lateness_ms}")
+        return replace(self, allowed_lateness_ms=lateness_ms)
+
+    def side_output_late_data(self, output_tag: OutputTag) -> WindowOperatorBuilder:
+        """Where late records go instead of being counted as dropped (rule 10.10)."""
+        if not isinstance(output_tag, OutputTag):
+            raise TypeError(f"window: side_output_late_data: expected an OutputTag, got {output_tag!r}")
+        return replace(self, late_tag=output_tag)
+
+    def described(self, *, window_all: bool = False) -> Mapping[str, object]:
+        """What judges know of the operator (table ``operators``)."""
+        trigger = self.own_trigger if self.own_trigger is not None else self.assigner.default_trigger()
+        return describe_window(
+            self.assigner, trigger, self.allowed_lateness_ms, self.late_tag is not None, self.own_evictor,
+            window_all=window_all,
+        )  # fmt: skip
+
+    def build(
+        self, what: str, fold: Fold | None, function: AnyWindowFunction | AnyAllWindowFunction | None
+    ) -> MakeOperator:
+        """Makes the operators of the subtasks; ``fold`` None: the function is given all records."""
+        if isinstance(fold, Function) and has_life_cycle(fold):
+            raise TypeError(
+                f"window: {what.lower()}: {type(fold).__name__} is never opened or closed inside a window, as in Flink; "
+                "open what it needs in a window function"
+            )
+        isolated((fold, function), f"window: {what.lower()}")
+        parts = (fold, function, self.assigner, self.own_trigger, self.own_evictor)
+
+        def make(name: str) -> StreamOperator:
+            mine, my_function, assigner, trigger, evictor = isolated(parts, name)
+            internal = _internal_function(my_function, single_value=mine is not None)
+            if evictor is not None:
+                if mine is not None:
+                    internal = FoldingWindowFunction(_fold(mine), internal)
+                return EvictingWindowOperator(
+                    assigner, evictor, internal, trigger, self.allowed_lateness_ms, self.late_tag
+                )
+            contents = _contents(mine)
+            return create_window_operator(
+                assigner, contents, internal, trigger, self.allowed_lateness_ms, self.late_tag
+            )
+
+        return make
+
+
+def _contents(fold: Fold | None) -> WindowContents:
+    if fold is None:
+        return ListContents()
+    if isinstance(fold, AggregateFunction):
+        return AggregatingContents(fold)
+    return ReducingContents(reduce_of(fold))
+
+
+def _fold(fold: Fold) -> Callable[[list[object]], object]:
+    """What an evictor left, folded at once; of nothing, a reduction is None and an aggregation that of no records."""
+    if isinstance(fold, AggregateFunction):
+        aggregate = fold
+
+        def aggregated(values: list[object]) -> object:
+            accumulator = aggregate.create_accumulator()
+            for value in values:
+                accumulator = aggregate.add(value, accumulator)
+            return aggregate.get_result(accumulator)
+
+        return aggregated
+    reduce = reduce_of(fold)
+
+    def reduced(values: list[object]) -> object:
+        result: object = None
+        for value in values:
+            result = value if result is None else reduce(result, value)
+        return result
+
+    return reduced
+
+
+def _internal_function(
+    function: AnyWindowFunction | AnyAllWindowFunction | None, single_value: bool
+) -> InternalWindowFunction:
+    match function:
+        case None:
+            return PassThroughWindowFunction()
+        case ProcessWindowFunction():
+            return InternalProcessWindowFunction(function, single_value)
+        case WindowFunction():
+            return InternalApplyWindowFunction(function, single_value)
+        case ProcessAllWindowFunction():
+            return InternalProcessAllWindowFunction(function, single_value)
+        case AllWindowFunction():
+            return InternalApplyAllWindowFunction(function, single_value)

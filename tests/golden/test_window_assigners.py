@@ -1,9 +1,10 @@
-"""What Flink's window assigners answered; sessions come with merging windows."""
+"""What Flink's window assigners answered, and how it merged sessions."""
 
 from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Collection
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -11,8 +12,14 @@ from typing import Any
 import pytest
 
 from flowsim.errors import BadInput
-from flowsim.operators.windowing.assigners import SlidingEventTimeWindows, TumblingEventTimeWindows, WindowAssigner
+from flowsim.operators.windowing.assigners import (
+    EventTimeSessionWindows,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
+    WindowAssigner,
+)
 from flowsim.operators.windowing.time_window import window_start_with_offset
+from flowsim.operators.windowing.window import Window
 from flowsim.units import NO_TIMESTAMP
 
 DATA = Path(__file__).parent / "data" / "component" / "window_assigners.jsonl.gz"
@@ -59,6 +66,30 @@ def test_window_starts_with_any_offset_agree_with_flink() -> None:
         assert window_start_with_offset(case["ts"], case["offset"], case["size"]) == case["start"], case["id"]
 
 
+class Merges:
+    """Notes what was merged into what."""
+
+    def __init__(self) -> None:
+        self.told: list[list[object]] = []
+
+    def merge(self, to_be_merged: Collection[Window], merge_result: Window) -> None:
+        members = sorted([window.start, window.end] for window in to_be_merged)
+        self.told.append([members, [merge_result.start, merge_result.end]])
+
+
+def test_sessions_are_assigned_and_merged_as_in_flink() -> None:
+    cases = cases_of("session_merge")
+    assert len(cases) == 200
+    for case in cases:
+        assigner = EventTimeSessionWindows(case["gap"])
+        assigned = [w for timestamp in case["ts"] for w in assigner.assign_windows("x", timestamp, NoProcessingTime())]
+        assert [[w.start, w.end] for w in assigned] == case["windows"], case["id"]
+        merges = Merges()
+        assigner.merge_windows(assigned, merges)
+        assert merges.told == case["merges"], case["id"]
+    assert sum(len(case["merges"]) for case in cases) > 200
+
+
 def test_what_flink_refuses_is_refused() -> None:
     assert [case["error"][0] for case in cases_of("error_tumbling")] == ["IllegalArgumentException"] * 3
     for size, offset in ((10, 10), (0, 0), (10, -10)):
@@ -68,6 +99,9 @@ def test_what_flink_refuses_is_refused() -> None:
     for size, slide, offset in ((10, 5, 5), (0, 5, 0)):
         with pytest.raises(BadInput, match=r"\|offset\| < slide"):
             SlidingEventTimeWindows(size, slide, offset)
+    assert [case["error"][0] for case in cases_of("error_session")] == ["IllegalArgumentException"]
+    with pytest.raises(BadInput, match="a gap of at least 1 ms"):
+        EventTimeSessionWindows(0)
     assert [case["error"][0] for case in cases_of("no_timestamp")] == ["RuntimeException"]
     for timestamp in (NO_TIMESTAMP, None):
         with pytest.raises(BadInput, match="the record has no timestamp"):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from flowsim.cluster.faults import DeployedFaults, Fault
 from flowsim.cluster.network_environment import NetworkEnvironment
+from flowsim.cluster.watermark_alignment import WatermarkAlignment
 from flowsim.errors import BadInput
 from flowsim.facts.tracer import Recorder, TaskTrace
 from flowsim.graph.execution_graph import ExecutionGraph, Subtask, input_count
@@ -57,6 +58,7 @@ class Deployment:
         self.network = NetworkEnvironment(execution, streams, self.faults, self.tasks, scheduler)
         for subtask in execution.subtasks:
             self._wire(subtask)
+        self.alignment = WatermarkAlignment(execution, self.tasks, scheduler)
         self.faults.apply_to_tasks(self.tasks)
 
     def _create_task(self, subtask: Subtask) -> StreamTask:

@@ -117,6 +117,7 @@ class MiniCluster:
         self._arrange(deployment, scheduler)
         self._sampler = MetricsSampler(deployment, scheduler)
         self._sampler.start()
+        deployment.alignment.start()
         try:
             self._start(self._schedule.start())
             await self._ended
@@ -128,6 +129,7 @@ class MiniCluster:
         finally:
             await self._end_tasks(deployment)
             self._sampler.stop()
+            deployment.alignment.stop()
             deployment.network.close()
 
     def _arrange(self, deployment: Deployment, scheduler: Scheduler) -> None:

@@ -2,88 +2,49 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, assert_never
+from typing import assert_never
 
+from flowsim.connectors.script_entries import (
+    FREE,
+    EndEntry,
+    Entry,
+    IdleEntry,
+    RecordEntry,
+    SleepEntry,
+    WatermarkEntry,
+    end,
+    idle,
+    record,
+    sleep,
+    spelled,
+    split_of,
+    watermark,
+)
 from flowsim.errors import BadInput
 from flowsim.operators.data_input_status import DataInputStatus
-from flowsim.operators.source_output import SourceOutput
+from flowsim.operators.source_output import ReaderOutput, SourceOutput
 from flowsim.operators.stream_operator import OperatorContext, TaskClock
 from flowsim.units import NS_PER_MS
 
-FREE: Final = -1
-"""The step of an entry that waits for nobody."""
-
-
-@dataclass(frozen=True, slots=True)
-class RecordEntry:
-    """Emit a record."""
-
-    value: object
-    timestamp: int | None
-    step: int = FREE
-
-
-@dataclass(frozen=True, slots=True)
-class WatermarkEntry:
-    """Emit a watermark."""
-
-    timestamp: int
-    step: int = FREE
-
-
-@dataclass(frozen=True, slots=True)
-class IdleEntry:
-    """Declare the subtask idle until its next record or watermark."""
-
-    step: int = FREE
-
-
-@dataclass(frozen=True, slots=True)
-class SleepEntry:
-    """Do nothing for some virtual time."""
-
-    millis: int
-    step: int = FREE
-
-
-@dataclass(frozen=True, slots=True)
-class EndEntry:
-    """End the input here; whatever follows is not played."""
-
-    step: int = FREE
-
-
-Entry = RecordEntry | WatermarkEntry | IdleEntry | SleepEntry | EndEntry
-"""The closed set of script entries."""
-
-
-def record(value: object, timestamp: int | None = None, *, step: int = FREE) -> RecordEntry:
-    """A record; without a timestamp (ms) it takes that of the record before it in its subtask."""
-    return RecordEntry(value, timestamp, step)
-
-
-def watermark(timestamp: int, *, step: int = FREE) -> WatermarkEntry:
-    """A watermark in ms."""
-    return WatermarkEntry(timestamp, step)
-
-
-def idle(*, step: int = FREE) -> IdleEntry:
-    """Idleness, until the next record or watermark."""
-    return IdleEntry(step)
-
-
-def sleep(millis: int, *, step: int = FREE) -> SleepEntry:
-    """A pause in ms of virtual time; raises BadInput below 0."""
-    if millis < 0:
-        raise BadInput(f"sleep: expected 0 ms or more, got {millis}")
-    return SleepEntry(millis, step)
-
-
-def end(*, step: int = FREE) -> EndEntry:
-    """The end of the input."""
-    return EndEntry(step)
+__all__ = [
+    "FREE",
+    "EndEntry",
+    "Entry",
+    "IdleEntry",
+    "RecordEntry",
+    "ScriptReader",
+    "ScriptedSource",
+    "SleepEntry",
+    "WatermarkEntry",
+    "end",
+    "idle",
+    "record",
+    "sleep",
+    "spelled",
+    "watermark",
+]
 
 
 class ScriptedSource:
@@ -93,6 +54,9 @@ class ScriptedSource:
     entries over all subtasks and all scripted sources of a job; an entry without one follows its predecessor at once.
     The source speaks for itself as Flink's legacy ``SourceContext`` does: watermarks pass as they are, and a subtask
     that ends while idle sends no last watermark.
+
+    Entries may name a split: ``record("a", 1, split="p0")``. All splits of a subtask are there from the beginning, and
+    ``end(split="p0")`` ends one. While alignment pauses a split its entries wait, and those of others go on.
     """
 
     kind = "script"
@@ -108,6 +72,7 @@ class ScriptedSource:
         self.gap_ms = gap_ms
         for subtask, script in enumerate(self.scripts):
             _check_steps(subtask, script)
+            _check_splits(subtask, script)
 
     def __repr__(self) -> str:
         scripts = ", ".join(f"[{', '.join(map(spelled, script))}]" for script in self.scripts)
@@ -115,7 +80,11 @@ class ScriptedSource:
 
     @property
     def params(self) -> Mapping[str, object]:
-        return {"entries": [len(script) for script in self.scripts]}
+        params: dict[str, object] = {"entries": [len(script) for script in self.scripts]}
+        splits = [list(_splits_of(script)) for script in self.scripts]
+        if any(splits):
+            params["splits"] = splits
+        return params
 
     @property
     def required_parallelism(self) -> int | None:
@@ -126,34 +95,15 @@ class ScriptedSource:
         return ScriptReader(self)
 
 
-def spelled(entry: Entry) -> str:
-    """The entry as a program writes it.
-
-    >>> spelled(record("a", 5)), spelled(end(step=3))
-    ("record('a', 5)", 'end(step=3)')
-    """
-    match entry:
-        case RecordEntry(value, timestamp):
-            text = f"record({value!r}, {timestamp})"
-        case WatermarkEntry(timestamp):
-            text = f"watermark({timestamp})"
-        case IdleEntry():
-            text = "idle()"
-        case SleepEntry(millis):
-            text = f"sleep({millis})"
-        case EndEntry():
-            text = "end()"
-        case _:
-            assert_never(entry)
-    if entry.step == FREE:
-        return text
-    return f"{text[:-1]}{'' if text.endswith('()') else ', '}step={entry.step})"
-
-
 class ScriptReader:
-    """Plays one subtask's script."""
+    """Plays one subtask's script.
 
-    __slots__ = ("_source", "_clock", "_entries", "_at", "_opened_ns", "_previous", "wake_time_ns")
+    Entries that come up while their split is paused are held, in order, and played first once it may go on.
+    """
+
+    __slots__ = (
+        "_source", "_clock", "_entries", "_at", "_opened_ns", "_previous", "_outputs", "_paused", "_held", "wake_time_ns",
+    )  # fmt: skip
 
     hands_over = False
     """The script may be played again."""
@@ -162,6 +112,9 @@ class ScriptReader:
         self._source = source
         self._at = 0
         self._previous: int | None = None
+        self._outputs: dict[str, SourceOutput] | None = None
+        self._paused: set[str] = set()
+        self._held: dict[str, deque[Entry]] = {}
         self.wake_time_ns: int | None = None
 
     def open(self, ctx: OperatorContext) -> None:
@@ -169,29 +122,56 @@ class ScriptReader:
         self._clock: TaskClock = ctx.clock
         self._opened_ns = ctx.clock.now_ns
 
-    def poll_next(self, output: SourceOutput) -> DataInputStatus:
+    def poll_next(self, output: ReaderOutput) -> DataInputStatus:
         clock = self._clock
-        while self._at < len(self._entries):
-            entry = self._entries[self._at]
-            if entry.step >= 0:
-                self._not_before(self._opened_ns + (entry.step + 1) * self._source.gap_ms * NS_PER_MS)
-            if self.wake_time_ns is not None:
-                if clock.now_ns < self.wake_time_ns:
+        if self._outputs is None:
+            self._outputs = {split: output.create_output_for_split(split) for split in _splits_of(self._entries)}
+        while True:
+            entry = self._released_entry() if self._held else None
+            if entry is None:
+                if self._at >= len(self._entries):
+                    return self._end()
+                entry = self._entries[self._at]
+                if not self._is_time_for(entry):
                     return DataInputStatus.NOTHING_AVAILABLE
-                self.wake_time_ns = None
-            self._at += 1
-            if isinstance(entry, EndEntry):
-                break
-            self._play(entry, output)
+                self._at += 1
+            split = split_of(entry)
+            if split is None and isinstance(entry, EndEntry):
+                self._at = len(self._entries)
+                return self._end()
+            if split in self._paused:
+                self._held.setdefault(split, deque()).append(entry)
+                continue
+            self._play(entry, output if split is None else self._outputs[split], output)
             if clock.now_ns >= clock.batch_end_ns:
                 return DataInputStatus.MORE_AVAILABLE
-        self._at = len(self._entries)
-        return self._end()
+
+    def pause_or_resume_splits(self, splits_to_pause: Sequence[str], splits_to_resume: Sequence[str]) -> None:
+        self._paused.update(splits_to_pause)
+        self._paused.difference_update(splits_to_resume)
 
     def close(self) -> None:
         """Nothing is held."""
 
-    def _play(self, entry: RecordEntry | WatermarkEntry | IdleEntry | SleepEntry, output: SourceOutput) -> None:
+    def _released_entry(self) -> Entry | None:
+        """The first entry held of a split that may go on; splits in the order in which they were held up."""
+        for split, held in self._held.items():
+            if split not in self._paused:
+                entry = held.popleft()
+                if not held:
+                    del self._held[split]
+                return entry
+        return None
+
+    def _is_time_for(self, entry: Entry) -> bool:
+        if entry.step >= 0:
+            self._not_before(self._opened_ns + (entry.step + 1) * self._source.gap_ms * NS_PER_MS)
+        if self.wake_time_ns is not None and self._clock.now_ns < self.wake_time_ns:
+            return False
+        self.wake_time_ns = None
+        return True
+
+    def _play(self, entry: Entry, output: SourceOutput, main: ReaderOutput) -> None:
         match entry:
             case RecordEntry(value, timestamp):
                 if timestamp is not None:
@@ -203,6 +183,9 @@ class ScriptReader:
                 output.mark_idle()
             case SleepEntry(millis):
                 self.wake_time_ns = self._clock.now_ns + millis * NS_PER_MS
+            case EndEntry(split=split):
+                if split is not None:
+                    main.release_output_for_split(split)
             case _:
                 assert_never(entry)
 
@@ -214,7 +197,13 @@ class ScriptReader:
         if self.wake_time_ns is not None and self._clock.now_ns < self.wake_time_ns:
             return DataInputStatus.NOTHING_AVAILABLE
         self.wake_time_ns = None
-        return DataInputStatus.END_OF_DATA
+        # What is held is still to be played: only alignment can tell when.
+        return DataInputStatus.NOTHING_AVAILABLE if self._held else DataInputStatus.END_OF_DATA
+
+
+def _splits_of(script: Sequence[Entry]) -> dict[str, None]:
+    """In the order in which the script names them first."""
+    return {split: None for entry in script if (split := split_of(entry)) is not None}
 
 
 def _check_steps(subtask: int, script: Sequence[Entry]) -> None:
@@ -228,3 +217,13 @@ def _check_steps(subtask: int, script: Sequence[Entry]) -> None:
                     f"scripted source: subtask {subtask}, entry {index}: step {entry.step} does not follow step {last}"
                 )
             last = entry.step
+
+
+def _check_splits(subtask: int, script: Sequence[Entry]) -> None:
+    ended: set[str] = set()
+    for index, entry in enumerate(script):
+        split = split_of(entry)
+        if split in ended:
+            raise BadInput(f"scripted source: subtask {subtask}, entry {index}: split {split!r} has ended before")
+        if split is not None and isinstance(entry, EndEntry):
+            ended.add(split)

@@ -1,0 +1,175 @@
+"""Keeps the sources of a group together: what their coordinators do. Flink: SourceCoordinator (rules 8.22-8.24)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Generic, TypeVar
+
+from flowsim.graph.execution_graph import ExecutionGraph
+from flowsim.mailbox.task_mailbox import MailboxState
+from flowsim.operators.source import SourceOperator
+from flowsim.sim.scheduler import Scheduler, Timer
+from flowsim.tasks.stream_task import StreamTask
+from flowsim.units import NO_TIMESTAMP, NS_PER_MS
+from flowsim.watermark.watermark_alignment_params import WatermarkAlignmentParams
+
+_K = TypeVar("_K", bound=Hashable)
+
+
+class WatermarkAggregator(Generic[_K]):
+    """The least of the watermarks that were reported last, one per key; who never reported does not count.
+
+    Flink: SourceCoordinator.WatermarkAggregator.
+    """
+
+    __slots__ = ("_watermarks",)
+
+    def __init__(self) -> None:
+        self._watermarks: dict[_K, int] = {}
+
+    @property
+    def keys(self) -> Sequence[_K]:
+        """Who has reported."""
+        return list(self._watermarks)
+
+    @property
+    def aggregated_watermark(self) -> int:
+        """``NO_TIMESTAMP`` before the first report."""
+        return min(self._watermarks.values(), default=NO_TIMESTAMP)
+
+    def aggregate(self, key: _K, watermark: int) -> int | None:
+        """A report, which may be lower than the one before; the new least watermark if it changed."""
+        before = self.aggregated_watermark
+        self._watermarks[key] = watermark
+        after = self.aggregated_watermark
+        return None if after == before else after
+
+
+class AlignedSubtask:
+    """One subtask of an aligned source, as its coordinator reaches it."""
+
+    __slots__ = ("_task", "_operator")
+
+    def __init__(self, task: StreamTask, operator: SourceOperator) -> None:
+        self._task = task
+        self._operator = operator
+
+    def on_report(self, scheduler: Scheduler, receive: Callable[[int], None]) -> None:
+        """Reports arrive when the batch that sent them has taken its time."""
+
+        def send(watermark: int) -> None:
+            scheduler.call_at_ns(self._task.clock.now_ns, lambda: receive(watermark))
+
+        if self._operator.alignment is not None:
+            self._operator.alignment.report = send
+
+    @property
+    def is_ready(self) -> bool:
+        return self._task.mailbox.state is MailboxState.OPEN
+
+    def knows(self, limit: int) -> bool:
+        """Whether the subtask was told this limit last."""
+        return self._operator.alignment is None or self._operator.alignment.limit == limit
+
+    def send(self, limit: int) -> None:
+        """The event is a mail of the task. Flink: WatermarkAlignmentEvent."""
+        executor = self._task.mailbox_processor.executor()
+        executor.execute(lambda: self._operator.announce_limit(limit), f"watermark alignment {limit}")
+
+
+class SourceCoordinator:
+    """Of one source: takes the reports of its subtasks, and tells them every update interval how far they may go.
+
+    Its beat keeps a run alive only while some subtask knows another limit than the one that holds. Flink: SourceCoordinator.
+    """
+
+    def __init__(
+        self, name: str, params: WatermarkAlignmentParams, subtasks: Mapping[int, AlignedSubtask],
+        group: WatermarkAggregator[str], scheduler: Scheduler,
+    ) -> None:  # fmt: skip
+        self._name = name
+        self._params = params
+        self._subtasks = dict(subtasks)
+        self._group = group
+        self._scheduler = scheduler
+        self._combined: WatermarkAggregator[int] = WatermarkAggregator()
+        self._timer: Timer | None = None
+        self._next_ns = 0
+        for index, subtask in self._subtasks.items():
+            subtask.on_report(scheduler, self._receiver(index))
+
+    def start(self) -> None:
+        """Beats every interval from now on."""
+        self._next_ns = self._scheduler.now_ns
+        self._schedule()
+
+    def stop(self) -> None:
+        """The job is over."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def handle_reported_watermark(self, subtask: int, watermark: int) -> None:
+        """What a subtask has reached; a source is known to its group by its name."""
+        least = self._combined.aggregate(subtask, watermark)
+        if least is not None:
+            self._group.aggregate(self._name, least)
+
+    def announce_combined_watermark(self) -> None:
+        """Tells the limit to those subtasks that have reported (rule 8.22)."""
+        limit = self._limit
+        for subtask in self._listening():
+            subtask.send(limit)
+
+    @property
+    def _limit(self) -> int:
+        return self._params.limit_above(self._group.aggregated_watermark)
+
+    def _listening(self) -> list[AlignedSubtask]:
+        subtasks = (self._subtasks[index] for index in sorted(self._combined.keys))
+        return [subtask for subtask in subtasks if subtask.is_ready]
+
+    def _has_news(self) -> bool:
+        limit = self._limit
+        return any(not subtask.knows(limit) for subtask in self._listening())
+
+    def _beat(self) -> None:
+        self.announce_combined_watermark()
+        self._schedule()
+
+    def _schedule(self) -> None:
+        self._next_ns += self._params.update_interval_ms * NS_PER_MS
+        self._timer = self._scheduler.call_at_ns(self._next_ns, self._beat, daemon_while_not=self._has_news)
+
+    def _receiver(self, index: int) -> Callable[[int], None]:
+        return lambda watermark: self.handle_reported_watermark(index, watermark)
+
+
+class WatermarkAlignment:
+    """The coordinators of all aligned sources of a job; none, and no cost, where nothing is aligned."""
+
+    def __init__(self, execution: ExecutionGraph, tasks: Sequence[StreamTask], scheduler: Scheduler) -> None:
+        self._coordinators: list[SourceCoordinator] = []
+        groups: dict[str, WatermarkAggregator[str]] = {}
+        for vertex in execution.job.vertices:
+            subtasks = [subtask for subtask in execution.subtasks if subtask.vertex is vertex]
+            heads = [tasks[subtask.id].chain.head for subtask in subtasks]
+            aligned = {
+                subtask.index: AlignedSubtask(tasks[subtask.id], head)
+                for subtask, head in zip(subtasks, heads, strict=True)
+                if isinstance(head, SourceOperator) and head.alignment is not None
+            }
+            params = next((h.alignment.params for h in heads if isinstance(h, SourceOperator) and h.alignment), None)
+            if params is not None:
+                group = groups.setdefault(params.watermark_group, WatermarkAggregator())
+                coordinator = SourceCoordinator(vertex.head.name, params, aligned, group, scheduler)
+                self._coordinators.append(coordinator)
+
+    def start(self) -> None:
+        """The coordinators start before the tasks."""
+        for coordinator in self._coordinators:
+            coordinator.start()
+
+    def stop(self) -> None:
+        for coordinator in self._coordinators:
+            coordinator.stop()

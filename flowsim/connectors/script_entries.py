@@ -1,0 +1,117 @@
+"""What a scripted source can be told to do, entry by entry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, assert_never
+
+from flowsim.errors import BadInput
+
+FREE: Final = -1
+"""The step of an entry that waits for nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordEntry:
+    """Emit a record."""
+
+    value: object
+    timestamp: int | None
+    step: int = FREE
+    split: str | None = None
+    """None: the main output, of the subtask as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatermarkEntry:
+    """Emit a watermark."""
+
+    timestamp: int
+    step: int = FREE
+    split: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IdleEntry:
+    """Declare the subtask, or one split, idle until its next record or watermark."""
+
+    step: int = FREE
+    split: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SleepEntry:
+    """Do nothing for some virtual time."""
+
+    millis: int
+    step: int = FREE
+
+
+@dataclass(frozen=True, slots=True)
+class EndEntry:
+    """End the input here, whatever follows is not played; or end one split, which holds nothing back any more."""
+
+    step: int = FREE
+    split: str | None = None
+
+
+Entry = RecordEntry | WatermarkEntry | IdleEntry | SleepEntry | EndEntry
+"""The closed set of script entries."""
+
+
+def record(value: object, timestamp: int | None = None, *, step: int = FREE, split: str | None = None) -> RecordEntry:
+    """A record; without a timestamp (ms) it takes that of the record before it in its subtask."""
+    return RecordEntry(value, timestamp, step, split)
+
+
+def watermark(timestamp: int, *, step: int = FREE, split: str | None = None) -> WatermarkEntry:
+    """A watermark in ms."""
+    return WatermarkEntry(timestamp, step, split)
+
+
+def idle(*, step: int = FREE, split: str | None = None) -> IdleEntry:
+    """Idleness, until the next record or watermark."""
+    return IdleEntry(step, split)
+
+
+def sleep(millis: int, *, step: int = FREE) -> SleepEntry:
+    """A pause in ms of virtual time; raises BadInput below 0."""
+    if millis < 0:
+        raise BadInput(f"sleep: expected 0 ms or more, got {millis}")
+    return SleepEntry(millis, step)
+
+
+def end(*, step: int = FREE, split: str | None = None) -> EndEntry:
+    """The end of the input, or of one split."""
+    return EndEntry(step, split)
+
+
+def split_of(entry: Entry) -> str | None:
+    """The split that an entry belongs to; None: the subtask as a whole."""
+    return None if isinstance(entry, SleepEntry) else entry.split
+
+
+def spelled(entry: Entry) -> str:
+    """The entry as a program writes it.
+
+    >>> spelled(record("a", 5)), spelled(end(step=3)), spelled(idle(split="p0"))
+    ("record('a', 5)", 'end(step=3)', "idle(split='p0')")
+    """
+    match entry:
+        case RecordEntry(value, timestamp):
+            name, arguments = "record", [repr(value), repr(timestamp)]
+        case WatermarkEntry(timestamp):
+            name, arguments = "watermark", [repr(timestamp)]
+        case IdleEntry():
+            name, arguments = "idle", []
+        case SleepEntry(millis):
+            name, arguments = "sleep", [repr(millis)]
+        case EndEntry():
+            name, arguments = "end", []
+        case _:
+            assert_never(entry)
+    if entry.step != FREE:
+        arguments.append(f"step={entry.step}")
+    if split_of(entry) is not None:
+        arguments.append(f"split={split_of(entry)!r}")
+    return f"{name}({', '.join(arguments)})"

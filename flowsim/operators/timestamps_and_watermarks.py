@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from flowsim.operators.generated_watermarks import WHOLE_OPERATOR, GeneratedWatermarks, RecordedWatermarks
 from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator, Value
 from flowsim.operators.timestamps import checked_timestamp
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.watermark.generators import WatermarkGenerator
+from flowsim.watermark.observed_generator import ObservedGenerator
 from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
 from flowsim.watermark.watermark_strategy import TimestampExtractor, WatermarkStrategy
 from flowsim.watermark.watermark_to_data_output import WatermarkToDataOutput
@@ -37,8 +39,14 @@ class TimestampsAndWatermarksOperator(StreamOperator):
         super().setup(ctx, output)
         clock = ctx.clock
         self._input_activity_clock = activity = PausableRelativeClock(lambda: clock.now_ns)
+        generator = self._strategy.create_generator(activity.relative_time_ns, activity.is_paused)
         self.watermark_output = WatermarkToDataOutput(output)
-        self._generator = self._strategy.create_generator(activity.relative_time_ns, activity.is_paused)
+        if ctx.trace is not None:
+            facts = GeneratedWatermarks(ctx.trace, ctx.operator_index)
+            generator = observed = ObservedGenerator(generator)
+            facts.observe(WHOLE_OPERATOR, observed)
+            self.watermark_output = WatermarkToDataOutput(RecordedWatermarks(facts, output))
+        self._generator = generator
         self._extract = self._strategy.timestamp_extractor
         self._assigner_name = f"{ctx.operator_name}: timestamp assigner"
 

@@ -12,7 +12,7 @@ from flowsim.connectors.collect import CollectSink
 from flowsim.connectors.script import Entry, ScriptedSource, record, sleep, watermark
 from flowsim.datastream import KeyedProcessFunction, OutputTag, ProcessWindowFunction, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, Types
-from flowsim.datastream.window import TimeWindow, TumblingEventTimeWindows
+from flowsim.datastream.window import EventTimeSessionWindows, TimeWindow, TumblingEventTimeWindows
 from flowsim.facts.tracer import Recorder
 from flowsim.graph.stream_graph import StreamGraph
 
@@ -49,6 +49,9 @@ CASES = (
     _case("window_fires_early", "window", "window-fire"),
     _case("late_row_kept", "window", "late-rows", "window-fire", why="the window that keeps the row fires once more"),
     _case("late_row_lost_early", "window", "late-rows", "window-fire", why="its window fires without the row"),
+    _case("session_loses_rows", "sessions", "window-fire"),
+    _case("window_fires_twice", "window", "window-fire"),
+    _case("purge_forgotten", "counts", "window-fire"),
     _case("timer_fires_twice", "reminders", "timers"),
     _case("timer_fires_early", "reminders", "timers"),
     _case("timer_lost", "reminders", "timers"),
@@ -117,7 +120,8 @@ def scripts() -> list[list[Entry]]:
 
 
 def fault_job() -> StreamGraph:
-    """source -> map, keyed by the first field, 2 x 2 channels, tumbling windows of 10 ms, timers after them, three sinks."""
+    """source -> map, keyed by the first field, 2 x 2 channels, tumbling windows of 10 ms, whose results set timers and are
+    counted in twos, and sessions; a sink behind each."""
     env = StreamExecutionEnvironment.get_execution_environment().set_max_parallelism(8)
     mapped = env.add_source(ScriptedSource(*scripts())).map(lambda pair: (pair[0], pair[1] + 1))
     keyed = mapped.set_parallelism(2).name("map").key_by(lambda pair: pair[0], Types.STRING())
@@ -128,6 +132,10 @@ def fault_job() -> StreamGraph:
     results = counted.key_by(lambda result: result[0], Types.STRING())
     reminders = results.process(Reminders()).set_parallelism(2).name("reminders")
     reminders.sink_to(CollectSink()).name("reminder sink")
+    sessions = keyed.window(EventTimeSessionWindows.with_gap(Duration.of_millis(6))).process(CountOfWindow())
+    sessions.set_parallelism(2).name("sessions").sink_to(CollectSink()).name("session sink")
+    counts = results.count_window(2).reduce(lambda first, second: (first[0], first[1], first[2] + second[2]))
+    counts.set_parallelism(2).name("counts").sink_to(CollectSink()).name("count sink")
     counted.get_side_output(late).sink_to(CollectSink()).name("late sink")
     return env.stream_graph("faults")
 

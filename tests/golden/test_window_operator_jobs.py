@@ -19,6 +19,7 @@ from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 from flowsim.operators.windowing.assigners import (
+    EventTimeSessionWindows,
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
     WindowAssigner,
@@ -99,6 +100,8 @@ def operator_of(case: dict[str, Any]) -> StreamOperator:
     assigner: WindowAssigner
     if case["job"] == "tumbling":
         assigner = TumblingEventTimeWindows(params["size"], params.get("offset", 0))
+    elif case["job"] == "session":
+        assigner = EventTimeSessionWindows(params["gap"])
     else:
         assigner = SlidingEventTimeWindows(params["size"], params["slide"], params.get("offset", 0))
     late_tag = LATE if params.get("side_output") else None
@@ -213,17 +216,18 @@ def probes(subtasks: list[OneInputOperatorHarness], with_late: bool) -> dict[str
     return {name: heard for name, heard in seen.items() if with_late or name.startswith("out/")}
 
 
-@pytest.mark.parametrize("case", golden_jobs("tumbling", "sliding", "timers", "idle_end"))
+@pytest.mark.parametrize("case", golden_jobs("tumbling", "sliding", "session", "timers", "idle_end"))
 def test_operators_emit_what_flink_emitted(case: dict[str, Any]) -> None:
     assert case["result"]["error"] is None
     subtasks = run(case)
     assert probes(subtasks, bool(case["params"].get("side_output"))) == case["result"]["out"]
 
 
-@pytest.mark.parametrize("case", golden_jobs("tumbling", "sliding"))
+@pytest.mark.parametrize("case", golden_jobs("tumbling", "sliding", "session"))
 def test_no_window_state_or_timer_is_left_at_the_end(case: dict[str, Any]) -> None:
     for subtask in run(case):
         operator = subtask.operator
         assert isinstance(operator, WindowOperator)
         assert operator.windows == {}
+        assert operator.merging is None or operator.merging.pairs == {}
         assert operator.timers.num_event_time_timers == 0

@@ -20,7 +20,12 @@ from flowsim.datastream import (
     StreamExecutionEnvironment,
 )
 from flowsim.datastream.common import Duration, Time, Types, WatermarkStrategy
-from flowsim.datastream.window import SlidingEventTimeWindows, TumblingEventTimeWindows, WindowAssigner
+from flowsim.datastream.window import (
+    EventTimeSessionWindows,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
+    WindowAssigner,
+)
 from flowsim.operators.multiple_input import MultipleInputOperator
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.streamrecord.elements import WatermarkStatus
@@ -112,6 +117,8 @@ def source(env: StreamExecutionEnvironment, described: Case) -> DataStream:
 
 
 def assigner(job: str, params: Case) -> WindowAssigner:
+    if job == "session":
+        return EventTimeSessionWindows.with_gap(Time(params["gap"]))
     size, offset = Time(params["size"]), Time(params.get("offset", 0))
     if job == "sliding":
         return SlidingEventTimeWindows.of(size, Time(params["slide"]), offset)
@@ -166,7 +173,7 @@ def answered(case: Case) -> Log:
     return log
 
 
-@pytest.mark.parametrize("name", ["tumbling", "sliding", "timers", "union", "idle_end"])
+@pytest.mark.parametrize("name", ["tumbling", "sliding", "session", "timers", "union", "idle_end"])
 def test_every_element_arrives_as_in_flink_in_the_same_order(name: str) -> None:
     examined = 0
     for case in cases(name):

@@ -17,8 +17,10 @@ class MainWatermarkOutput(WatermarkToDataOutput):
 
     __slots__ = ("split_local_output", "main_is_idle")
 
-    def __init__(self, output: ValveOutput, listener: WatermarkUpdateListener | None = None) -> None:
-        super().__init__(output, listener)
+    def __init__(
+        self, output: ValveOutput, listener: WatermarkUpdateListener | None = None, faults: frozenset[str] = frozenset()
+    ) -> None:
+        super().__init__(output, listener, faults)
         self.main_is_idle = True
         self.split_local_output = SplitLocalWatermarkOutput(self)
 

@@ -10,6 +10,7 @@ from flowsim.operators.source_output import SourceOutput
 from flowsim.operators.source_output_with_watermarks import SourceOutputWithWatermarks
 from flowsim.operators.split_local_outputs import SplitLocalOutputs
 from flowsim.operators.stream_operator import OperatorContext, Output
+from flowsim.watermark.broken_generators import strategy_under
 from flowsim.watermark.observed_generator import ObservedGenerator
 from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
 from flowsim.watermark.status_watermark_valve import ValveOutput
@@ -30,9 +31,10 @@ class StreamingReaderOutput(SourceOutputWithWatermarks):
         listener: WatermarkUpdateListener | None, on_first_split: Callable[[], None],
     ) -> None:  # fmt: skip
         clock = ctx.clock
+        strategy = strategy_under(strategy, ctx.faults)
         facts = None if ctx.trace is None else GeneratedWatermarks(ctx.trace, ctx.operator_index)
         stream: ValveOutput = output if facts is None else RecordedWatermarks(facts, output)
-        self.main_watermarks = main = MainWatermarkOutput(stream, listener)
+        self.main_watermarks = main = MainWatermarkOutput(stream, listener, ctx.faults)
         self.back_pressure_clock = waiting = PausableRelativeClock(lambda: clock.now_ns)
         """Stands still under back pressure; the other clocks are read from it."""
         self.input_activity_clock = activity = PausableRelativeClock(waiting.relative_time_ns)

@@ -67,7 +67,7 @@ class SourceOperator(StreamOperator):
         if strategy.alignment is not None:
             self.alignment = SourceAlignment(
                 strategy.alignment, self._sample_count, self._wait, self._go_on, self._pause_or_resume_splits,
-                self._index_of_split, ctx.trace, ctx.operator_index, ctx.faults,
+                self._index_of_split, ctx.trace, ctx.operator_index,
             )  # fmt: skip
         self.source_output = StreamingReaderOutput(ctx, output, strategy, self.alignment, self._on_first_split)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
 
 from flowsim.facts.tracer import TaskTrace
 from flowsim.operators.generated_watermarks import WHOLE_OPERATOR
@@ -12,9 +11,6 @@ from flowsim.watermark.watermark_alignment_params import WatermarkAlignmentParam
 from flowsim.watermark.watermark_sampler import WatermarkSampler
 
 PauseOrResumeSplits = Callable[[Sequence[str], Sequence[str]], None]
-
-FAULT_IGNORES_LIMIT: Final = "alignment_ignored"
-"""The source reads on whatever is allowed."""
 
 
 class SourceAlignment:
@@ -29,13 +25,12 @@ class SourceAlignment:
     __slots__ = (
         "params", "limit", "is_waiting", "reading", "idle", "report", "_capacity", "_latest", "_splits", "_idle_splits",
         "_paused_splits", "_reported", "_pause_or_resume", "_on_wait", "_on_go_on", "_index_of", "_trace", "_operator",
-        "_ignores_limit",
     )  # fmt: skip
 
     def __init__(
         self, params: WatermarkAlignmentParams, sample_count: int, on_wait: Callable[[], None],
         on_go_on: Callable[[], None], pause_or_resume: PauseOrResumeSplits, index_of: Callable[[str], int],
-        trace: TaskTrace | None, operator: int, faults: frozenset[str] = frozenset(),
+        trace: TaskTrace | None, operator: int,
     ) -> None:  # fmt: skip
         self.params = params
         self.limit = MAX_WATERMARK
@@ -57,7 +52,6 @@ class SourceAlignment:
         self._index_of = index_of
         self._trace = trace
         self._operator = operator
-        self._ignores_limit = FAULT_IGNORES_LIMIT in faults
 
     # What the outputs say.
 
@@ -134,7 +128,7 @@ class SourceAlignment:
     @property
     def should_wait(self) -> bool:
         """Rule 8.23: whether the oldest sample is above what is allowed."""
-        return self.limit < self._latest.oldest_sample and not self._ignores_limit
+        return self.limit < self._latest.oldest_sample
 
     def _check(self) -> None:
         if not self.reading or self.should_wait is self.is_waiting:
@@ -147,7 +141,7 @@ class SourceAlignment:
             self._on_go_on()
 
     def _maybe_pause(self, split_id: str) -> None:
-        ahead = self._sampler_of(split_id).oldest_sample > self.limit and not self._ignores_limit
+        ahead = self._sampler_of(split_id).oldest_sample > self.limit
         if ahead and split_id not in self._paused_splits:
             self._change([split_id], [])
 
@@ -158,7 +152,7 @@ class SourceAlignment:
         for split_id, sampler in self._splits.items():
             if split_id in self._idle_splits:
                 continue
-            if sampler.oldest_sample > self.limit and not self._ignores_limit:
+            if sampler.oldest_sample > self.limit:
                 if split_id not in self._paused_splits:
                     ahead.append(split_id)
             elif split_id in self._paused_splits:

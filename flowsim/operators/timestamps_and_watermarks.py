@@ -7,6 +7,7 @@ from flowsim.operators.stream_operator import OperatorContext, Output, StreamOpe
 from flowsim.operators.timestamps import checked_timestamp
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+from flowsim.watermark.broken_generators import strategy_under
 from flowsim.watermark.generators import WatermarkGenerator
 from flowsim.watermark.observed_generator import ObservedGenerator
 from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
@@ -39,13 +40,14 @@ class TimestampsAndWatermarksOperator(StreamOperator):
         super().setup(ctx, output)
         clock = ctx.clock
         self._input_activity_clock = activity = PausableRelativeClock(lambda: clock.now_ns)
-        generator = self._strategy.create_generator(activity.relative_time_ns, activity.is_paused)
-        self.watermark_output = WatermarkToDataOutput(output)
+        strategy = strategy_under(self._strategy, ctx.faults)
+        generator = strategy.create_generator(activity.relative_time_ns, activity.is_paused)
+        self.watermark_output = WatermarkToDataOutput(output, None, ctx.faults)
         if ctx.trace is not None:
             facts = GeneratedWatermarks(ctx.trace, ctx.operator_index)
             generator = observed = ObservedGenerator(generator)
             facts.observe(WHOLE_OPERATOR, observed)
-            self.watermark_output = WatermarkToDataOutput(RecordedWatermarks(facts, output))
+            self.watermark_output = WatermarkToDataOutput(RecordedWatermarks(facts, output), None, ctx.faults)
         self._generator = generator
         self._extract = self._strategy.timestamp_extractor
         self._assigner_name = f"{ctx.operator_name}: timestamp assigner"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,3 +44,24 @@ def input_file(name: str, folder: Path, *, allow_path: bool) -> InputFile:
             return InputFile(name, path, hashlib.file_digest(opened, "sha256").hexdigest())
     except OSError as error:
         raise BadInput(f"{name!r} cannot be read: {error.strerror}") from None
+
+
+def input_files(names: str | Sequence[str], folder: Path, *, allow_path: bool) -> list[InputFile]:
+    """The files of one or several names, in that order; in a name ``*`` and ``?`` stand for any, sorted by name.
+
+    Raises BadInput for a pattern that fits nothing, and for a file that is named twice.
+    """
+    found: list[InputFile] = []
+    for name in [names] if isinstance(names, str) else names:
+        matching = [name]
+        if glob.has_magic(name):
+            matching = sorted(glob.glob(name, root_dir=folder))
+            if not matching:
+                raise BadInput(f"no file in {folder} fits {name!r}")
+        found += [input_file(each, folder, allow_path=allow_path) for each in matching]
+    seen: dict[Path, str] = {}
+    for file in found:
+        if file.path in seen:
+            raise BadInput(f"{file.name!r} is named twice")
+        seen[file.path] = file.name
+    return found

@@ -20,6 +20,7 @@ from flowsim.recording.writer import RecordingWriter
 from flowsim.scenario.compiling.compiled import CompiledScenario, RunSettings
 from flowsim.scenario.expectations import ExpectationOutcome, judge_expectations
 from flowsim.scenario.fact_expectations import judge_facts
+from flowsim.scenario.result_expectations import judge_results
 from flowsim.scenario.run_description import describe_run
 from flowsim.scenario.run_directory import RunDirectory
 from flowsim.sim.policy import FifoPolicy, SchedulingPolicy, SeededRandomPolicy
@@ -117,6 +118,8 @@ def run_scenario(
     costs_pass = settings.clock == "virtual"
     model = compiled.scenario.model
     expectations = judge_expectations(model, result, rows, cut_short, costs_pass)
+    collected = {sink.name: sink.records for sink in sinks if sink.records is not None}
+    expectations += judge_results(model.expect, collected, cut_short)
     recording = None if writer is None else writer.directory
     if model.expect.facts:
         kept = facts if recording is None else Recording.open(recording)

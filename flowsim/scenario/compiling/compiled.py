@@ -49,7 +49,7 @@ class CompiledSink:
     kind: str
     schema: RecordSchema
     directory: Path | None
-    """Of parquet and csv sinks."""
+    """Of sinks that write files."""
     collected: CollectSink | None
     """Of collect sinks: holds the results after the run."""
 

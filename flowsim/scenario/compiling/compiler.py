@@ -113,8 +113,7 @@ def _compile_nodes(context: CompileContext, model: ScenarioModel) -> None:
             compile_operator(context, name, operator)
         except Failed:
             context.streams[name] = None
-            if operator.window is not None and operator.window.late_output is not None:
-                context.streams[f"{name}.{operator.window.late_output}"] = None
+            context.streams.update({f"{name}.{tag}": None for tag, _ in operator.late_outputs})
             context.streams.update({f"{name}.{tag}": None for tag in operator.side_outputs})
     for name, sink in model.sinks.items():
         try:
@@ -162,6 +161,12 @@ def _check_expectations(model: ScenarioModel, problems: Problems) -> None:
     for sink in model.expect.rows:
         if sink not in model.sinks:
             problems.at_key(("expect", "rows", sink), f"there is no sink {sink!r}{nearest(sink, model.sinks)}")
+    for sink in model.expect.results:
+        collecting = [name for name, one in model.sinks.items() if one.collect is not None]
+        if sink not in collecting:
+            problems.at_key(
+                ("expect", "results", sink), f"there is no collect sink {sink!r}{nearest(sink, collecting)}"
+            )
     nodes = [*model.sources, *model.operators]
     for name in model.expect.back_pressured_at_least:
         if name not in nodes:
@@ -177,12 +182,17 @@ def _recompute(context: CompileContext, model: ScenarioModel) -> Recompute | Non
     if model.recompute is None:
         return None
     script, _, function = model.recompute.pyspark.partition(":")
-    source = model.sources.get(model.recompute.input)
-    files = [found for found in context.inputs if source is not None and source.csv and found.name == source.csv.path]
-    if source is None or source.csv is None:
-        csv_sources = [name for name, one in model.sources.items() if one.csv is not None]
-        hint = nearest(model.recompute.input, csv_sources)
-        context.problems.at(("recompute", "input"), f"there is no csv source {model.recompute.input!r}{hint}")
+    of_files = {name: one.files for name, one in model.sources.items() if one.files is not None}
+    read = of_files.get(model.recompute.input)
+    if read is None:
+        hint = nearest(model.recompute.input, of_files)
+        context.problems.at(("recompute", "input"), f"there is no source of files {model.recompute.input!r}{hint}")
+        return None
+    files = [found for found in context.inputs if found.name == read.path]
+    if not isinstance(read.path, str):
+        context.problems.at(
+            ("recompute", "input"), f"source {model.recompute.input!r} reads several files, expected one"
+        )
         return None
     try:
         found = context.attempt(

@@ -6,13 +6,14 @@ from flowsim.datastream import functions as api
 from flowsim.datastream.connected_streams import ConnectedStreams
 from flowsim.datastream.data_stream import DataStream
 from flowsim.scenario.compiling.compiled import CompiledStream
-from flowsim.scenario.compiling.context import CompileContext, declared, type_information
+from flowsim.scenario.compiling.context import CompileContext, declared
 from flowsim.scenario.compiling.inputs import partitioned, stream_of
+from flowsim.scenario.compiling.keys import two_keys
 from flowsim.scenario.compiling.records import exploded_record, instance_of_kind, mapped_record
 from flowsim.scenario.language.connect_functions import InputFunction, TwoFlatMaps, TwoKeyedStamped, TwoMaps, TwoStamped
-from flowsim.scenario.language.expressions import Expression, compile_expression
 from flowsim.scenario.language.record_schema import RecordSchema
-from flowsim.scenario.models.operators import ConnectModel, FunctionModel
+from flowsim.scenario.models.functions import FunctionModel
+from flowsim.scenario.models.operators import ConnectModel
 from flowsim.scenario.yaml_positions import Path
 
 
@@ -24,30 +25,11 @@ def compile_connect(
     second = partitioned(context, (*path, "partition"), second, model.partition)
     connected = first.stream.connect(second.stream).reading(model.read)
     if model.key_by is not None:
-        connected = _keyed(context, (*path, "key_by"), list(model.key_by), connected, (first.schema, second.schema))
+        keys = two_keys(context, (*path, "key_by"), model.key_by, (first.schema, second.schema))
+        connected = connected.key_by(keys.first.function, keys.second.function, keys.type)
     if model.process is not None:
         return _process(context, (*path, "process", "python"), model.process, connected, keyed=model.key_by is not None)
     return _functions(context, path, model, connected, (first.schema, second.schema))
-
-
-def _keyed(
-    context: CompileContext, path: Path, sources: list[str], connected: ConnectedStreams,
-    schemas: tuple[RecordSchema, RecordSchema],
-) -> ConnectedStreams:  # fmt: skip
-    keys = [_key(context, (*path, i), sources[i], schemas[i]) for i in range(2)]
-    if keys[0].type is not keys[1].type:
-        raise context.fail(
-            path, f"expected keys of one type, the first is {keys[0].type.value}, the second {keys[1].type.value}"
-        )
-    key_type = type_information((keys[0].type,), composite=False)
-    return connected.key_by(keys[0].function, keys[1].function, key_type)
-
-
-def _key(context: CompileContext, path: Path, source: str, schema: RecordSchema) -> Expression:
-    key = context.expression(path, source, lambda: compile_expression(source, schema))
-    if key.uses_timestamp:
-        raise context.fail(path, "a key does not see the timestamp: add it as a field in a map before")
-    return key
 
 
 def _process(

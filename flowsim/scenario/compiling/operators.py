@@ -2,51 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from flowsim.datastream import functions as api
-from flowsim.datastream.common.time import Duration
 from flowsim.datastream.data_stream import DataStream
 from flowsim.datastream.keyed_stream import KeyedStream
 from flowsim.datastream.output_tag import OutputTag
-from flowsim.datastream.window import TumblingEventTimeWindows
-from flowsim.datastream.windowed_stream import WindowedStream
+from flowsim.scenario.compiling.alarms import compile_alarm
 from flowsim.scenario.compiling.compiled import CompiledStream
 from flowsim.scenario.compiling.connect import compile_connect
-from flowsim.scenario.compiling.context import CompileContext, declared, type_information
-from flowsim.scenario.compiling.inputs import input_stream
+from flowsim.scenario.compiling.context import CompileContext, declared
+from flowsim.scenario.compiling.inputs import input_stream, stream_of
+from flowsim.scenario.compiling.joins import (
+    compile_co_group,
+    compile_join,
+)
+from flowsim.scenario.compiling.keys import keyed_by
 from flowsim.scenario.compiling.records import exploded_record, instance_of_kind, mapped_record
 from flowsim.scenario.compiling.sources import watermark_strategy
-from flowsim.scenario.language.aggregates import compile_aggregates
-from flowsim.scenario.language.expressions import compile_expression, compile_record
-from flowsim.scenario.language.record_functions import StampedFilter, StampedFlatMap, StampedMap, WindowResult
+from flowsim.scenario.compiling.windowed import compile_window, reduce_function
+from flowsim.scenario.language.expressions import compile_expression
+from flowsim.scenario.language.record_functions import StampedFilter, StampedFlatMap, StampedMap
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
-from flowsim.scenario.language.reducers import compile_reduce
-from flowsim.scenario.models.operators import FlatMapModel, FunctionModel, MapModel, OperatorModel
+from flowsim.scenario.models.functions import FunctionModel
+from flowsim.scenario.models.operators import FlatMapModel, MapModel, OperatorModel
+from flowsim.scenario.suggestions import nearest
 from flowsim.scenario.yaml_positions import Path
-
-
-@dataclass(frozen=True, slots=True)
-class _Key:
-    """How a stream is keyed: the selector, and the fields that results of a key begin with."""
-
-    selector: Callable[..., object]
-    schema: RecordSchema
-    composite: bool
 
 
 def compile_operator(context: CompileContext, name: str, model: OperatorModel) -> None:
     """Adds one operator and its side outputs to the job's streams; raises Failed."""
     path: Path = ("operators", name)
     incoming = input_stream(context, path, model)
-    stream = _keyed(context, path, incoming, model) if model.key_by is not None else incoming.stream
+    stream = keyed_by(context, path, incoming, model.key_by) if model.key_by is not None else incoming.stream
     result = _operator(context, path, model, CompiledStream(stream, incoming.schema))
     _settle(context, path, name, model, result.stream)
     context.streams[name] = result
-    if model.window is not None and model.window.late_output is not None:
-        late = result.stream.get_side_output(OutputTag(model.window.late_output))
-        context.streams[f"{name}.{model.window.late_output}"] = CompiledStream(late, incoming.schema)
+    for tag, of_input in model.late_outputs:
+        late = result.stream.get_side_output(OutputTag(tag))
+        schema = incoming.schema if of_input == 0 else _second_schema(context, path, model)
+        context.streams[f"{name}.{tag}"] = CompiledStream(late, schema)
     for tag, fields in model.side_outputs.items():
         side = result.stream.get_side_output(OutputTag(tag))
         context.streams[f"{name}.{tag}"] = CompiledStream(side, declared(dict(fields)))
@@ -84,19 +77,55 @@ def _operator(context: CompileContext, path: Path, model: OperatorModel, incomin
     if model.watermarks is not None:
         strategy = watermark_strategy(context, (*path, "watermarks"), model.watermarks, incoming.schema)
         return CompiledStream(incoming.stream.assign_timestamps_and_watermarks(strategy), incoming.schema)
-    if model.aggregate is not None:
-        return _aggregate(context, path, model, incoming)
+    if model.window is not None:
+        return compile_window(context, path, model, incoming)
     if model.reduce is not None:
-        reduce, keyed = model.reduce, incoming.stream
-        assert isinstance(keyed, KeyedStream)
-        function = context.columns(
-            (*path, "reduce"), dict(reduce), lambda: compile_reduce(dict(reduce), incoming.schema)
-        )
+        keyed = _keyed_stream(incoming)
+        function = reduce_function(context, path, model.reduce, incoming.schema)
         return CompiledStream(keyed.reduce(function), incoming.schema)
-    if model.connect is not None:
-        return compile_connect(context, (*path, "connect"), model.connect, model.exchange, incoming)
+    if model.alarm is not None:
+        return compile_alarm(context, (*path, "alarm"), model.alarm, incoming)
+    if model.rolling is not None:
+        return _rolling(context, path, *model.rolling, incoming)
+    two = _of_two_inputs(context, path, model, incoming)
+    if two is not None:
+        return two
     assert model.process is not None
     return _process(context, path, model, model.process, incoming)
+
+
+def _of_two_inputs(
+    context: CompileContext, path: Path, model: OperatorModel, incoming: CompiledStream
+) -> CompiledStream | None:
+    if model.connect is not None:
+        return compile_connect(context, (*path, "connect"), model.connect, model.exchange, incoming)
+    if model.join is not None:
+        return compile_join(context, (*path, "join"), model.join, model.exchange, incoming)
+    if model.co_group is not None:
+        return compile_co_group(context, (*path, "co_group"), model.co_group, model.exchange, incoming)
+    return None
+
+
+def _second_schema(context: CompileContext, path: Path, model: OperatorModel) -> RecordSchema:
+    """The fields of an interval join's second input."""
+    assert model.interval_join is not None
+    return stream_of(context, (*path, "interval_join", "to"), model.interval_join.to, None).schema
+
+
+def _keyed_stream(incoming: CompiledStream) -> KeyedStream:
+    assert isinstance(incoming.stream, KeyedStream)
+    return incoming.stream
+
+
+def _rolling(context: CompileContext, path: Path, kind: str, field: str, incoming: CompiledStream) -> CompiledStream:
+    """``sum``, ``min``, ``max``, ``min_by``, ``max_by``: named as in the DataStream API."""
+    schema, at = incoming.schema, (*path, kind)
+    if field not in schema.names:
+        raise context.fail(at, f"there is no field {field!r}{nearest(field, schema.names)}")
+    if kind == "sum" and not (schema.type_of(field).is_numeric or schema.type_of(field) is FieldType.ANY):
+        raise context.fail(at, f"sum takes a number, {field} is {schema.type_of(field).value}")
+    aggregate = getattr(_keyed_stream(incoming), kind)
+    return CompiledStream(context.attempt(at, lambda: aggregate(schema.index(field))), schema)
 
 
 def _map(context: CompileContext, path: Path, model: MapModel, incoming: CompiledStream) -> CompiledStream:
@@ -143,67 +172,14 @@ def _flat_map(context: CompileContext, path: Path, model: FlatMapModel, incoming
     return CompiledStream(exploded, explode.schema)
 
 
-def _keyed(context: CompileContext, path: Path, incoming: CompiledStream, model: OperatorModel) -> KeyedStream:
-    key = _key(context, (*path, "key_by"), model, incoming.schema)
-    key_type = type_information(key.schema.types, key.composite)
-    return context.attempt((*path, "key_by"), lambda: incoming.stream.key_by(key.selector, key_type))
-
-
-def _key(context: CompileContext, path: Path, model: OperatorModel, schema: RecordSchema) -> _Key:
-    by = model.key_by
-    if isinstance(by, str):
-        expression = context.expression(path, by, lambda: compile_expression(by, schema))
-        name = by.strip() if by.strip() in schema.names else "key"
-        key = _Key(expression.function, RecordSchema((name,), (expression.type,)), composite=False)
-        stamped = expression.uses_timestamp
-    else:
-        columns = dict(by) if isinstance(by, dict) else {name: name for name in by or ()}
-        if not columns or (isinstance(by, list) and len(columns) != len(by)):
-            raise context.fail(path, "expected different fields, at least one")
-        record = context.columns(path, columns, lambda: compile_record(list(columns.items()), schema, keep=False))
-        key, stamped = _Key(record.function, record.schema, composite=True), record.uses_timestamp
-    if stamped:
-        raise context.fail(path, "a key does not see the timestamp: add it as a field in a map before")
-    return key
-
-
-def _windowed(keyed: DataStream, model: OperatorModel) -> WindowedStream:
-    window = model.window
-    assert window is not None
-    assert isinstance(keyed, KeyedStream)
-    assigner = TumblingEventTimeWindows.of(Duration.of_millis(window.tumbling), Duration.of_millis(window.offset))
-    windowed = keyed.window(assigner).allowed_lateness(window.allowed_lateness)
-    return windowed if window.late_output is None else windowed.side_output_late_data(OutputTag(window.late_output))
-
-
-def _aggregate(context: CompileContext, path: Path, model: OperatorModel, incoming: CompiledStream) -> CompiledStream:
-    columns = dict(model.aggregate or {})
-    at = (*path, "aggregate")
-    function, results = context.columns(at, columns, lambda: compile_aggregates(columns, incoming.schema))
-    key = _key(context, (*path, "key_by"), model, incoming.schema)
-    head = (*key.schema.names, "window_start_ms", "window_end_ms")
-    for name in results.names:
-        if name in head:
-            raise context.fail((*at, name), f"{name!r} is a field of the result already ({', '.join(head)})")
-    windowed = _windowed(incoming.stream, model)
-    stream = windowed.aggregate(function, WindowResult(key.composite))
-    types = (*key.schema.types, FieldType.LONG, FieldType.LONG, *results.types)
-    return CompiledStream(stream, RecordSchema((*head, *results.names), types))
-
-
 def _process(
     context: CompileContext, path: Path, model: OperatorModel, process: FunctionModel, incoming: CompiledStream
 ) -> CompiledStream:
     at = (*path, "process", "python")
     stream = incoming.stream
-    kind: type[object] = api.ProcessFunction
-    if model.window is not None:
-        kind = api.ProcessWindowFunction
-    elif model.key_by is not None:
-        kind = api.KeyedProcessFunction
+    kind: type[object] = api.ProcessFunction if model.key_by is None else api.KeyedProcessFunction
     function = instance_of_kind(context, at, process.python, kind)
     if not isinstance(function, kind):
         raise context.fail(at, f"expected a {kind.__name__}, got {process.python}")
-    target = _windowed(stream, model) if model.window is not None else stream
-    made = context.attempt(at, lambda: target.process(function))  # type: ignore[arg-type]
+    made = context.attempt(at, lambda: stream.process(function))  # type: ignore[arg-type]
     return CompiledStream(made, declared(dict(process.fields or {})))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path as FilePath
+
 from flowsim.connectors.collect import CollectSink
 from flowsim.connectors.csv_sink import CsvSink
+from flowsim.connectors.json_lines_sink import JsonLinesSink
 from flowsim.connectors.parquet import ParquetSink
 from flowsim.connectors.print import PrintSink
 from flowsim.connectors.source import Sink
@@ -16,6 +20,9 @@ from flowsim.scenario.paths import confined
 from flowsim.scenario.run_directory import RECORDING, RUN_FILE
 from flowsim.scenario.yaml_positions import Path
 
+_FILE_SINKS: dict[str, Callable[[FilePath, dict[str, str]], Sink]] = {
+    "parquet": ParquetSink, "csv": CsvSink, "jsonl": JsonLinesSink,
+}  # fmt: skip
 _RESERVED = (RECORDING, RUN_FILE)
 
 
@@ -44,7 +51,7 @@ def _sink(
         return collect, CompiledSink(name, "collect", schema, None, collect)
     if model.print is not None:
         return PrintSink(name), CompiledSink(name, "print", schema, None, None)
-    file_model = model.parquet or model.csv
+    file_model = model.parquet or model.csv or model.jsonl
     assert file_model is not None
     at = (*path, model.kind)
     for field, kind in zip(schema.names, schema.types, strict=True):
@@ -64,5 +71,5 @@ def _sink(
         if other.directory == directory:
             raise context.fail(at, f"sink {other.name!r} writes to the same folder")
     fields = {field: kind.value for field, kind in zip(schema.names, schema.types, strict=True)}
-    sink: Sink = ParquetSink(directory, fields) if model.parquet is not None else CsvSink(directory, fields)
+    sink: Sink = _FILE_SINKS[model.kind](directory, fields)
     return sink, CompiledSink(name, model.kind, schema, directory, None)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path as FilePath
 
 from flowsim.connectors import distributions, script
 from flowsim.connectors.collection import CollectionSource
 from flowsim.connectors.csv import CsvSource
+from flowsim.connectors.file_sources import JsonLinesSource, ParquetSource
 from flowsim.connectors.generator import GeneratorSource
 from flowsim.connectors.legacy import LegacySource
 from flowsim.connectors.source import Source
@@ -16,21 +18,27 @@ from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
 from flowsim.scenario.compiling.compiled import CompiledStream
 from flowsim.scenario.compiling.context import CompileContext, declared
 from flowsim.scenario.language.expressions import compile_expression
+from flowsim.scenario.language.marked_by_records import MarkedByRecords
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
 from flowsim.scenario.models.sources import (
+    AlignmentModel,
     CollectionModel,
     CsvModel,
+    FilesModel,
     GeneratedFieldModel,
     GeneratorModel,
+    JsonLinesModel,
+    ParquetModel,
     PythonSourceModel,
-    Row,
     ScriptEntryModel,
     ScriptModel,
     SourceModel,
     WatermarksModel,
 )
-from flowsim.scenario.paths import input_file
+from flowsim.scenario.models.types import Row
+from flowsim.scenario.paths import input_files
 from flowsim.scenario.yaml_positions import Path
+from flowsim.watermark.generators import WatermarkGenerator
 
 _ACCEPTS: dict[FieldType, Callable[[object], bool]] = {
     FieldType.BOOLEAN: lambda cell: type(cell) is bool,
@@ -77,19 +85,47 @@ def watermark_strategy(
     )
     if not (compiled.type.is_integer or compiled.type is FieldType.ANY):
         raise context.fail(at, f"expected milliseconds as an integer, got {compiled.type.value}")
-    bound = Duration.of_millis(model.max_out_of_orderness)
-    if model.emit == "every_record":
-        strategy = WatermarkStrategy.for_each_record(bound)
-    else:
-        strategy = WatermarkStrategy.for_bounded_out_of_orderness(bound)
+    strategy = _generator_of(context, path, model, schema)
     if model.idle_after is not None:
         strategy = strategy.with_idleness(Duration.of_millis(model.idle_after))
+    if model.alignment is not None:
+        strategy = _aligned(strategy, model.alignment)
     return strategy.with_timestamp_assigner(compiled.function)
+
+
+def _generator_of(
+    context: CompileContext, path: Path, model: WatermarksModel, schema: RecordSchema
+) -> WatermarkStrategy:
+    """What makes the watermarks, without idleness and alignment."""
+    bound = Duration.of_millis(model.max_out_of_orderness)
+    if model.generator is not None:
+        made = context.python((*path, "generator"), model.generator)
+        if not (isinstance(made, type) and issubclass(made, WatermarkGenerator)):
+            raise context.fail((*path, "generator"), f"expected a WatermarkGenerator class, got {model.generator}")
+        return WatermarkStrategy.for_generator(made)
+    if model.punctuated is not None:
+        at, source = (*path, "punctuated"), model.punctuated
+        marks = context.expression(at, source, lambda: compile_expression(source, schema, takes_timestamp=True))
+        return WatermarkStrategy.for_generator(partial(MarkedByRecords, marks.function, model.max_out_of_orderness))
+    if model.emit == "never":
+        return WatermarkStrategy.no_watermarks()
+    if model.emit == "every_record":
+        return WatermarkStrategy.for_each_record(bound)
+    return WatermarkStrategy.for_bounded_out_of_orderness(bound)
+
+
+def _aligned(strategy: WatermarkStrategy, model: AlignmentModel) -> WatermarkStrategy:
+    drift, interval = Duration.of_millis(model.max_drift), Duration.of_millis(model.interval)
+    return strategy.with_watermark_alignment(model.group, drift, interval)
 
 
 def _source(context: CompileContext, path: Path, model: SourceModel) -> tuple[Source, RecordSchema]:
     if model.csv is not None:
         return _csv(context, (*path, "csv"), model.csv, model.parallelism or context.env.get_parallelism())
+    if model.parquet is not None:
+        return _parquet(context, (*path, "parquet"), model.parquet)
+    if model.jsonl is not None:
+        return _json_lines(context, (*path, "jsonl"), model.jsonl)
     if model.collection is not None:
         return _collection(context, (*path, "collection"), model.collection)
     if model.script is not None:
@@ -101,15 +137,11 @@ def _source(context: CompileContext, path: Path, model: SourceModel) -> tuple[So
 
 
 def _csv(context: CompileContext, path: Path, model: CsvModel, parallelism: int) -> tuple[Source, RecordSchema]:
-    scenario = context.scenario
-    found = context.attempt(
-        (*path, "path"), lambda: input_file(model.path, scenario.folder, allow_path=context.allow_path)
-    )
-    context.inputs.append(found)
+    found = _files(context, path, model)
     source = context.attempt(
         path,
         lambda: CsvSource(
-            found.path, model.columns, split_by=model.split_by, groups=model.groups, delimiter=model.delimiter
+            found, model.columns, split_by=model.split_by, groups=model.groups, delimiter=model.delimiter
         ),
     )
     if model.split_by is not None:
@@ -118,6 +150,25 @@ def _csv(context: CompileContext, path: Path, model: CsvModel, parallelism: int)
             message = f"{len(groups)} groups leave subtasks empty at parallelism {parallelism}"
             raise context.fail((*path, "split_by"), message)
     return source, declared(dict(model.columns))
+
+
+def _parquet(context: CompileContext, path: Path, model: ParquetModel) -> tuple[Source, RecordSchema]:
+    found = _files(context, path, model)
+    columns = None if model.columns is None else dict(model.columns)
+    source = context.attempt(path, lambda: ParquetSource(found, columns))
+    return source, declared({column.name: column.type.value for column in source.columns})
+
+
+def _json_lines(context: CompileContext, path: Path, model: JsonLinesModel) -> tuple[Source, RecordSchema]:
+    found = _files(context, path, model)
+    return context.attempt(path, lambda: JsonLinesSource(found, model.fields)), declared(dict(model.fields))
+
+
+def _files(context: CompileContext, path: Path, model: FilesModel) -> list[str | FilePath]:
+    folder, allow_path = context.scenario.folder, context.allow_path
+    found = context.attempt((*path, "path"), lambda: input_files(model.path, folder, allow_path=allow_path))
+    context.inputs.extend(found)
+    return [file.path for file in found]
 
 
 def _collection(context: CompileContext, path: Path, model: CollectionModel) -> tuple[Source, RecordSchema]:

@@ -1,12 +1,11 @@
-"""Functions around compiled expressions: those that need the timestamp, a window's result, the items of a flat_map."""
+"""Functions around compiled expressions: those that need the timestamp, the items of a flat_map."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from flowsim.datastream.functions import ProcessFunction, ProcessWindowFunction
-from flowsim.datastream.window import TimeWindow
+from flowsim.datastream.functions import ProcessFunction
 from flowsim.scenario.language.functions import ExpressionFailure
 
 Stamped = Callable[[object, int | None], object]
@@ -40,20 +39,6 @@ class StampedFlatMap(ProcessFunction):
 
     def process_element(self, value: object, ctx: ProcessFunction.Context) -> Iterable[object]:
         return self._function(value, ctx.timestamp())
-
-
-class WindowResult(ProcessWindowFunction[object, object, object, TimeWindow]):
-    """Key fields, start and end of the window in ms, then the aggregates."""
-
-    def __init__(self, composite_key: bool) -> None:
-        self._composite_key = composite_key
-
-    def process(
-        self, key: object, context: ProcessWindowFunction.Context[TimeWindow], elements: Iterable[object]
-    ) -> Iterable[object]:
-        window = context.window()
-        keys = key if self._composite_key and isinstance(key, tuple) else (key,)
-        return [(*keys, window.start, window.end, *result) for result in elements if isinstance(result, tuple)]
 
 
 class Explode:

@@ -39,6 +39,20 @@ class RecordSchema:
         if len(self.names) != len(self.types) or len(set(self.names)) != len(self.names):
             raise ValueError(f"a record schema needs one type per distinct name, got {self.names} and {self.types}")
 
+    @property
+    def is_of_two(self) -> bool:
+        """Whether it is the schema of two records side by side, made by ``beside``."""
+        return "." in self.names[0] if self.names else False
+
+    def beside(self, other: RecordSchema) -> RecordSchema:
+        """The schema of a record of this schema and one of the other, the second's fields behind the first's.
+
+        >>> RecordSchema(("x",), (FieldType.LONG,)).beside(RecordSchema(("x",), (FieldType.STRING,))).names
+        ('left.x', 'right.x')
+        """
+        names = [f"left.{name}" for name in self.names] + [f"right.{name}" for name in other.names]
+        return RecordSchema(tuple(names), self.types + other.types)
+
     def index(self, name: str) -> int:
         """Position of the field; raises ValueError when there is none."""
         return self.names.index(name)

@@ -119,6 +119,8 @@ class Translator:
                 return self._constant(node)
             case ast.Name():
                 return self._name(node)
+            case ast.Attribute(value=ast.Name()) if self.schema.is_of_two:
+                return self._field_of_one_side(node)
             case ast.BinOp():
                 return self._binary(node)
             case ast.UnaryOp():
@@ -165,10 +167,9 @@ class Translator:
     def _name(self, node: ast.Name) -> Term:
         name = self._spelled(node)
         if name in self.schema.names:
-            if name not in self.fields_read:
-                self.fields_read.append(name)
-            index = self.schema.index(name)
-            return Term(ast.Subscript(_load("v"), ast.Constant(index), ast.Load()), self.schema.types[index])
+            return self._field(name)
+        if self.schema.is_of_two:
+            raise self._error(node, f"unknown name {name!r}" + nearest(name, self.schema.names))
         if name == "value":
             return Term(_load("v"), FieldType.ANY)
         if name == "timestamp":
@@ -177,6 +178,20 @@ class Translator:
         if name in FUNCTIONS:
             raise self._error(node, f"{name!r} is a function: write {name}(...)")
         raise self._error(node, f"unknown name {name!r}" + nearest(name, (*self.schema.names, "value", "timestamp")))
+
+    def _field_of_one_side(self, node: ast.Attribute) -> Term:
+        """``left.x`` or ``right.x``, where two records are spoken of."""
+        assert isinstance(node.value, ast.Name)
+        name = f"{self._spelled(node.value)}.{node.attr}"
+        if name not in self.schema.names or name not in self.source.replace(" ", ""):
+            raise self._error(node, f"unknown name {name!r}" + nearest(name, self.schema.names))
+        return self._field(name)
+
+    def _field(self, name: str) -> Term:
+        if name not in self.fields_read:
+            self.fields_read.append(name)
+        index = self.schema.index(name)
+        return Term(ast.Subscript(_load("v"), ast.Constant(index), ast.Load()), self.schema.types[index])
 
     def _spelled(self, node: ast.Name) -> str:
         """The identifier, which must stand in the source as it is: Python reads look-alike letters as ASCII ones."""

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from flowsim.facts.schema import FACT_TABLES, TABLES, Column
-from flowsim.scenario.models.types import Name, Strict
+from flowsim.scenario.models.types import Name, Row, Strict
 from flowsim.scenario.suggestions import nearest
 
 Count = Annotated[int, Field(ge=0, le=10**12)]
@@ -71,6 +71,10 @@ class ExpectModel(Strict):
     laws: dict[Annotated[str, Field(max_length=60)], VerdictName] = Field(default_factory=dict)
     job: Literal["finished", "failed", "stopped", "canceled", "deadlocked"] = "finished"
     rows: dict[Name, Count] = Field(default_factory=dict, description="Rows that each sink gets.")
+    results: Annotated[dict[Name, Annotated[list[Row], Field(max_length=10_000)]], Field(max_length=100)] = Field(
+        default_factory=dict,
+        description="The records of a collect sink, in order: those of its first subtask as they came, then the next.",
+    )
     back_pressured_at_least: dict[Name, Annotated[float, Field(ge=0, le=1)]] = Field(
         default_factory=dict, description="Share of its time that the task of this source or operator waits for output."
     )
@@ -85,4 +89,4 @@ class RecomputeModel(Strict):
     pyspark: Annotated[str, Field(pattern=r"^[A-Za-z0-9_./-]+\.py:[A-Za-z_][A-Za-z0-9_]*$", max_length=300)] = Field(
         description="file.py:function, called as function(spark, input_path, out_dir)."
     )
-    input: Name = Field(description="The csv source whose file it gets.")
+    input: Name = Field(description="The source whose file it gets: csv, parquet or jsonl.")

@@ -8,15 +8,16 @@ from pydantic import Field, model_validator
 
 from flowsim.datastream.partitioning import PlainPartitioning
 from flowsim.operators.reading_order import Reading
+from flowsim.scenario.models.alarms import AlarmModel
+from flowsim.scenario.models.functions import FunctionModel, needs_fields
+from flowsim.scenario.models.joins import BroadcastModel, CoGroupModel, IntervalJoinModel, JoinModel
 from flowsim.scenario.models.network import Exchange
 from flowsim.scenario.models.sources import WatermarksModel
 from flowsim.scenario.models.types import (
-    DurationMs,
     DurationNs,
     ExpressionSource,
     FieldName,
     FieldTypes,
-    Name,
     Parallelism,
     PythonReference,
     StreamName,
@@ -25,8 +26,16 @@ from flowsim.scenario.models.types import (
     TypeName,
     one_of,
 )
+from flowsim.scenario.models.windows import WindowModel
 
-KINDS = ("map", "filter", "flat_map", "aggregate", "reduce", "process", "watermarks", "connect")
+KINDS = (
+    "map", "filter", "flat_map", "aggregate", "reduce", "sum", "min", "max", "min_by", "max_by", "process", "watermarks",
+    "alarm", "connect", "join", "co_group", "interval_join", "broadcast",
+)  # fmt: skip
+_ROLLING = ("sum", "min", "max", "min_by", "max_by")
+_NEED_A_KEY = (*_ROLLING, "alarm")
+_KEYED_INSIDE = ("connect", "join", "co_group", "interval_join")
+"""Both keys stand in the block itself."""
 
 
 class CustomPartitionModel(Strict):
@@ -72,33 +81,6 @@ class FlatMapModel(Strict):
     @model_validator(mode="after")
     def _one_form(self) -> FlatMapModel:
         needs_fields(one_of(self, ("each", "python")), self.fields)
-        return self
-
-
-class FunctionModel(Strict):
-    """A Python function or class, and the fields of the tuples it emits."""
-
-    python: PythonReference
-    fields: FieldTypes | None = None
-    side_outputs: dict[Name, FieldTypes] = Field(
-        default_factory=dict, description="Of a process function: OutputTag name and the fields of what goes there."
-    )
-
-
-class WindowModel(Strict):
-    """Tumbling event-time windows."""
-
-    tumbling: Annotated[DurationMs, Field(ge=1)] = Field(description="Size of the windows.")
-    offset: DurationMs = 0
-    allowed_lateness: DurationMs = 0
-    late_output: Name | None = Field(
-        default=None, description="Name of a side output for the rows that come too late: read it as OPERATOR.NAME."
-    )
-
-    @model_validator(mode="after")
-    def _offset_is_inside(self) -> WindowModel:
-        if self.offset >= self.tumbling:
-            raise ValueError("expected an offset shorter than the window")
         return self
 
 
@@ -162,7 +144,7 @@ class EdgeModel(Strict):
 
 
 class OperatorModel(EdgeModel):
-    """One operator; exactly one of map, filter, flat_map, aggregate, reduce, process, watermarks, connect."""
+    """One operator; exactly one of the kinds."""
 
     map: MapModel | None = None
     filter: ExpressionSource | FunctionModel | None = Field(
@@ -184,10 +166,26 @@ class OperatorModel(EdgeModel):
             description="Per key and record: how each field is combined; fields not named keep their first value.",
         )
     )
-    process: FunctionModel | None = Field(
-        default=None, description="A ProcessFunction, KeyedProcessFunction or, with a window, ProcessWindowFunction."
+    sum: FieldName | None = Field(default=None, description="Per key and record: the sum of this field so far.")
+    min: FieldName | None = Field(
+        default=None, description="The least of this field so far; other fields are the first's."
     )
+    max: FieldName | None = Field(
+        default=None, description="The greatest of this field so far; other fields are the first's."
+    )
+    min_by: FieldName | None = Field(default=None, description="The record with the least of this field so far.")
+    max_by: FieldName | None = Field(default=None, description="The record with the greatest of this field so far.")
+    process: FunctionModel | None = Field(
+        default=None,
+        description="A ProcessFunction, KeyedProcessFunction or, with a window, ProcessWindowFunction or (without key_by) "
+        "ProcessAllWindowFunction.",
+    )
+    alarm: AlarmModel | None = Field(default=None, description="A timer per key, without Python.")
     connect: ConnectModel | None = Field(default=None, description="An operator with a second input.")
+    join: JoinModel | None = Field(default=None, description="Window join with a second input.")
+    co_group: CoGroupModel | None = Field(default=None, description="Window coGroup with a second input.")
+    interval_join: IntervalJoinModel | None = Field(default=None, description="Join by nearness in event time.")
+    broadcast: BroadcastModel | None = Field(default=None, description="Broadcast state from a second input.")
     max_parallelism: Parallelism | None = None
     chaining: Literal["always", "head", "never"] = "always"
 
@@ -197,33 +195,72 @@ class OperatorModel(EdgeModel):
         return one_of(self, KINDS)
 
     @property
+    def rolling(self) -> tuple[str, str] | None:
+        """Which rolling aggregation it is, and of which field; None for other kinds."""
+        return next(((kind, field) for kind in _ROLLING if (field := getattr(self, kind)) is not None), None)
+
+    @property
+    def late_outputs(self) -> list[tuple[str, int]]:
+        """Side outputs of what comes too late, each with the input (0 or 1) whose fields it has."""
+        found: list[tuple[str | None, int]] = []
+        if self.window is not None:
+            found.append((self.window.late_output, 0))
+        if self.interval_join is not None:
+            found += [(self.interval_join.late_left, 0), (self.interval_join.late_right, 1)]
+        return [(tag, index) for tag, index in found if tag is not None]
+
+    @property
     def side_outputs(self) -> dict[str, dict[str, TypeName]]:
         """Side outputs of its Python function, with their fields."""
-        function = self.process if self.connect is None else self.connect.process
+        two = self.connect or self.co_group or self.broadcast
+        function = self.process if two is None else two.process
         return {} if function is None else {tag: dict(fields) for tag, fields in function.side_outputs.items()}
 
     @model_validator(mode="after")
     def _consistent(self) -> OperatorModel:
         kind = one_of(self, KINDS)
-        if self.connect is not None and self.key_by is not None:
-            raise ValueError("the keys of both inputs stand in connect.key_by, remove key_by")
-        if self.connect is not None and self.connect.key_by is not None and self.partition is not None:
-            raise ValueError("connect.key_by decides the partition, remove partition")
-        if self.window is not None and kind not in ("aggregate", "process"):
-            raise ValueError(f"a window needs aggregate or process, this operator is a {kind}")
-        if kind == "aggregate" and self.window is None:
-            raise ValueError("aggregate needs a window")
-        if kind in ("aggregate", "reduce") and self.key_by is None:
-            raise ValueError(f"{kind} needs key_by")
-        if kind == "watermarks" and self.key_by is not None:
-            raise ValueError("watermarks takes no key_by")
-        if self.key_by is not None and self.partition is not None:
-            raise ValueError("key_by decides the partition, remove partition")
+        self._check_keys(kind)
+        self._check_window(kind)
         if self.process is not None:
             needs_fields("python", self.process.fields)
         if isinstance(self.filter, FunctionModel) and (self.filter.fields is not None or self.filter.side_outputs):
             raise ValueError("a filter passes its records on, remove fields and side_outputs")
         return self
+
+    def _check_keys(self, kind: str) -> None:
+        if kind in _KEYED_INSIDE and self.key_by is not None:
+            raise ValueError(f"the keys of both inputs stand in {kind}.key_by, remove key_by")
+        keyed_inside = kind in _KEYED_INSIDE and (self.connect is None or self.connect.key_by is not None)
+        if keyed_inside and self.partition is not None:
+            raise ValueError(f"{kind}.key_by decides the partition, remove partition")
+        if self.key_by is not None and self.partition is not None:
+            raise ValueError("key_by decides the partition, remove partition")
+        if self.key_by is None and (kind in _NEED_A_KEY or (kind == "reduce" and self.window is None)):
+            raise ValueError(f"{kind} needs key_by")
+        if kind == "watermarks" and self.key_by is not None:
+            raise ValueError("watermarks takes no key_by")
+        if (
+            kind == "broadcast"
+            and self.broadcast is not None
+            and self.broadcast.add is not None
+            and self.key_by is not None
+        ):
+            raise ValueError("broadcast with add needs no key, remove key_by")
+
+    def _check_window(self, kind: str) -> None:
+        if kind == "aggregate" and self.window is None:
+            raise ValueError("aggregate needs a window")
+        if self.window is None:
+            return
+        if kind not in ("aggregate", "reduce", "process"):
+            raise ValueError(f"a window needs aggregate, reduce or process, this operator is a {kind}")
+        if self.key_by is None and (self.partition is not None or (self.parallelism or 1) > 1):
+            raise ValueError(
+                "a window without key_by takes all records in one subtask: remove partition and parallelism"
+            )
+
+
+SINK_KINDS = ("parquet", "csv", "jsonl", "collect", "print")
 
 
 class EmptyModel(Strict):
@@ -240,10 +277,11 @@ class FileSinkModel(Strict):
 
 
 class SinkModel(EdgeModel):
-    """One sink; exactly one of parquet, csv, collect, print."""
+    """One sink; exactly one of parquet, csv, jsonl, collect, print."""
 
     parquet: FileSinkModel | None = None
     csv: FileSinkModel | None = None
+    jsonl: FileSinkModel | None = None
     collect: EmptyModel | None = Field(
         default=None, description="Keeps the results in memory, shown at the end of the run."
     )
@@ -252,18 +290,10 @@ class SinkModel(EdgeModel):
 
     @property
     def kind(self) -> str:
-        """parquet, csv, collect or print."""
-        return one_of(self, ("parquet", "csv", "collect", "print"))
+        """parquet, csv, jsonl, collect or print."""
+        return one_of(self, SINK_KINDS)
 
     @model_validator(mode="after")
     def _one_kind(self) -> SinkModel:
-        one_of(self, ("parquet", "csv", "collect", "print"))
+        one_of(self, SINK_KINDS)
         return self
-
-
-def needs_fields(form: str, fields: dict[str, TypeName] | None) -> None:
-    """A Python function must declare the fields it emits, nothing else may."""
-    if form == "python" and fields is None:
-        raise ValueError("a python function must declare the fields that it emits")
-    if form != "python" and fields is not None:
-        raise ValueError(f"fields are declared for a python function only, {form} tells its own")

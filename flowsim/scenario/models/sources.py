@@ -12,29 +12,50 @@ from flowsim.scenario.models.types import (
     ExpressionSource,
     FieldName,
     FieldTypes,
+    Name,
     Parallelism,
     PythonReference,
+    Row,
+    Scalar,
     Strict,
     TimeoutMs,
     one_of,
 )
 
 Int64 = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
-Scalar = None | bool | int | float | str
-Cell = Scalar | list[Scalar]
-Row = list[Cell]
-CsvPath = Annotated[str, Field(min_length=1, max_length=1000)]
+FilePath = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
-class CsvModel(Strict):
-    """Rows of a CSV file (``.gz`` too) with a header line, in file order."""
+class FilesModel(Strict):
+    """One or more files; each is a split, and file i belongs to subtask i modulo parallelism."""
 
-    path: CsvPath = Field(description="Relative to the scenario's folder; outside it only with --allow-path.")
+    path: FilePath | Annotated[list[FilePath], Field(min_length=1, max_length=10_000)] = Field(
+        description="Relative to the scenario's folder; outside it only with --allow-path. * and ? match any names, sorted."
+    )
+
+
+class ParquetModel(FilesModel):
+    """Rows of Parquet files, in file order."""
+
+    columns: FieldTypes | None = Field(
+        default=None, description="The columns to read, in this order; else all. A timestamp is a long of ms."
+    )
+
+
+class JsonLinesModel(FilesModel):
+    """Objects of files with one JSON object a line (``.gz`` too), in file order."""
+
+    fields: FieldTypes = Field(description="The keys to read, in this order, with their types.")
+
+
+class CsvModel(FilesModel):
+    """Rows of CSV files (``.gz`` too) with a header line, in file order."""
+
     columns: FieldTypes = Field(description="The columns to read, in this order, with their types.")
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
     split_by: FieldName | None = Field(
         default=None,
-        description="With parallelism > 1: every subtask reads the rows of its share of this column's values.",
+        description="With one file and parallelism > 1: every subtask reads the rows of its share of this column's values.",
     )
     groups: Annotated[list[Scalar | list[Scalar]], Field(min_length=1)] | None = Field(
         default=None,
@@ -150,23 +171,51 @@ class PythonSourceModel(Strict):
     fields: FieldTypes
 
 
+class AlignmentModel(Strict):
+    """A source whose watermark is too far ahead of the others of its group waits for them."""
+
+    group: Name
+    max_drift: DurationMs = Field(description="How far ahead of the slowest a source may be.")
+    interval: Annotated[DurationMs, Field(ge=1)] = Field(default=1000, description="How often the sources report.")
+
+
 class WatermarksModel(Strict):
     """How timestamps and watermarks come about: the highest timestamp so far, minus the bound, minus 1 ms."""
 
     timestamp: ExpressionSource = Field(description="Event time of a record in ms.")
     max_out_of_orderness: DurationMs = 0
-    emit: Literal["periodic", "every_record"] = Field(
-        default="periodic", description="Every auto_watermark_interval (as Flink does), or after every record."
+    emit: Literal["periodic", "every_record", "never"] = Field(
+        default="periodic",
+        description="Every auto_watermark_interval (as Flink does), after every record, or not at all (timestamps only).",
+    )
+    punctuated: ExpressionSource | None = Field(
+        default=None,
+        description="Only after a record for which this is true: its timestamp, minus the bound, minus 1 ms.",
+    )
+    generator: PythonReference | None = Field(
+        default=None, description="A WatermarkGenerator class of your own, made once per subtask."
     )
     idle_after: DurationMs | None = Field(
         default=None, description="Declares a subtask idle after this long without records."
     )
+    alignment: AlignmentModel | None = Field(default=None, description="Only of a source.")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> WatermarksModel:
+        if sum((self.punctuated is not None, self.generator is not None, self.emit != "periodic")) > 1:
+            raise ValueError("expected one of emit, punctuated and generator")
+        return self
+
+
+SOURCE_KINDS = ("csv", "parquet", "jsonl", "collection", "script", "generator", "python")
 
 
 class SourceModel(Strict):
-    """One source; exactly one of csv, collection, script, generator, python."""
+    """One source; exactly one of csv, parquet, jsonl, collection, script, generator, python."""
 
     csv: CsvModel | None = None
+    parquet: ParquetModel | None = None
+    jsonl: JsonLinesModel | None = None
     collection: CollectionModel | None = None
     script: ScriptModel | None = None
     generator: GeneratorModel | None = None
@@ -180,9 +229,14 @@ class SourceModel(Strict):
     buffer_timeout: TimeoutMs | None = None
     chaining: Literal["always", "never"] = "always"
 
+    @property
+    def files(self) -> FilesModel | None:
+        """What it reads, where that is files."""
+        return self.csv or self.parquet or self.jsonl
+
     @model_validator(mode="after")
     def _one_kind(self) -> SourceModel:
-        kind = one_of(self, ("csv", "collection", "script", "generator", "python"))
+        kind = one_of(self, SOURCE_KINDS)
         if kind == "script" and self.watermarks is not None:
             raise ValueError("a script emits its own watermarks, remove watermarks")
         return self

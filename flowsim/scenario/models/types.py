@@ -58,6 +58,12 @@ def _to_ms(value: object) -> int:
     return ns // NS_PER_MS
 
 
+def _to_signed_ms(value: object) -> int:
+    if isinstance(value, str) and value.strip().startswith("-"):
+        return -_to_ms(value.strip()[1:].strip())
+    return _to_ms(value)
+
+
 def _to_timeout_ms(value: object) -> int:
     return -1 if value == "never" else _to_ms(value)
 
@@ -92,6 +98,16 @@ TimeoutMs = Annotated[
     BeforeValidator(_to_timeout_ms),
     WithJsonSchema({"anyOf": [{"type": "string", "pattern": DURATION_PATTERN}, {"enum": [0, "never"]}]}),
 ]
+SignedDurationMs = Annotated[
+    int,
+    BeforeValidator(_to_signed_ms),
+    WithJsonSchema(
+        {
+            "anyOf": [{"type": "string", "pattern": DURATION_PATTERN.replace("^", "^(- ?)?")}, {"const": 0}],
+            "examples": ["-30 min", "1 h"],
+        }
+    ),
+]
 ByteSize = Annotated[
     int,
     BeforeValidator(_to_bytes),
@@ -109,6 +125,11 @@ PythonReference = Annotated[str, Field(pattern=PYTHON_PATTERN, max_length=200)]
 TypeName = Literal["boolean", "int", "long", "double", "string"]
 FieldTypes = Annotated[dict[FieldName, TypeName], Field(min_length=1)]
 Parallelism = Annotated[int, Field(ge=1, le=32768)]
+
+
+Scalar = None | bool | int | float | str
+Cell = Scalar | list[Scalar]
+Row = list[Cell]
 
 
 def one_of(model: BaseModel, choices: tuple[str, ...]) -> str:

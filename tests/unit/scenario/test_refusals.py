@@ -139,7 +139,7 @@ def test_outputs_outside_the_output_folder_are_refused(name: str, tmp_path: Path
         ),
         (
             sinks(o="rows") + "recompute: {pyspark: 'x.py:check', input: rows}\n",
-            ["s.yaml:15:43 recompute.input: there is no csv source 'rows'"],
+            ["s.yaml:15:43 recompute.input: there is no source of files 'rows'"],
         ),
     ],
 )

@@ -1,0 +1,26 @@
+"""Numbers that windows ask of records: distances of deltas, gaps of sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+class Distance:
+    """The difference of one number of both records: the later one's minus the earlier one's. Flink: DeltaFunction."""
+
+    __slots__ = ("_number",)
+
+    def __init__(self, number: Callable[[object], float]) -> None:
+        self._number = number
+
+    def __call__(self, old: object, new: object) -> float:
+        return float(self._number(new) - self._number(old))
+
+
+class Gap:
+    """The gap of a record's session in ms. Flink: SessionWindowTimeGapExtractor."""
+
+    __slots__ = ("extract",)
+
+    def __init__(self, gap: Callable[[object], int]) -> None:
+        self.extract = gap

@@ -79,9 +79,13 @@ def selected(
 def _cut(context: CompileContext, path: Path, keyed: EqualTo[P], window: PlainWindowModel, schema: RecordSchema) -> P:
     """The two keyed streams cut into windows; expressions of the window see the first side's records."""
     parts = WindowParts(context, path, window, schema)
-    cut = context.attempt(path, lambda: keyed.window(parts.assigner))
-    if parts.trigger is not None:
-        cut = cut.trigger(parts.trigger)
-    if parts.evictor is not None:
-        cut = cut.evictor(parts.evictor)
-    return cut.allowed_lateness(window.allowed_lateness) if window.allowed_lateness else cut
+
+    def made() -> P:
+        cut = keyed.window(parts.assigner)
+        if parts.trigger is not None:
+            cut = cut.trigger(parts.trigger)
+        if parts.evictor is not None:
+            cut = cut.evictor(parts.evictor)
+        return cut.allowed_lateness(window.allowed_lateness) if window.allowed_lateness else cut
+
+    return context.attempt(path, made)

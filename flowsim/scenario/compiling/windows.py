@@ -7,6 +7,7 @@ from collections.abc import Callable
 from flowsim.datastream import window as api
 from flowsim.datastream.all_windowed_stream import AllWindowedStream
 from flowsim.datastream.common.time import Duration
+from flowsim.datastream.data_stream import DataStream
 from flowsim.datastream.keyed_stream import KeyedStream
 from flowsim.datastream.output_tag import OutputTag
 from flowsim.datastream.windowed_stream import WindowedStream
@@ -41,11 +42,12 @@ def windowed(
     """The stream cut into the windows of the block at ``path``; a stream that is not keyed as a whole. Raises Failed."""
     parts = WindowParts(context, path, window, incoming.schema)
     stream = incoming.stream
+    return context.attempt(path, lambda: _cut(stream, window, parts))
+
+
+def _cut(stream: DataStream, window: WindowModel, parts: WindowParts) -> WindowedStream | AllWindowedStream:
     cut: WindowedStream | AllWindowedStream
-    if isinstance(stream, KeyedStream):
-        cut = context.attempt(path, lambda: stream.window(parts.assigner))
-    else:
-        cut = context.attempt(path, lambda: stream.window_all(parts.assigner))
+    cut = stream.window(parts.assigner) if isinstance(stream, KeyedStream) else stream.window_all(parts.assigner)
     if parts.trigger is not None:
         cut.trigger(parts.trigger)
     if parts.evictor is not None:

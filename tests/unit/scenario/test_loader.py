@@ -108,16 +108,18 @@ def test_a_valid_scenario_has_its_values_and_the_defaults_of_flink() -> None:
             "process: {python: 'a:b'}",
             (
                 "s.yaml:14:5 operators.grouped: expected one of map, filter, "
-                "flat_map, aggregate, reduce, sum, min, max, min_by, max_by, process, watermarks, alarm, connect, join, co_group, "
-                "interval_join, broadcast, got aggregate and process"
+                "flat_map, aggregate, reduce, sum, min, max, min_by, max_by, process, watermarks, alarm, connect, "
+                "join, co_group, interval_join, broadcast, got aggregate and process"
             ),
         ),
         ("    window: {tumbling: 1 s}\n", "", "s.yaml:14:5 operators.grouped: aggregate needs a window"),
         (
             "    key_by: word\n",
             "",
-            "s.yaml:14:5 operators.grouped: a window without key_by takes all records in one subtask: remove partition "
-            "and parallelism",
+            (
+                "s.yaml:14:5 operators.grouped: a window without key_by takes all records in one subtask: "
+                "remove partition and parallelism"
+            ),
         ),
         ("- [a, 1]", "- a", "s.yaml:11:11 sources.words.collection.rows[0]: expected a list, got 'a'"),
         (

@@ -1,0 +1,132 @@
+"""Windows of a scenario: what each kind gives for one small input, worked out by hand, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.scenario.compiling import refused, results, sinks
+
+HEAD = """\
+flowsim: 1
+name: windows
+settings: {buffer_timeout: 0}
+sources:
+  rows:
+    script:
+      fields: {k: string, n: long}
+      gap: 10 ms
+      subtasks:
+        - - {record: [a, 1], timestamp: 1, step: 0}
+          - {record: [a, 2], timestamp: 4, step: 1}
+          - {record: [b, 3], timestamp: 7, step: 2}
+          - {record: [a, 4], timestamp: 16, step: 3}
+          - {watermark: 16, step: 4}
+          - {record: [a, 5], timestamp: 5, step: 5}
+          - {end: true, step: 6}
+"""
+"""On the clock, which begins at 1000 ms, step n happens (n + 1) * 10 ms later; the record of step 5 is behind the watermark."""
+
+
+def operator(window: str, what: str = "aggregate: {n: count(), s: sum(n)}", key: str = "key_by: k") -> str:
+    return f"operators:\n  w:\n    input: rows\n    {key}\n    window: {window}\n    {what}\n"
+
+
+def found(tmp_path: Path, window: str, *more: str, side: str | None = None, **others: str) -> list[object]:
+    wanted = {"out": "w"} if side is None else {"out": "w", "late": f"w.{side}"}
+    got = results(operator(window, *more, **others) + sinks(**wanted), tmp_path, head=HEAD)
+    return got["out"] if side is None else [got["out"], got["late"]]
+
+
+KINDS = {
+    "{tumbling: 10 ms}": [("a", 0, 10, 2, 3), ("b", 0, 10, 1, 3), ("a", 10, 20, 1, 4)],
+    # The record that is late comes back into its window, which fires again.
+    "{tumbling: 10 ms, allowed_lateness: 10 ms}": [
+        ("a", 0, 10, 2, 3), ("b", 0, 10, 1, 3), ("a", 0, 10, 3, 8), ("a", 10, 20, 1, 4),
+    ],
+    "{tumbling: 10 ms, offset: -3 ms}": [("a", -3, 7, 2, 3), ("a", 7, 17, 1, 4), ("b", 7, 17, 1, 3)],
+    "{session: 5 ms}": [("a", 1, 9, 2, 3), ("b", 7, 12, 1, 3), ("a", 16, 21, 1, 4)],
+    "{session: {gap: n * 3}}": [("a", 1, 10, 2, 3), ("b", 7, 16, 1, 3), ("a", 5, 28, 2, 9)],
+    "{global_window: true, trigger: {count: 2}}": [("a", 2, 3), ("a", 4, 12)],
+    "{global_window: true, trigger: {purging: {count: 2}}}": [("a", 2, 3), ("a", 2, 9)],
+    "{global_window: true, trigger: end_of_stream}": [("a", 4, 12), ("b", 1, 3)],
+    "{global_window: true, trigger: {delta: {of: n, threshold: 2}}}": [("a", 3, 7)],
+    "{global_window: true, trigger: {count: 1}, evictor: {delta: {of: n, threshold: 3}}}": [
+        ("a", 1, 1), ("a", 2, 3), ("b", 1, 3), ("a", 2, 6), ("a", 2, 9),
+    ],
+    "{global_window: true, trigger: {timeout: {of: never, after: 15 ms}}}": [("a", 2, 3), ("b", 1, 3), ("a", 3, 7)],
+    "{count: 2}": [("a", 2, 3), ("a", 2, 9)],
+    "{count: {size: 3, slide: 2}}": [("a", 2, 3), ("a", 3, 11)],
+    "{tumbling: 30 ms, time: processing}": [
+        ("a", 990, 1020, 1, 1), ("a", 1020, 1050, 2, 6), ("b", 1020, 1050, 1, 3),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("window", KINDS)
+def test_each_kind_of_window_gives(window: str, tmp_path: Path) -> None:
+    assert found(tmp_path, window) == KINDS[window]
+
+
+def test_sliding_windows_overlap(tmp_path: Path) -> None:
+    assert found(tmp_path, "{sliding: {size: 10 ms, slide: 5 ms}}") == [
+        ("a", -5, 5, 2, 3), ("a", 0, 10, 2, 3), ("b", 0, 10, 1, 3), ("b", 5, 15, 1, 3), ("a", 10, 20, 1, 4),
+        ("a", 15, 25, 1, 4),
+    ]  # fmt: skip
+
+
+def test_late_rows_can_be_kept(tmp_path: Path) -> None:
+    assert found(tmp_path, "{tumbling: 10 ms, late_output: late}", side="late") == [
+        KINDS["{tumbling: 10 ms}"], [("a", 5)],
+    ]  # fmt: skip
+
+
+def test_an_early_firing_trigger_fires_again_at_the_end(tmp_path: Path) -> None:
+    window = "{tumbling: 20 ms, trigger: {continuous_event_time: 8 ms}}"
+    at_8_and_16, at_end = [("a", 0, 20, 3, 7), ("b", 0, 20, 1, 3)] * 2, [("b", 0, 20, 1, 3), ("a", 0, 20, 4, 12)]
+    assert found(tmp_path, window) == at_8_and_16 + at_end
+
+
+def test_a_window_without_a_key_takes_all_records(tmp_path: Path) -> None:
+    assert found(tmp_path, "{tumbling: 10 ms}", key="# no key") == [(0, 10, 3, 6), (10, 20, 1, 4)]
+    assert found(tmp_path, "{count: 3}", key="# no key") == [(3, 6)]
+
+
+def test_a_window_can_be_reduced(tmp_path: Path) -> None:
+    assert found(tmp_path, "{tumbling: 10 ms}", "reduce: {n: max}") == [("a", 2), ("b", 3), ("a", 4)]
+
+
+def test_processing_time_windows_still_open_at_the_end_vanish(tmp_path: Path) -> None:
+    """Question T03: pending processing-time timers are not fired when the input ends."""
+    assert found(tmp_path, "{tumbling: 1 h, time: processing}") == []
+
+
+REFUSED = {
+    "{tumbling: 1 s, session: 1 s}": "expected one of tumbling, sliding, session, global_window, count, got tumbling and session",
+    "{trigger: event_time}": "expected one of tumbling, sliding, session, global_window, count, got none of them",
+    "{tumbling: 1 s, offset: 1 s}": "expected an offset shorter than the window",
+    "{sliding: {size: 10 s, slide: 1 s}, offset: -2 s}": "expected an offset shorter than the slide",
+    "{session: 1 s, offset: 1 ms}": "offset is for tumbling and sliding windows, this one is session",
+    "{session: 1 s, stagger: random}": "stagger is for tumbling windows, this one is session",
+    "{count: 3, time: processing}": "time is for tumbling, sliding and session windows, this one is count",
+    "{global_window: true}": "global_window never fires by itself, give it a trigger",
+    "{count: 3, trigger: never}": "count brings its own trigger and evictor",
+    "{tumbling: 1 s, time: processing, allowed_lateness: 1 s}": "allowed_lateness is for windows of event time",
+    "{tumbling: 1 s, time: processing, late_output: l}": "late_output is for windows of event time",
+    "{tumbling: 0}": "tumbling",
+    "{global_window: true, trigger: {count: 0}}": "count",
+    "{global_window: true, trigger: sometimes}": "trigger",
+    "{session: {gap: k}}": "expected a number, this expression gives string",
+    "{session: {gap: n / 2}}": "expected milliseconds as an integer, got double",
+    "{session: {gap: nn}}": "unknown name 'nn'",
+    "{session: 1 s, trigger: {delta: {of: n, threshold: 1}}}": "merg",
+    "{tumbling: 1 s, trigger: {python: 'a:b'}}": "runs only with --allow-python",
+}
+
+
+@pytest.mark.parametrize("window", REFUSED)
+def test_what_no_window_can_be_is_refused(window: str, tmp_path: Path) -> None:
+    (error,) = refused(HEAD + operator(window) + sinks(out="w"), tmp_path)
+    assert REFUSED[window] in error
+    assert "s.yaml:21:" in error

@@ -158,6 +158,8 @@ class Deployment:
             cost_ns=cost_ns,
             trace=task.trace,
             faults=self.faults.of_operator(subtask, chained),
+            cancellation=task.cancellation,
+            interruptible_timers=self.settings.interruptible_timers,
         )
         operator.setup(context, output)
         return OperatorWrapper(operator, node.name, chained.index, output, executor, processing_time, cost_ns)

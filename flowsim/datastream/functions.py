@@ -62,6 +62,14 @@ class Function(ABC):  # noqa: B024 - the base of all, as in PyFlink; what is abs
         """Called once per subtask at the end."""
         return
 
+    def use_interruptible_timers(self) -> bool:
+        """As in Java: whether event-time timers of this function may give way to mails between two firings (rule 9.18).
+
+        Asked once, before ``open``, of process functions of keyed streams and of interval joins, when the job has
+        ``interruptible_timers``. Records may then come between two timers of one watermark. Flink: RichFunction.
+        """
+        return False
+
 
 def has_life_cycle(function: Function) -> bool:
     """Whether the function defines ``open`` or ``close`` itself."""

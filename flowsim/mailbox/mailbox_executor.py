@@ -16,10 +16,11 @@ class MailboxExecutor:
     """Mails of one priority: an operator's chain index, or -1 for the task. Flink: MailboxExecutorImpl.
 
     ``yield_to(priority, block)`` runs one mail of at least that priority inside the current action and answers whether
-    it did; with ``block`` it waits for one. It comes from the shell.
+    it did; with ``block`` it waits for one. ``give_others_time`` lets pass what the work so far has taken, so that the mail
+    of others can arrive. Both come from the shell.
     """
 
-    __slots__ = ("mailbox", "priority", "_yield_to", "_is_suspended")
+    __slots__ = ("mailbox", "priority", "_yield_to", "_is_suspended", "_give_others_time")
 
     def __init__(
         self,
@@ -27,11 +28,13 @@ class MailboxExecutor:
         priority: int,
         yield_to: Callable[[int, bool], bool],
         is_default_action_suspended: Callable[[], bool] = lambda: False,
+        give_others_time: Callable[[], None] = lambda: None,
     ) -> None:
         self.mailbox = mailbox
         self.priority = priority
         self._yield_to = yield_to
         self._is_suspended = is_default_action_suspended
+        self._give_others_time = give_others_time
 
     def execute(
         self, command: Callable[[], None], description: str, options: MailOptions = MailOptions.DEFAULT
@@ -58,6 +61,8 @@ class MailboxExecutor:
 
     def should_interrupt(self) -> bool:
         """Whether the mailbox has any mail (rule 3.23)."""
+        if not self.mailbox.has_mail:
+            self._give_others_time()
         return self.mailbox.has_mail
 
     def is_idle(self) -> bool:

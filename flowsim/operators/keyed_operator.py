@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 
 from flowsim.errors import BadInput
+from flowsim.operators.mailbox_watermark_processor import MailboxWatermarkProcessor
 from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.stream_operator import KeySelector, OperatorContext, Output, StreamOperator
 from flowsim.state.keyed_state import KeyedStateBackend, KeyedStateStore
-from flowsim.timers.internal_time_service_manager import InternalTimeServiceManager
+from flowsim.timers.internal_time_service_manager import InternalTimeServiceManager, TimersOfKeyGroup
 from flowsim.timers.key_facts import KeyFacts
+from flowsim.timers.key_groups import KeyGroups
 
 
 class KeyedOperator(StreamOperator):
@@ -18,7 +20,10 @@ class KeyedOperator(StreamOperator):
     A subclass computes the key of each record once, with ``key_selector``, and sets it before anything can ask for it.
     """
 
-    __slots__ = ("current_key", "current_key_id", "key_selector", "state", "time_services", "key_facts", "_move_state")
+    __slots__ = (
+        "current_key", "current_key_id", "key_selector", "state", "time_services", "key_facts", "_move_state",
+        "_watermark_processor",
+    )  # fmt: skip
 
     current_key: object
     current_key_id: object
@@ -27,6 +32,7 @@ class KeyedOperator(StreamOperator):
     state: KeyedStateBackend
     time_services: InternalTimeServiceManager
     _move_state: Callable[[object, object], None]
+    _watermark_processor: MailboxWatermarkProcessor | None
     key_facts: KeyFacts | None
     """None when nothing is recorded."""
 
@@ -37,14 +43,21 @@ class KeyedOperator(StreamOperator):
         self.key_selector = ctx.key_selector
         self.current_key = None
         self.current_key_id = None
-        self.state = KeyedStateBackend(ctx.key_group_range, ctx.max_parallelism, ctx.key_type)
-        self._move_state = self.state.set_current_key_and_id
+        self._watermark_processor = None
+        now_ms = ctx.processing_time.current_processing_time_ms
+        self.state = KeyedStateBackend(ctx.key_group_range, ctx.max_parallelism, ctx.key_type, now_ms)
+        self.state.on_move_changed = self._keep_move
+        self._keep_move()
         trace = ctx.trace
         self.key_facts = KeyFacts(trace, ctx.key_type) if trace is not None else None
         full = trace.full if trace is not None else None
         self.time_services = InternalTimeServiceManager(
-            self, ctx.processing_time, ctx.operator_index, full, self.key_facts, ctx.faults
-        )
+            self, ctx.processing_time, ctx.operator_index, full, self.key_facts, ctx.faults,
+            KeyGroups(ctx.key_group_range, ctx.max_parallelism, ctx.key_type), ctx.cancellation,
+        )  # fmt: skip
+
+    def _keep_move(self) -> None:
+        self._move_state = self.state.set_current_key_and_id
 
     def set_current_key(self, key: object, key_id: object) -> None:
         """Makes ``key`` the key of state and timers until the next call (rule 9.13)."""
@@ -61,7 +74,43 @@ class KeyedOperator(StreamOperator):
         """What the user function is opened with."""
         return RuntimeContext(self.ctx, self.state.store())
 
+    def use_interruptible_timers(self) -> bool:
+        """Whether the timers of this operator may give way to mails, if the job lets them (rule 9.18).
+
+        Flink: AbstractStreamOperator.useInterruptibleTimers.
+        """
+        return False
+
+    def open(self) -> None:
+        """Rule 9.18 is decided here. Flink: AbstractStreamOperator.open."""
+        if self.ctx.interruptible_timers and self.use_interruptible_timers():
+            self._watermark_processor = MailboxWatermarkProcessor(
+                self.output, self.ctx.mailbox_executor, self.time_services
+            )
+
     def process_watermark(self, timestamp: int) -> None:
-        """Due timers of all services fire first, then the watermark is forwarded (rules 8.15, 9.12)."""
-        self.time_services.advance_watermark(timestamp)
-        self.output.emit_watermark(timestamp)
+        """Due timers of all services fire first, then the watermark is forwarded (rules 8.15, 9.12, 9.18)."""
+        if self._watermark_processor is not None:
+            self._watermark_processor.emit_watermark_inside_mailbox(timestamp)
+        else:
+            self.time_services.advance_watermark(timestamp)
+            self.output.emit_watermark(timestamp)
+
+    def snapshot_timers(self) -> dict[int, TimersOfKeyGroup]:
+        """The timers of every key group of this subtask (rule 9.15)."""
+        groups = self.ctx.key_group_range
+        snapshot = self.time_services.snapshot_timers_for_key_group
+        return {group: snapshot(group) for group in range(groups.start, groups.end + 1)}
+
+    def restore_timers(self, snapshots: Mapping[int, TimersOfKeyGroup]) -> None:
+        """Takes over the timers of key groups of this subtask, between ``setup`` and ``open`` (rule 9.15).
+
+        Raises BadInput for a key group of another subtask, and for timers of a service that is not there.
+        """
+        groups = self.ctx.key_group_range
+        for group in snapshots:
+            if group not in groups:
+                raise BadInput(
+                    f"operator {self.ctx.operator_name}: key group {group} is not one of {groups.start} to {groups.end}"
+                )
+        self.time_services.restore_timers(snapshots)

@@ -219,12 +219,17 @@ class KeyedFunctionOperator(KeyedOperator):
         self._on_timer = function.on_timer
         self._life = FunctionLife(function)
 
+    def use_interruptible_timers(self) -> bool:
+        """As the function says. Flink: AbstractUdfStreamOperator."""
+        return self._life.use_interruptible_timers()
+
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
         self._timers = self.time_services.internal_timer_service("user-timers", self, no_window)
         self._context = ProcessContext(KeyedTimerService(self._timers), output)
 
     def open(self) -> None:
+        super().open()
         self._life.open(self.runtime_context)
 
     def on_event_time(self, timer: InternalTimer[None]) -> None:

@@ -100,6 +100,11 @@ class FunctionLife:
             self._is_open = False
             self._function.close()
 
+    def use_interruptible_timers(self) -> bool:
+        """Whether the function lets its timers give way to mails (rule 9.18). Flink: RichFunction."""
+        opted_in = getattr(self._function, "use_interruptible_timers", None)
+        return opted_in is not None and bool(opted_in())
+
 
 class FunctionOperator(StreamOperator):
     """An operator around a user function, which may have a life cycle. Flink: AbstractUdfStreamOperator."""

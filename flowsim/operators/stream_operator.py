@@ -12,10 +12,12 @@ from random import Random
 from typing import Protocol
 
 from flowsim.facts.tracer import TaskTrace
+from flowsim.mailbox.mail import MailOptions
 from flowsim.operators.input_selection import InputSelectable
 from flowsim.operators.latency_stats import LatencyStats
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.streamrecord.elements import LatencyMarker, OutputTag, WatermarkStatus
+from flowsim.timers.internal_timer_service import CancellationContext
 from flowsim.timers.processing_time_service import ProcessingTimeService
 from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
 
@@ -62,11 +64,16 @@ class OperatorInput(Protocol):
 class MailboxExecutor(Protocol):
     """Flink: MailboxExecutor (rules 3.20-3.23)."""
 
-    def execute(self, command: Callable[[], None], description: str) -> None: ...
+    def execute(
+        self, command: Callable[[], None], description: str, options: MailOptions = MailOptions.DEFAULT
+    ) -> None: ...
 
     def yield_(self) -> None: ...
 
     def try_yield(self) -> bool: ...
+
+    def should_interrupt(self) -> bool:
+        """Whether a mail waits; the time that the work so far takes passes first (rule 3.23)."""
 
 
 @dataclass(slots=True)
@@ -98,6 +105,10 @@ class OperatorContext:
     """Of every input, for an operator with several."""
     vertex_id: int = -1
     """Of the job vertex: what a source's latency markers are known by."""
+    cancellation: CancellationContext = field(default_factory=CancellationContext)
+    """Of the task: timers stop firing once it is cancelled."""
+    interruptible_timers: bool = False
+    """Whether the job lets timers give way to mails (rule 9.18); the operator must allow it too."""
 
 
 class StreamOperator:

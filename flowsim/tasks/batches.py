@@ -98,6 +98,11 @@ class Batches:
         if self._clock.now_ns >= self._clock.batch_end_ns:
             self.give_way()
 
+    def end_inside_action(self) -> None:
+        """The same in the middle of an action that asks whether anybody waits: between two interruptible timers."""
+        if self._clock.now_ns >= self._timers.batch_limit_ns:
+            self.give_way()
+
     def give_way(self) -> None:
         """Ends the batch and begins another."""
         self.end()

@@ -50,13 +50,13 @@ class MailboxProcessor:
     """Runs one action at a time: a mail, or the default action when it is not suspended. Flink: MailboxProcessor.
 
     ``wait_for_mail(priority)`` blocks the task until such a mail is there; ``after_default_action`` is where the task
-    gives way. Invariants: at most one action at a time, except inside a yield (I3.a, I3.e); the default action never
-    runs while suspended (I3.d).
+    gives way, ``give_others_time`` the same in the middle of an action. Invariants: at most one action at a time, except
+    inside a yield (I3.a, I3.e); the default action never runs while suspended (I3.d).
     """
 
     __slots__ = (
         "mailbox", "mails_processed", "suspension", "suspended", "loop_running", "_default_action", "_wait_for_mail",
-        "_after_default_action", "_trace", "_actions", "_waits",
+        "_after_default_action", "_give_others_time", "_trace", "_actions", "_waits",
     )  # fmt: skip
 
     def __init__(
@@ -66,6 +66,7 @@ class MailboxProcessor:
         wait_for_mail: Callable[[int], None],
         after_default_action: Callable[[], None] = lambda: None,
         trace: TaskTrace | None = None,
+        give_others_time: Callable[[], None] = lambda: None,
     ) -> None:
         self.mailbox = mailbox
         self.mails_processed = 0
@@ -77,13 +78,16 @@ class MailboxProcessor:
         self._default_action = default_action
         self._wait_for_mail = wait_for_mail
         self._after_default_action = after_default_action
+        self._give_others_time = give_others_time
         self._trace = trace
         self._actions = 0
         self._waits = 0
 
     def executor(self, priority: int = MIN_PRIORITY) -> MailboxExecutor:
         """The executor of the task (-1) or of an operator (its chain index) (rule 3.20)."""
-        return MailboxExecutor(self.mailbox, priority, self.yield_to, lambda: self.suspension is not None)
+        return MailboxExecutor(
+            self.mailbox, priority, self.yield_to, lambda: self.suspension is not None, self._give_others_time
+        )
 
     @property
     def is_default_action_available(self) -> bool:

@@ -25,6 +25,7 @@ from flowsim.tasks.task_clock import TaskClock
 from flowsim.tasks.task_input import TaskInput
 from flowsim.tasks.task_state import TaskState
 from flowsim.tasks.time_buckets import TimeBuckets
+from flowsim.timers.internal_timer_service import CancellationContext
 
 
 class StreamTask:
@@ -62,8 +63,14 @@ class StreamTask:
         self.budget = budget
         self.batches = self._create_batches(self.actor)
         self.mailbox_processor = self.batches.processor = MailboxProcessor(
-            self._process_input, self.mailbox, self.batches.wait_for_mail, self.batches.end_if_due, self._full
+            self._process_input,
+            self.mailbox,
+            self.batches.wait_for_mail,
+            self.batches.end_if_due,
+            self._full,
+            self.batches.end_inside_action,
         )
+        self.cancellation = CancellationContext()
         self.chain: OperatorChain
         self.input: TaskInput
         self.writers: Sequence[RecordWriter] = ()
@@ -163,6 +170,7 @@ class StreamTask:
 
     def cancel(self) -> None:
         """The job cancels the task: it ends where it waits, or, when it never had a turn, before it begins (rule 4.23)."""
+        self.cancellation.is_cancelled = True
         if self.state is TaskState.DEPLOYED:
             self._advance_clock()
             self._set_state(TaskState.CANCELED, LifeEvent.CANCELED)

@@ -20,6 +20,7 @@ from typing import Literal, Self
 
 from flowsim.errors import Deadlock
 from flowsim.facts.tracer import TaskTrace
+from flowsim.mailbox.mail import Mail, MailOptions
 from flowsim.operators.stream_operator import KeySelector, OperatorContext, StreamOperator, Value
 from flowsim.state.key_group_range import compute_key_group_range_for_operator_index
 from flowsim.streamrecord.elements import LatencyMarker, OutputTag, WatermarkStatus
@@ -120,19 +121,33 @@ class QueueingMailboxExecutor:
     __slots__ = ("_mails",)
 
     def __init__(self) -> None:
-        self._mails: deque[Callable[[], None]] = deque()
+        self._mails: deque[Mail] = deque()
 
-    def execute(self, command: Callable[[], None], description: str) -> None:
-        self._mails.append(command)
+    def execute(
+        self, command: Callable[[], None], description: str, options: MailOptions = MailOptions.DEFAULT
+    ) -> None:
+        self._mails.append(Mail(command, 0, description, options))
 
     def yield_(self) -> None:
         if not self.try_yield():
             raise Deadlock("the operator yields, but there is no mail that could run")
 
     def try_yield(self) -> bool:
+        mail = next((mail for mail in self._mails if mail.priority >= 0), None)
+        if mail is None:
+            return False
+        self._mails.remove(mail)
+        mail.run()
+        return True
+
+    def should_interrupt(self) -> bool:
+        return bool(self._mails)
+
+    def run_next_mail(self) -> bool:
+        """What the loop of a task does: the first mail, a deferrable one too; whether there was one."""
         if not self._mails:
             return False
-        self._mails.popleft()()
+        self._mails.popleft().run()
         return True
 
 

@@ -8,6 +8,7 @@ from typing import Final, Generic, TypeVar
 from flowsim.timers.heap_priority_queue import HeapPriorityQueueSet
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.timers.internal_timer_service import InternalTimerService, KeyContext
+from flowsim.timers.key_groups import KeyGroups
 
 N = TypeVar("N", bound=Hashable)
 
@@ -84,13 +85,14 @@ class HastyTimers(Generic[N]):
         self._service = service
         self._was_hasty = False
 
-    def advance_watermark(self, timestamp: int) -> None:
-        self._service.advance_watermark(timestamp)
-        if not self._was_hasty:
+    def try_advance_watermark(self, timestamp: int, should_stop: Callable[[], bool] | None) -> bool:
+        done = self._service.try_advance_watermark(timestamp, should_stop)
+        if done and not self._was_hasty:
             self._was_hasty = self._service.fire_next_event_time_timer()
+        return done
 
 
-def queue_factory(faults: frozenset[str]) -> Callable[[], HeapPriorityQueueSet[N]]:
+def queue_factory(faults: frozenset[str]) -> Callable[[KeyGroups], HeapPriorityQueueSet[N]]:
     """What makes the queues of a service."""
     if TIMER_FIRES_TWICE in faults:
         return QueueThatKeepsOne

@@ -6,40 +6,76 @@ therefore this heap makes Flink's moves one by one.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from typing import Any, Final, Generic, TypeVar
 
 from flowsim.errors import InvariantViolation
 from flowsim.timers.internal_timer import NOT_IN_QUEUE, InternalTimer
+from flowsim.timers.key_groups import KeyGroups
+from flowsim.values.java_hash_map import capacity_after, in_order_of_bins
 
 N = TypeVar("N", bound=Hashable)
 
 _BEFORE_ALL: Final[InternalTimer[Any]] = InternalTimer(-(2**64), None, None, None)
 
 
+_MOST_REMEMBERED: Final = 100_000
+"""Keys whose key group is remembered at a time."""
+
+
+class _KeyGroupSet(Generic[N]):
+    """The timers of one key group, and how many they ever were."""
+
+    __slots__ = ("timers", "largest")
+
+    def __init__(self) -> None:
+        self.timers: dict[tuple[int, object, N], InternalTimer[N]] = {}
+        self.largest = 0
+
+
 class HeapPriorityQueueSet(Generic[N]):
     """Timers by timestamp, each at most once. Flink: HeapPriorityQueueSet.
 
-    The heap is 1-based: the children of index i are 2i and 2i+1. Invariants, checked by ``validate``: no child is earlier
-    than its parent; every timer knows its index; the set and the heap hold the same timers.
+    The heap is 1-based: the children of index i are 2i and 2i+1. Beside it stand the same timers by key group, which is
+    how they are taken apart for a snapshot (rule 9.15). Invariants, checked by ``validate``: no child is earlier than its
+    parent; every timer knows its index; the sets and the heap hold the same timers, each in the set of its key group.
     """
 
-    __slots__ = ("_heap", "_timers")
+    __slots__ = ("_heap", "_key_groups", "_sets", "_set_of")
 
-    def __init__(self) -> None:
+    def __init__(self, key_groups: KeyGroups | None = None) -> None:
+        """``key_groups`` None: all keys are of one key group."""
         # Index 0 is never read as a timer: it stands before all, so that nothing rises beyond index 1.
         self._heap: list[InternalTimer[N]] = [_BEFORE_ALL]
-        self._timers: dict[tuple[int, object, N], InternalTimer[N]] = {}
+        self._key_groups = key_groups if key_groups is not None else KeyGroups()
+        self._sets: dict[int, _KeyGroupSet[N]] = {}
+        self._set_of: dict[object, _KeyGroupSet[N]] = {}
 
     def __len__(self) -> int:
-        return len(self._timers)
+        return len(self._heap) - 1
 
     def __contains__(self, timer: InternalTimer[N]) -> bool:
-        return timer.identity in self._timers
+        held = self._set_of.get(timer.key_id) or self._find_set(timer)
+        return timer.identity in held.timers
 
-    def timers(self) -> Iterable[InternalTimer[N]]:
-        """All timers in the order of registration."""
-        return self._timers.values()
+    def timers_of_key_group(self, key_group: int) -> list[InternalTimer[N]]:
+        """In the order in which Flink's set gives them out: that of a Java hash map. Flink: getSubsetForKeyGroup."""
+        held = self._sets.get(key_group)
+        if held is None:
+            return []
+        groups = self._key_groups
+        capacity = capacity_after(held.largest, groups.first_capacity)
+        return in_order_of_bins(held.timers.values(), groups.timer_hash, capacity)
+
+    def _find_set(self, timer: InternalTimer[N]) -> _KeyGroupSet[N]:
+        if len(self._set_of) >= _MOST_REMEMBERED:
+            self._set_of.clear()
+        group = self._key_groups.of(timer.key)
+        held = self._sets.get(group)
+        if held is None:
+            held = self._sets[group] = _KeyGroupSet()
+        self._set_of[timer.key_id] = held
+        return held
 
     def peek(self) -> InternalTimer[N] | None:
         """The earliest timer, or None."""
@@ -48,10 +84,13 @@ class HeapPriorityQueueSet(Generic[N]):
 
     def add(self, timer: InternalTimer[N]) -> bool:
         """Adds unless an equal timer is there; True when ``timer`` is the new head."""
-        identity = timer.identity
-        if identity in self._timers:
+        held = self._set_of.get(timer.key_id) or self._find_set(timer)
+        timers, identity = held.timers, timer.identity
+        if identity in timers:
             return False
-        self._timers[identity] = timer
+        timers[identity] = timer
+        if len(timers) > held.largest:
+            held.largest = len(timers)
         self._heap.append(timer)
         self._sift_up(timer, len(self._heap) - 1)
         return timer.index == 1
@@ -62,7 +101,8 @@ class HeapPriorityQueueSet(Generic[N]):
         if len(heap) == 1:
             return None
         timer = heap[1]
-        del self._timers[timer.identity]
+        held = self._set_of.get(timer.key_id) or self._find_set(timer)
+        del held.timers[timer.identity]
         last = heap.pop()
         if last is not timer:
             self._sift_down(last, 1)
@@ -71,7 +111,8 @@ class HeapPriorityQueueSet(Generic[N]):
 
     def remove(self, timer: InternalTimer[N]) -> bool:
         """Takes out the timer equal to ``timer``, if any; True when that was the head."""
-        stored = self._timers.pop(timer.identity, None)
+        held = self._set_of.get(timer.key_id) or self._find_set(timer)
+        stored = held.timers.pop(timer.identity, None)
         if stored is None:
             return False
         index = stored.index
@@ -127,9 +168,11 @@ class HeapPriorityQueueSet(Generic[N]):
         heap = self._heap
         for index in range(1, len(heap)):
             timer, parent = heap[index], heap[index >> 1]
-            if timer.index != index or self._timers.get(timer.identity) is not timer:
+            held = self._sets[self._key_groups.of(timer.key)]
+            if timer.index != index or held.timers.get(timer.identity) is not timer:
                 raise InvariantViolation(f"timer queue: the timer at index {index} is misplaced", (repr(timer),))
             if timer.timestamp < parent.timestamp:
                 raise InvariantViolation(f"timer queue: {timer!r} is earlier than its parent", (repr(parent),))
-        if len(self._timers) != len(heap) - 1:
-            raise InvariantViolation(f"timer queue: {len(self._timers)} in the set, {len(heap) - 1} in the heap")
+        in_sets = sum(len(held.timers) for held in self._sets.values())
+        if in_sets != len(heap) - 1:
+            raise InvariantViolation(f"timer queue: {in_sets} in the sets, {len(heap) - 1} in the heap")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, Protocol, TypeVar
 
+from flowsim.errors import BadInput
 from flowsim.facts.tracer import TaskTrace
 from flowsim.timers.broken_timers import (
     TIMER_FIRES_EARLY,
@@ -14,12 +15,24 @@ from flowsim.timers.broken_timers import (
     queue_factory,
 )
 from flowsim.timers.heap_priority_queue import HeapPriorityQueueSet
-from flowsim.timers.internal_timer_service import InternalTimerService, KeyContext, Triggerable
+from flowsim.timers.internal_timer_service import (
+    CancellationContext,
+    InternalTimerService,
+    KeyContext,
+    TimersSnapshot,
+    Triggerable,
+)
 from flowsim.timers.key_facts import KeyFacts
+from flowsim.timers.key_groups import KeyGroups
 from flowsim.timers.processing_time_service import ProcessingTimeService
 from flowsim.timers.traced_internal_timer_service import TimerTrace, TracedInternalTimerService
+from flowsim.values import java_hash
+from flowsim.values.java_hash_map import JavaHashMap
 
 N = TypeVar("N", bound=Hashable)
+
+TimersOfKeyGroup = Mapping[str, TimersSnapshot[Any]]
+"""By the name of their service."""
 
 
 def no_window(namespace: object) -> tuple[int, int]:
@@ -28,20 +41,24 @@ def no_window(namespace: object) -> tuple[int, int]:
 
 
 class _Advancing(Protocol):
-    def advance_watermark(self, timestamp: int) -> None: ...
+    def try_advance_watermark(self, timestamp: int, should_stop: Callable[[], bool] | None) -> bool: ...
 
 
 class InternalTimeServiceManager:
     """Creates the timer services of an operator and advances them together. Flink: InternalTimeServiceManagerImpl.
 
-    Several services advance in the order of their creation; in Flink that order is a hash map's (rule 9.12).
+    Several services advance in the order of a Java hash map of their names (rule 9.12).
     """
 
-    __slots__ = ("_key_context", "_processing_time", "_trace", "_operator", "_key_facts", "_faults", "_services")
+    __slots__ = (
+        "_key_context", "_processing_time", "_trace", "_operator", "_key_facts", "_faults", "_key_groups", "_cancellation",
+        "_services", "_advancing", "_in_order",
+    )  # fmt: skip
 
     def __init__(
         self, key_context: KeyContext, processing_time: ProcessingTimeService, operator: int = 0,
         trace: TaskTrace | None = None, key_facts: KeyFacts | None = None, faults: frozenset[str] = frozenset(),
+        key_groups: KeyGroups | None = None, cancellation: CancellationContext | None = None,
     ) -> None:  # fmt: skip
         """``trace`` is that of level full, or None; with it ``key_facts`` must be given."""
         self._key_context = KeyContextThatStays(key_context) if TIMER_UNDER_WRONG_KEY in faults else key_context
@@ -50,33 +67,71 @@ class InternalTimeServiceManager:
         self._operator = operator
         self._key_facts = key_facts
         self._faults = faults
-        self._services: dict[str, _Advancing] = {}
+        self._key_groups = key_groups
+        self._cancellation = cancellation
+        self._services = JavaHashMap[str, InternalTimerService[Any]](java_hash)
+        self._advancing: dict[str, _Advancing] = {}
+        self._in_order: list[_Advancing] = []
 
     def internal_timer_service(
         self, name: str, triggerable: Triggerable[N], window_of: Callable[[N], tuple[int, int]]
     ) -> InternalTimerService[N]:
-        """A new service; ``window_of`` is what a recording shows of a namespace: start and end.
+        """The service of that name, a new one if there is none; ``window_of`` is what a recording shows of a namespace.
 
-        Raises ValueError for a name in use.
+        Who asks for a name again gets the service as it is, which still calls its first ``triggerable``, as in Flink.
         """
-        if name in self._services:
-            raise ValueError(f"there is a timer service named {name!r} already")
-        service = self._create(name, triggerable, window_of)
-        self._services[name] = HastyTimers(service) if TIMER_FIRES_EARLY in self._faults else service
+        service = self._services.get(name)
+        if service is None:
+            service = self._create(name, triggerable, window_of)
+            self._services.put(name, service)
+            self._advancing[name] = HastyTimers(service) if TIMER_FIRES_EARLY in self._faults else service
+            self._in_order = [self._advancing[each] for each in self._services]
         return service
 
     def _create(
         self, name: str, triggerable: Triggerable[N], window_of: Callable[[N], tuple[int, int]]
     ) -> InternalTimerService[N]:
-        create_queue: Callable[[], HeapPriorityQueueSet[N]] = queue_factory(self._faults)
+        create_queue: Callable[[KeyGroups], HeapPriorityQueueSet[N]] = queue_factory(self._faults)
         if self._trace is None or self._key_facts is None:
-            return InternalTimerService(name, self._key_context, self._processing_time, triggerable, create_queue)
+            return InternalTimerService(
+                name, self._key_context, self._processing_time, triggerable, self._key_groups, self._cancellation,
+                create_queue,
+            )  # fmt: skip
         timer_trace = TimerTrace(self._trace, self._operator, self._key_facts, window_of, len(self._services))
         return TracedInternalTimerService(
-            name, self._key_context, self._processing_time, triggerable, timer_trace, create_queue
-        )
+            name, self._key_context, self._processing_time, triggerable, timer_trace, self._key_groups,
+            self._cancellation, create_queue,
+        )  # fmt: skip
 
     def advance_watermark(self, timestamp: int) -> None:
         """Fires what is due in every service (rule 9.12)."""
+        for service in self._in_order:
+            service.try_advance_watermark(timestamp, None)
+
+    def try_advance_watermark(self, timestamp: int, should_stop: Callable[[], bool]) -> bool:
+        """The same, service by service until ``should_stop``; whether nothing is due any more (rule 9.18)."""
+        return all(service.try_advance_watermark(timestamp, should_stop) for service in self._in_order)
+
+    @property
+    def fired_timers(self) -> int:
+        """Timers that fired in all services (rule 9.14). Flink: numFiredTimers."""
+        return sum(service.fired_timers for service in self._services.values())
+
+    def snapshot_timers_for_key_group(self, key_group: int) -> TimersOfKeyGroup:
+        """The timers of one key group, by service (rule 9.15)."""
+        services = self._services.values()
+        return {service.name: service.snapshot_timers_for_key_group(key_group) for service in services}
+
+    def restore_timers(self, snapshots: Mapping[int, TimersOfKeyGroup]) -> None:
+        """Adds the timers of several key groups, then arms what is overdue (rule 9.15).
+
+        Called between ``setup`` and ``open``. Raises BadInput for timers of a service that the operator does not have.
+        """
+        for timers in snapshots.values():
+            for name, snapshot in timers.items():
+                service = self._services.get(name)
+                if service is None:
+                    raise BadInput(f"timers of a service {name!r} that the operator does not have any more")
+                service.restore_timers_for_key_group(snapshot)
         for service in self._services.values():
-            service.advance_watermark(timestamp)
+            service.start()

@@ -8,8 +8,10 @@ from typing import Generic, Protocol, TypeVar
 
 from flowsim.timers.heap_priority_queue import HeapPriorityQueueSet
 from flowsim.timers.internal_timer import InternalTimer
+from flowsim.timers.key_groups import KeyGroups
 from flowsim.timers.processing_time_service import ProcessingTimeService, TimerHandle
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+from flowsim.values.java_hash_map import capacity_for, in_order_of_bins
 
 N = TypeVar("N", bound=Hashable)
 
@@ -35,9 +37,18 @@ class Triggerable(Protocol[N]):
     def on_processing_time(self, timer: InternalTimer[N]) -> None: ...
 
 
+class CancellationContext:
+    """Whether the task of an operator was cancelled. Flink: StreamTaskCancellationContext."""
+
+    __slots__ = ("is_cancelled",)
+
+    def __init__(self) -> None:
+        self.is_cancelled = False
+
+
 @dataclass(frozen=True, slots=True)
 class TimersSnapshot(Generic[N]):
-    """The timers of one key group, in the order of registration. Flink: InternalTimersSnapshot (rule 9.15)."""
+    """The timers of one key group, in the order of Flink's sets. Flink: InternalTimersSnapshot (rule 9.15)."""
 
     event_time: tuple[tuple[int, object, object, N], ...]
     """(timestamp, key, key id, namespace)"""
@@ -52,22 +63,27 @@ class InternalTimerService(Generic[N]):
     """
 
     __slots__ = (
-        "name", "current_watermark", "fired_timers", "_key_context", "_processing_time", "_triggerable", "_event_queue",
-        "_processing_queue", "_next_timer",
+        "name", "current_watermark", "fired_timers", "_key_context", "_processing_time", "_triggerable", "_key_groups",
+        "_cancellation", "_event_queue", "_processing_queue", "_next_timer",
     )  # fmt: skip
 
     def __init__(
         self, name: str, key_context: KeyContext, processing_time: ProcessingTimeService, triggerable: Triggerable[N],
-        create_queue: Callable[[], HeapPriorityQueueSet[N]] = HeapPriorityQueueSet,
+        key_groups: KeyGroups | None = None, cancellation: CancellationContext | None = None,
+        create_queue: Callable[[KeyGroups], HeapPriorityQueueSet[N]] = HeapPriorityQueueSet,
     ) -> None:  # fmt: skip
+        """``key_groups`` None: all keys are of one key group; ``cancellation`` None: the task is never cancelled."""
         self.name = name
         self.current_watermark = NO_TIMESTAMP
         self.fired_timers = 0
+        """Flink: numFiredTimers (rule 9.14)."""
         self._key_context = key_context
         self._processing_time = processing_time
         self._triggerable = triggerable
-        self._event_queue: HeapPriorityQueueSet[N] = create_queue()
-        self._processing_queue: HeapPriorityQueueSet[N] = create_queue()
+        self._key_groups = key_groups if key_groups is not None else KeyGroups()
+        self._cancellation = cancellation if cancellation is not None else CancellationContext()
+        self._event_queue: HeapPriorityQueueSet[N] = create_queue(self._key_groups)
+        self._processing_queue: HeapPriorityQueueSet[N] = create_queue(self._key_groups)
         self._next_timer: TimerHandle | None = None
 
     def current_processing_time_ms(self) -> int:
@@ -105,15 +121,25 @@ class InternalTimerService(Generic[N]):
 
     def advance_watermark(self, timestamp: int) -> None:
         """Event time is now ``timestamp``: fires every timer up to it, those registered meanwhile too (rules 9.4-9.6)."""
+        self.try_advance_watermark(timestamp, None)
+
+    def try_advance_watermark(self, timestamp: int, should_stop: Callable[[], bool] | None) -> bool:
+        """The same, but asks ``should_stop`` after each timer; False when it stopped (rule 9.18).
+
+        At least one timer fires, so that there is progress. A cancelled task fires no more (rule 9.14).
+        """
         self.current_watermark = timestamp
-        queue, set_current_key, on_event_time = (
-            self._event_queue, self._key_context.set_current_key, self._triggerable.on_event_time,
+        queue, cancellation, set_current_key, on_event_time = (
+            self._event_queue, self._cancellation, self._key_context.set_current_key, self._triggerable.on_event_time,
         )  # fmt: skip
-        while (timer := queue.peek()) is not None and timer.timestamp <= timestamp:
-            queue.poll()
+        while (timer := queue.peek()) is not None and timer.timestamp <= timestamp and not cancellation.is_cancelled:
             set_current_key(timer.key, timer.key_id)
+            queue.poll()
             on_event_time(timer)
             self.fired_timers += 1
+            if should_stop is not None and should_stop():
+                return False
+        return True
 
     def fire_next_event_time_timer(self) -> bool:
         """Fires the earliest event-time timer whatever the time is; False where there is none. Only a fault asks for it."""
@@ -128,10 +154,10 @@ class InternalTimerService(Generic[N]):
     def _on_processing_time(self, timestamp: int) -> None:
         """Fires what is due at the *registered* time, which may be earlier than now (rule 9.9)."""
         self._next_timer = None
-        queue = self._processing_queue
-        while (timer := queue.peek()) is not None and timer.timestamp <= timestamp:
-            queue.poll()
+        queue, cancellation = self._processing_queue, self._cancellation
+        while (timer := queue.peek()) is not None and timer.timestamp <= timestamp and not cancellation.is_cancelled:
             self._key_context.set_current_key(timer.key, timer.key_id)
+            queue.poll()
             self._triggerable.on_processing_time(timer)
             self.fired_timers += 1
         self.start()
@@ -142,21 +168,21 @@ class InternalTimerService(Generic[N]):
         if head is not None and self._next_timer is None:
             self._next_timer = self._processing_time.register_timer(head.timestamp, self._on_processing_time)
 
-    def snapshot_timers_for_key_group(self, key_group: int, key_group_of: Callable[[object], int]) -> TimersSnapshot[N]:
-        """The timers whose keys belong to ``key_group``; ``key_group_of`` assigns keys to groups (rule 9.15)."""
+    def snapshot_timers_for_key_group(self, key_group: int) -> TimersSnapshot[N]:
+        """The timers whose keys belong to ``key_group`` (rule 9.15)."""
+        return TimersSnapshot(_told(self._event_queue, key_group), _told(self._processing_queue, key_group))
 
-        def of_group(queue: HeapPriorityQueueSet[N]) -> tuple[tuple[int, object, object, N], ...]:
-            found = (t for t in queue.timers() if key_group_of(t.key) == key_group)
-            return tuple((t.timestamp, t.key, t.key_id, t.namespace) for t in found)
-
-        return TimersSnapshot(of_group(self._event_queue), of_group(self._processing_queue))
-
-    def restore_timers(self, snapshot: TimersSnapshot[N]) -> None:
+    def restore_timers_for_key_group(self, snapshot: TimersSnapshot[N]) -> None:
         """Adds the timers of one key group; ``start`` arms what is overdue (rule 9.15)."""
-        for timestamp, key, key_id, namespace in snapshot.event_time:
-            self._event_queue.add(InternalTimer(timestamp, key, key_id, namespace))
-        for timestamp, key, key_id, namespace in snapshot.processing_time:
-            self._processing_queue.add(InternalTimer(timestamp, key, key_id, namespace))
+        for queue, timers in (
+            (self._event_queue, snapshot.event_time), (self._processing_queue, snapshot.processing_time),
+        ):  # fmt: skip
+            for timer in self._as_read([InternalTimer(*parts) for parts in timers]):
+                queue.add(timer)
+
+    def _as_read(self, timers: list[InternalTimer[N]]) -> list[InternalTimer[N]]:
+        """A snapshot is read into a hash set of its size, and the queue gets them in the order of that set."""
+        return in_order_of_bins(timers, self._key_groups.timer_hash, capacity_for(len(timers)))
 
     def _timer(self, namespace: N, timestamp: int) -> InternalTimer[N]:
         context = self._key_context
@@ -166,3 +192,7 @@ class InternalTimerService(Generic[N]):
         """Raises InvariantViolation when a queue is out of order."""
         self._event_queue.validate()
         self._processing_queue.validate()
+
+
+def _told(queue: HeapPriorityQueueSet[N], key_group: int) -> tuple[tuple[int, object, object, N], ...]:
+    return tuple([(t.timestamp, t.key, t.key_id, t.namespace) for t in queue.timers_of_key_group(key_group)])

@@ -9,8 +9,9 @@ from flowsim.facts.kinds import TimeDomain, TimerAction
 from flowsim.facts.tracer import TaskTrace
 from flowsim.timers.heap_priority_queue import HeapPriorityQueueSet
 from flowsim.timers.internal_timer import InternalTimer
-from flowsim.timers.internal_timer_service import InternalTimerService, KeyContext, Triggerable
+from flowsim.timers.internal_timer_service import CancellationContext, InternalTimerService, KeyContext, Triggerable
 from flowsim.timers.key_facts import KeyFacts
+from flowsim.timers.key_groups import KeyGroups
 from flowsim.timers.processing_time_service import ProcessingTimeService
 
 N = TypeVar("N", bound=Hashable)
@@ -84,10 +85,11 @@ class TracedInternalTimerService(InternalTimerService[N]):
 
     def __init__(
         self, name: str, key_context: KeyContext, processing_time: ProcessingTimeService, triggerable: Triggerable[N],
-        timer_trace: TimerTrace[N], create_queue: Callable[[], HeapPriorityQueueSet[N]] = HeapPriorityQueueSet,
+        timer_trace: TimerTrace[N], key_groups: KeyGroups | None = None, cancellation: CancellationContext | None = None,
+        create_queue: Callable[[KeyGroups], HeapPriorityQueueSet[N]] = HeapPriorityQueueSet,
     ) -> None:  # fmt: skip
         tracing = _TracingTriggerable(triggerable, timer_trace, key_context)
-        super().__init__(name, key_context, processing_time, tracing, create_queue)
+        super().__init__(name, key_context, processing_time, tracing, key_groups, cancellation, create_queue)
         tracing.service = self
         self._timer_trace = timer_trace
 

@@ -6,14 +6,22 @@ from collections.abc import Callable
 
 import pytest
 
+from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level, TimeDomain, TimerAction
 from flowsim.facts.tracer import TaskTrace
 from flowsim.recording.memory import MemoryRecorder
+from flowsim.state.key_group_range import KeyGroupRange, assign_to_key_group
 from flowsim.testing.harness import ManualClock, ManualProcessingTimeService
 from flowsim.timers.internal_time_service_manager import InternalTimeServiceManager
 from flowsim.timers.internal_timer import InternalTimer
-from flowsim.timers.internal_timer_service import InternalTimerService
+from flowsim.timers.internal_timer_service import (
+    CancellationContext,
+    InternalTimerService,
+    TimersSnapshot,
+    Triggerable,
+)
 from flowsim.timers.key_facts import KeyFacts
+from flowsim.timers.key_groups import KeyGroups
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
 from flowsim.values import key_fingerprint, key_hash, state_key
 
@@ -31,10 +39,18 @@ class Bench:
         self.fired: list[Fired] = []
         self.then: dict[int, Callable[[], None]] = {}
         facts = KeyFacts(trace, None) if trace is not None else None
-        self.manager = InternalTimeServiceManager(self, self.time, 3, trace, facts)
-        self.service: InternalTimerService[str] = self.manager.internal_timer_service(
-            "timers", self, lambda name: (0, len(name))
+        self.cancellation = CancellationContext()
+        groups = KeyGroups(KeyGroupRange(0, 127), 128)
+        self.manager = InternalTimeServiceManager(
+            self, self.time, 3, trace, facts, key_groups=groups, cancellation=self.cancellation
         )
+        self.service = self.service_named("timers")
+
+    def service_named(self, name: str) -> InternalTimerService[str]:
+        """A service whose timers are told with its name where it is not the first."""
+        owner: Triggerable[str] = self if name == "timers" else _Named(self, name)
+        self.set_current_key("a", "a")
+        return self.manager.internal_timer_service(name, owner, lambda namespace: (0, len(namespace)))
 
     def set_current_key(self, key: object, key_id: object) -> None:
         self.current_key, self.current_key_id = key, key_id
@@ -54,6 +70,20 @@ class Bench:
         """Makes ``key`` the current one, for the registration that follows."""
         self.set_current_key(key, state_key(key))
         return self.service
+
+
+class _Named:
+    """Tells which service a timer is of."""
+
+    def __init__(self, bench: Bench, name: str) -> None:
+        self.bench = bench
+        self.name = name
+
+    def on_event_time(self, timer: InternalTimer[str]) -> None:
+        self.bench.fired.append((self.name, timer.key, timer.timestamp))
+
+    def on_processing_time(self, timer: InternalTimer[str]) -> None:
+        self.bench.fired.append((self.name, timer.key, timer.timestamp))
 
 
 def test_a_callback_sees_the_new_watermark_and_its_own_key() -> None:
@@ -175,38 +205,108 @@ def test_the_system_timer_of_a_deleted_head_finds_nothing_and_arms_the_next() ->
 
 def test_the_timers_of_a_key_group_move_to_another_service() -> None:
     """Rule 9.15: an overdue processing timer fires as soon as the service starts and time is looked at."""
-
-    def group_of(key: object) -> int:
-        return 0 if key == "a" else 1
-
+    groups = {name: assign_to_key_group(name, 128) for name in "ab"}
     old = Bench()
     old.key("a").register_event_time_timer("w", 5)
     old.key("b").register_event_time_timer("w", 6)
     old.key("a").register_processing_time_timer("w", 7)
     new = Bench()
     new.clock.now_ns = 100 * NS_PER_MS
-    new.service.restore_timers(old.service.snapshot_timers_for_key_group(0, group_of))
+    new.manager.restore_timers({groups["a"]: old.manager.snapshot_timers_for_key_group(groups["a"])})
     assert (new.service.num_event_time_timers, new.service.num_processing_time_timers) == (1, 1)
     assert new.service.current_watermark == NO_TIMESTAMP
-    new.service.start()
     new.time.advance_to(100)
     new.service.advance_watermark(5)
     assert new.fired == [("processing", "a", 7), ("event", "a", 5)]
-    assert len(old.service.snapshot_timers_for_key_group(1, group_of).event_time) == 1
+    snapshot = old.manager.snapshot_timers_for_key_group(groups["b"])
+    assert snapshot == {"timers": TimersSnapshot(((6, "b", "b", "w"),), ())}
+    assert old.manager.snapshot_timers_for_key_group(0) == {"timers": TimersSnapshot((), ())}
 
 
-def test_every_service_of_an_operator_advances_and_names_are_unique() -> None:
+def test_a_snapshot_tells_timers_in_the_order_of_a_java_hash_map() -> None:
+    """Rule 9.15: bins by the hash code of time, key and namespace, not the order of registration."""
+    bench = Bench()
+    group = assign_to_key_group("a", 128)
+    for timestamp in (1, 2, 3, 4):
+        bench.key("a").register_event_time_timer("w", timestamp)
+    snapshot = bench.service.snapshot_timers_for_key_group(group)
+    assert [timestamp for timestamp, _, _, _ in snapshot.event_time] == [2, 3, 4, 1]
+
+
+def test_timers_of_a_service_that_is_gone_cannot_be_restored() -> None:
+    bench = Bench()
+    with pytest.raises(BadInput, match="'others' that the operator does not have"):
+        bench.manager.restore_timers({0: {"others": TimersSnapshot((), ())}})
+
+
+def test_services_advance_in_the_order_of_a_java_hash_map_of_their_names() -> None:
     """Rule 9.12."""
     bench = Bench()
-    other: InternalTimerService[str] = bench.manager.internal_timer_service(
-        "others", bench, lambda name: (0, len(name))
-    )
-    bench.key("a").register_event_time_timer("", 5)
-    other.register_event_time_timer("", 4)
+    for name in ("window-timers", "user-timers", "CLEANUP_TIMER"):
+        bench.service_named(name).register_event_time_timer("", 5)
     bench.manager.advance_watermark(5)
-    assert bench.fired == [("event", "a", 5), ("event", "a", 4)]
-    with pytest.raises(ValueError, match="'others' already"):
-        bench.manager.internal_timer_service("others", bench, lambda name: (0, len(name)))
+    assert [name for name, _, _ in bench.fired] == ["CLEANUP_TIMER", "window-timers", "user-timers"]
+    assert bench.manager.fired_timers == 3
+
+
+def test_a_name_that_is_taken_gives_the_service_as_it_is() -> None:
+    """Rule 9.12: the second triggerable is never called."""
+    first, second = Bench(), Bench()
+    again: InternalTimerService[str] = first.manager.internal_timer_service("timers", second, lambda name: (0, 0))
+    assert again is first.service
+    first.key("a").register_event_time_timer("", 5)
+    first.manager.advance_watermark(5)
+    assert (first.fired, second.fired) == ([("event", "a", 5)], [])
+
+
+def test_an_interrupted_advance_leaves_the_rest_and_the_services_behind_it() -> None:
+    """Rule 9.18: it asks after each timer, also after the last, and the next service keeps its watermark."""
+    bench = Bench()
+    other = bench.service_named("a service behind")
+    for timestamp in (1, 2, 3):
+        bench.key("a").register_event_time_timer("", timestamp)
+    answers = iter([False, True, True, False])
+    assert not bench.manager.try_advance_watermark(10, lambda: next(answers))
+    assert [timestamp for _, _, timestamp in bench.fired] == [1, 2]
+    assert (bench.service.current_watermark, other.current_watermark) == (10, NO_TIMESTAMP)
+    assert not bench.manager.try_advance_watermark(10, lambda: next(answers))
+    assert (bench.service.num_event_time_timers, other.current_watermark) == (0, NO_TIMESTAMP)
+    assert bench.manager.try_advance_watermark(10, lambda: next(answers))
+    assert other.current_watermark == 10
+
+
+def test_a_cancelled_task_fires_no_more_timers() -> None:
+    """Rule 9.14: of either kind; the advance itself is over."""
+    bench = Bench()
+    for timestamp in (1, 2):
+        bench.key("a").register_event_time_timer("", timestamp)
+        bench.key("a").register_processing_time_timer("", timestamp)
+
+    def cancel() -> None:
+        bench.cancellation.is_cancelled = True
+
+    bench.then[1] = cancel
+    assert bench.manager.try_advance_watermark(10, lambda: False)
+    (system_timer,) = bench.time.timers
+    system_timer.callback(system_timer.timestamp_ms)
+    assert bench.fired == [("event", "a", 1)]
+    assert (bench.service.num_event_time_timers, bench.service.num_processing_time_timers) == (1, 2)
+
+
+def test_negative_times_are_times() -> None:
+    bench = Bench()
+    for timestamp in (-(2**63), -5, 0):
+        bench.key("a").register_event_time_timer("", timestamp)
+    bench.service.advance_watermark(-6)
+    bench.service.advance_watermark(-1)
+    assert [timestamp for _, _, timestamp in bench.fired] == [-(2**63), -5]
+
+
+def test_a_processing_timer_at_the_end_of_time_is_never_armed() -> None:
+    """Rule 9.8: nothing is earlier than the head that is not there."""
+    bench = Bench()
+    bench.key("a").register_processing_time_timer("", MAX_WATERMARK)
+    assert (bench.service.num_processing_time_timers, bench.time.live_timers_ms()) == (1, [])
 
 
 def test_a_full_recording_tells_what_happened_to_each_timer_and_nothing_else() -> None:

@@ -96,7 +96,7 @@ class SourceOperator(StreamOperator):
     def open(self) -> None:
         self._reader.open(self.ctx)
         self._is_open = True
-        if self._strategy is not None and self._strategy.periodic:
+        if self._strategy is not None and (self._strategy.periodic or self.alignment is not None):
             self._emit_periodically()
 
     def poll_next(self) -> DataInputStatus:

@@ -1,0 +1,403 @@
+"""The small machines of event time beside the real ones (rules 8.1-8.16, 8.22, 8.23)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import initialize, precondition, rule
+from machine import Differential, DifferentialMachine
+
+from flowsim.cluster.watermark_alignment import WatermarkAggregator
+from flowsim.streamrecord.elements import WatermarkStatus
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
+from flowsim.watermark.combined_watermark_status import IndexedCombinedWatermarkStatus
+from flowsim.watermark.generators import (
+    AscendingTimestampsWatermarks,
+    BoundedOutOfOrdernessWatermarks,
+    WatermarkGenerator,
+    WatermarksWithIdleness,
+)
+from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
+from flowsim.watermark.status_watermark_valve import StatusWatermarkValve
+from flowsim.watermark.watermark_alignment_params import WatermarkAlignmentParams
+from flowsim.watermark.watermark_output_multiplexer import WatermarkOutputMultiplexer
+from flowsim.watermark.watermark_sampler import WatermarkSampler
+from flowsim.watermark.watermark_to_data_output import WatermarkToDataOutput
+
+WATERMARKS = st.one_of(st.integers(-3, 40), st.sampled_from([NO_TIMESTAMP, NO_TIMESTAMP + 1, MAX_WATERMARK]))
+SPLITS = st.sampled_from(["a", "b", "c", "d"])
+_EVENT_TIME = "org.apache.flink.api.common.eventtime"
+
+
+class Heard:
+    """Our side of ``flowsim.differential.EventTimeLog``: whatever speaks to it is noted in the same words."""
+
+    def __init__(self, name: str = "", lines: list[str] | None = None) -> None:
+        self.name = name
+        self.lines: list[str] = [] if lines is None else lines
+
+    def named(self, name: str) -> Heard:
+        return Heard(f"{name} ", self.lines)
+
+    def note(self, said: str) -> None:
+        self.lines.append(self.name + said)
+
+    def take(self) -> str:
+        said = ";".join(self.lines)
+        self.lines.clear()
+        return said
+
+    def emit_watermark(self, timestamp: int) -> None:
+        self.note(f"wm {timestamp}")
+
+    def emit_watermark_status(self, status: WatermarkStatus) -> None:
+        self.note(f"st {status.name}")
+
+    def mark_idle(self) -> None:
+        self.note("idle")
+
+    def mark_active(self) -> None:
+        self.note("active")
+
+    def update_idle(self, idle: bool) -> None:
+        self.note(f"update idle {str(idle).lower()}")
+
+    def update_current_effective_watermark(self, watermark: int) -> None:
+        self.note(f"update {watermark}")
+
+    def update_current_split_watermark(self, split_id: str, watermark: int) -> None:
+        self.note(f"update {split_id} {watermark}")
+
+    def update_current_split_idle(self, split_id: str, idle: bool) -> None:
+        self.note(f"update {split_id} idle {str(idle).lower()}")
+
+    def split_finished(self, split_id: str) -> None:
+        self.note(f"finished {split_id}")
+
+    def on_watermark_update(self, watermark: int) -> None:
+        self.note(f"reaches {watermark}")
+
+    def on_idle_update(self, idle: bool) -> None:
+        self.note(f"is idle {str(idle).lower()}")
+
+
+class EventTimeMachine(DifferentialMachine):
+    """Both sides are heard by a log; after every command both logs must say the same."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.java = self.flink.java.org.apache.flink
+        self.theirs = self.flink.java.flowsim.differential.EventTimeLog()
+        self.heard = Heard()
+
+    def alike(self, real: Any, ours: Any) -> Any:
+        """Both do it and answer the same, and the same was heard."""
+        answer = self.both(real, ours)
+        self.equal(self.theirs.take(), self.heard.take())
+        return answer
+
+    def mark(self, timestamp: int) -> Any:
+        """A watermark as generators know it."""
+        return self.flink.new(f"{_EVENT_TIME}.Watermark", ["long"], timestamp)
+
+
+class StatusWatermarkValveMachine(EventTimeMachine):
+    subject = "StatusWatermarkValve"
+
+    @initialize(channels=st.integers(1, 6))
+    def begin(self, channels: int) -> None:
+        self.channels = channels
+        self.real = self.java.streaming.runtime.watermarkstatus.StatusWatermarkValve(channels)
+        self.ours = StatusWatermarkValve(channels, self.heard)
+
+    @rule(timestamp=WATERMARKS, channel=st.integers(0, 5))
+    def watermark(self, timestamp: int, channel: int) -> None:
+        channel %= self.channels
+        theirs = self.java.streaming.api.watermark.Watermark(timestamp)
+        self.alike(
+            lambda: self.real.inputWatermark(theirs, channel, self.theirs),
+            lambda: self.ours.input_watermark(timestamp, channel),
+        )
+        self.ours.validate()
+
+    @rule(idle=st.booleans(), channel=st.integers(0, 5))
+    def status(self, idle: bool, channel: int) -> None:
+        channel %= self.channels
+        statuses = self.java.streaming.runtime.watermarkstatus.WatermarkStatus
+        theirs = statuses.IDLE if idle else statuses.ACTIVE
+        status = WatermarkStatus.IDLE if idle else WatermarkStatus.ACTIVE
+        self.alike(
+            lambda: self.real.inputWatermarkStatus(theirs, channel, self.theirs),
+            lambda: self.ours.input_watermark_status(status, channel),
+        )
+        self.ours.validate()
+
+
+def test_the_valve_is_flinks(differential: Differential) -> None:
+    differential.run(StatusWatermarkValveMachine, examples=20, steps=40)
+
+
+class CombinedStatusMachine(EventTimeMachine):
+    subject = "IndexedCombinedWatermarkStatus"
+
+    @initialize(inputs=st.integers(1, 4))
+    def begin(self, inputs: int) -> None:
+        self.inputs = inputs
+        self.real = self.java.api.common.eventtime.IndexedCombinedWatermarkStatus.forInputsCount(inputs)
+        self.ours = IndexedCombinedWatermarkStatus(inputs)
+
+    @rule(index=st.integers(0, 3), timestamp=WATERMARKS)
+    def watermark(self, index: int, timestamp: int) -> None:
+        index %= self.inputs
+        self.alike(
+            lambda: [self.real.updateWatermark(index, timestamp), *self.seen()],
+            lambda: [self.ours.update_watermark(index, timestamp), self.ours.combined_watermark, self.ours.idle],
+        )
+
+    @rule(index=st.integers(0, 3), idle=st.booleans())
+    def status(self, index: int, idle: bool) -> None:
+        index %= self.inputs
+        self.alike(
+            lambda: [self.real.updateStatus(index, idle), *self.seen()],
+            lambda: [self.ours.update_status(index, idle), self.ours.combined_watermark, self.ours.idle],
+        )
+
+    def seen(self) -> tuple[int, bool]:
+        return self.real.getCombinedWatermark(), self.real.isIdle()
+
+
+def test_the_combined_status_of_several_inputs_is_flinks(differential: Differential) -> None:
+    differential.run(CombinedStatusMachine, examples=20, steps=40)
+
+
+class MultiplexerMachine(EventTimeMachine):
+    """Outputs are kept, so that one that was unregistered may still speak."""
+
+    subject = "WatermarkOutputMultiplexer"
+    errors = {"IllegalStateException": ValueError, "IllegalArgumentException": ValueError}  # noqa: RUF012
+
+    @initialize()
+    def begin(self) -> None:
+        self.real = self.java.api.common.eventtime.WatermarkOutputMultiplexer(self.theirs)
+        self.ours = WatermarkOutputMultiplexer(self.heard)
+        self.outputs: list[tuple[Any, Any]] = []
+
+    @rule(split=SPLITS)
+    def register(self, split: str) -> None:
+        self.alike(
+            lambda: self.real.registerNewOutput(split, self.theirs.named(split)),
+            lambda: self.ours.register_new_output(split, self.heard.named(split)),
+        )
+
+    @rule(split=SPLITS)
+    def unregister(self, split: str) -> None:
+        self.alike(lambda: self.real.unregisterOutput(split), lambda: self.ours.unregister_output(split))
+
+    @rule(split=SPLITS, immediate=st.booleans())
+    def output(self, split: str, immediate: bool) -> None:
+        made: list[Any] = []
+
+        def real() -> None:
+            made.append(self.real.getImmediateOutput(split) if immediate else self.real.getDeferredOutput(split))
+
+        def ours() -> None:
+            made.append(self.ours.immediate_output(split) if immediate else self.ours.deferred_output(split))
+
+        self.alike(real, ours)
+        if len(made) == 2:
+            self.outputs.append((made[0], made[1]))
+
+    @precondition(lambda self: self.outputs)
+    @rule(which=st.integers(0, 99), timestamp=WATERMARKS)
+    def watermark(self, which: int, timestamp: int) -> None:
+        real, ours = self.outputs[which % len(self.outputs)]
+        mark = self.mark(timestamp)
+        self.alike(lambda: real.emitWatermark(mark), lambda: ours.emit_watermark(timestamp))
+
+    @precondition(lambda self: self.outputs)
+    @rule(which=st.integers(0, 99), idle=st.booleans())
+    def status(self, which: int, idle: bool) -> None:
+        real, ours = self.outputs[which % len(self.outputs)]
+        if idle:
+            self.alike(lambda: real.markIdle(), lambda: ours.mark_idle())
+        else:
+            self.alike(lambda: real.markActive(), lambda: ours.mark_active())
+
+    @rule()
+    def periodic(self) -> None:
+        pending = self.ours.has_pending_effect()
+        self.alike(lambda: self.real.onPeriodicEmit(), lambda: self.ours.on_periodic_emit())
+        assert not self.ours.has_pending_effect(), pending
+
+
+def test_the_multiplexer_of_splits_is_flinks(differential: Differential) -> None:
+    differential.run(MultiplexerMachine, examples=30, steps=40)
+
+
+class GeneratorMachine(EventTimeMachine):
+    subject = "watermark generators"
+
+    @initialize(
+        bound=st.sampled_from([None, 0, 1, 5, 10**12]), idle_ms=st.sampled_from([None, 1, 10, 10**16]),
+        start_ns=st.sampled_from([1, NS_PER_MS, 10**15]),
+    )  # fmt: skip
+    def begin(self, bound: int | None, idle_ms: int | None, start_ns: int) -> None:
+        event_time, duration = self.java.api.common.eventtime, self.flink.java.java.time.Duration
+        self.clock = self.java.util.clock.ManualClock(start_ns)
+        self.now_ns = start_ns
+        ours: WatermarkGenerator
+        if bound is None:
+            real, ours = event_time.AscendingTimestampsWatermarks(), AscendingTimestampsWatermarks()
+        else:
+            real = event_time.BoundedOutOfOrdernessWatermarks(duration.ofMillis(bound))
+            ours = BoundedOutOfOrdernessWatermarks(bound)
+        if idle_ms is not None:
+            real = event_time.WatermarksWithIdleness(real, duration.ofMillis(idle_ms), self.clock)
+            ours = WatermarksWithIdleness(ours, idle_ms, lambda: self.now_ns)
+        self.real, self.ours = real, ours
+
+    @rule(timestamp=WATERMARKS)
+    def event(self, timestamp: int) -> None:
+        self.alike(
+            lambda: self.real.onEvent("x", timestamp, self.theirs),
+            lambda: self.ours.on_event("x", timestamp, self.heard),
+        )
+
+    @rule()
+    def periodic(self) -> None:
+        self.alike(
+            lambda: self.real.onPeriodicEmit(self.theirs),
+            lambda: self.ours.on_periodic_emit(self.heard),
+        )
+
+    @rule(step_ns=st.one_of(st.integers(0, 12 * NS_PER_MS), st.sampled_from([NS_PER_MS, 10 * NS_PER_MS, 10**17])))
+    def time_passes(self, step_ns: int) -> None:
+        self.now_ns += step_ns
+        self.clock.advanceTime(step_ns, self.flink.java.java.util.concurrent.TimeUnit.NANOSECONDS)
+
+
+def test_the_generators_are_flinks(differential: Differential) -> None:
+    differential.run(GeneratorMachine, examples=20, steps=40)
+
+
+class PausableClockMachine(EventTimeMachine):
+    subject = "PausableRelativeClock"
+    errors = {"IllegalStateException": ValueError}  # noqa: RUF012
+
+    @initialize()
+    def begin(self) -> None:
+        self.now_ns = 1
+        self.clock = self.java.util.clock.ManualClock(1)
+        self.real = self.java.streaming.api.operators.util.PausableRelativeClock(self.clock)
+        self.ours = PausableRelativeClock(lambda: self.now_ns)
+
+    @rule(what=st.sampled_from(["pause", "un_pause"]))
+    def pauses(self, what: str) -> None:
+        real, ours = (self.real.pause, self.ours.pause) if what == "pause" else (self.real.unPause, self.ours.un_pause)
+        self.alike(real, ours)
+
+    @rule(step_ns=st.integers(0, 5 * NS_PER_MS))
+    def time_passes(self, step_ns: int) -> None:
+        self.now_ns += step_ns
+        self.clock.advanceTime(step_ns, self.flink.java.java.util.concurrent.TimeUnit.NANOSECONDS)
+        self.alike(self.real.relativeTimeNanos, self.ours.relative_time_ns)
+
+
+def test_the_clock_that_stands_still_is_flinks(differential: Differential) -> None:
+    differential.run(PausableClockMachine, examples=20, steps=40)
+
+
+class WatermarkToDataOutputMachine(EventTimeMachine):
+    """The listener hears in the same order as the stream."""
+
+    subject = "WatermarkToDataOutput"
+
+    @initialize()
+    def begin(self) -> None:
+        source = self.java.streaming.api.operators.source
+        self.real = source.WatermarkToDataOutput(self.theirs, self.theirs.named("listener"))
+        self.ours = WatermarkToDataOutput(self.heard, self.heard.named("listener"))
+
+    @rule(timestamp=WATERMARKS)
+    def watermark(self, timestamp: int) -> None:
+        mark = self.mark(timestamp)
+        self.alike(lambda: self.real.emitWatermark(mark), lambda: self.ours.emit_watermark(timestamp))
+
+    @rule(idle=st.booleans())
+    def status(self, idle: bool) -> None:
+        if idle:
+            self.alike(lambda: self.real.markIdle(), lambda: self.ours.mark_idle())
+        else:
+            self.alike(lambda: self.real.markActive(), lambda: self.ours.mark_active())
+
+
+def test_the_output_of_a_source_is_flinks(differential: Differential) -> None:
+    differential.run(WatermarkToDataOutputMachine, examples=20, steps=40)
+
+
+class SamplerMachine(EventTimeMachine):
+    subject = "WatermarkSampler"
+
+    @initialize(capacity=st.integers(0, 5))
+    def begin(self, capacity: int) -> None:
+        self.real = self.java.streaming.api.operators.source.WatermarkSampler(capacity)
+        self.ours = WatermarkSampler(capacity)
+        self.seen()
+
+    @rule(watermark=WATERMARKS)
+    def latest(self, watermark: int) -> None:
+        self.alike(lambda: self.real.addLatest(watermark), lambda: self.ours.add_latest(watermark))
+        self.seen()
+
+    @rule()
+    def sample(self) -> None:
+        self.alike(self.real.sample, self.ours.sample)
+        self.seen()
+
+    def seen(self) -> None:
+        self.alike(
+            lambda: [self.real.getLatest(), self.real.getOldestSample()],
+            lambda: [self.ours.latest, self.ours.oldest_sample],
+        )
+
+
+def test_the_sampler_is_flinks(differential: Differential) -> None:
+    differential.run(SamplerMachine, examples=20, steps=30)
+
+
+class AggregatorMachine(EventTimeMachine):
+    """What a source coordinator combines reports with, by subtask and by source."""
+
+    subject = "SourceCoordinator.WatermarkAggregator"
+
+    @initialize()
+    def begin(self) -> None:
+        name = "org.apache.flink.runtime.source.coordinator.SourceCoordinator$WatermarkAggregator"
+        self.real = self.flink.new(name, [])
+        self.aggregate = self.flink.method(name, "aggregate", "java.lang.Object", f"{_EVENT_TIME}.Watermark")
+        self.least = self.flink.method(name, "getAggregatedWatermark")
+        self.ours: WatermarkAggregator[str] = WatermarkAggregator()
+
+    @rule(key=SPLITS, watermark=WATERMARKS)
+    def report(self, key: str, watermark: int) -> None:
+        def real() -> int | None:
+            changed = self.aggregate(self.real, key, self.mark(watermark))
+            return changed.get().getTimestamp() if changed.isPresent() else None
+
+        self.alike(real, lambda: self.ours.aggregate(key, watermark))
+        self.alike(lambda: self.least(self.real).getTimestamp(), lambda: self.ours.aggregated_watermark)
+
+
+def test_the_aggregation_of_reports_is_flinks(differential: Differential) -> None:
+    differential.run(AggregatorMachine, examples=20, steps=30)
+
+
+def test_the_parameters_of_alignment_are_flinks(differential: Differential) -> None:
+    params = differential.flink.java.org.apache.flink.api.common.eventtime.WatermarkAlignmentParams
+    for drift in (0, 1, 1000, MAX_WATERMARK - 1):
+        with differential.comparing("WatermarkAlignmentParams", commands=3):
+            real, ours = params(drift, "g", 1000), WatermarkAlignmentParams("g", drift)
+            assert real.getMaxAllowedWatermarkDrift() == ours.max_allowed_watermark_drift_ms
+            assert real.getUpdateInterval() == ours.update_interval_ms
+            assert real.isEnabled()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from flowsim.datastream import operator_factories as factories
@@ -69,7 +69,8 @@ class ConnectedStreams:
         """A CoProcessFunction, which can also emit to side outputs; with keys a KeyedCoProcessFunction."""
         if self._is_keyed:
             make = factories.keyed_co_process_operator(func, self._reading)  # type: ignore[arg-type]  # checked there
-            return self._transform("Keyed Co-Process", "keyed_co_process", make, output_type)
+            params = factories.timer_params(func)
+            return self._transform("Keyed Co-Process", "keyed_co_process", make, output_type, params)
         make = factories.co_process_operator(func, self._reading)  # type: ignore[arg-type]  # checked there
         return self._transform("Co-Process", "co_process", make, output_type)
 
@@ -96,9 +97,12 @@ class ConnectedStreams:
             raise TypeError(f"connect(...): expected a {kind.__name__}, got {func!r}")
         return self.process(adapter, output_type).name(name)
 
-    def _transform(self, name: str, kind: str, make: MakeOperator, output_type: TypeInformation | None) -> DataStream:
+    def _transform(
+        self, name: str, kind: str, make: MakeOperator, output_type: TypeInformation | None,
+        params: Mapping[str, object] | None = None,
+    ) -> DataStream:  # fmt: skip
         env = self.stream1.get_execution_environment()
-        description = OperatorDescription(kind, {"reading": self._reading})
+        description = OperatorDescription(kind, {"reading": self._reading, **(params or {})})
         return env.add_inputs(name, description, make, (self.stream1, self.stream2), output_type)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from flowsim.datastream import operator_factories as factories
 from flowsim.datastream.data_stream import DataStream
 from flowsim.datastream.functions import KeyedProcessFunction
+from flowsim.datastream.interval_join import IntervalJoin
 from flowsim.datastream.operator_factories import MakeOperator
 from flowsim.datastream.reduce import AnyReduce, KeyedReduce
 from flowsim.datastream.transformation import Transformation, Upstream
@@ -44,7 +45,8 @@ class KeyedStream(DataStream):
     ) -> DataStream:
         """A KeyedProcessFunction, with state and timers of the key."""
         make = factories.keyed_process_operator(func)
-        return self._transform("KEYED PROCESS", "keyed_process", make, output_type)
+        params = factories.timer_params(func)
+        return self._transform("KEYED PROCESS", "keyed_process", make, output_type, params)
 
     def reduce(self, func: AnyReduce) -> DataStream:
         """Per key, the reduction of all records so far, emitted for each record: a ReduceFunction or a callable."""
@@ -57,6 +59,12 @@ class KeyedStream(DataStream):
     def count_window(self, size: int, slide: int = 0) -> WindowedStream:
         """Every ``size`` records of a key; with ``slide`` the last ``size`` at every ``slide`` records, as in Java."""
         return counted(self.window(GlobalWindows()), size, slide)
+
+    def interval_join(self, other_stream: KeyedStream) -> IntervalJoin:
+        """Pairs of records of one key that are near each other in event time, as in Java."""
+        if not isinstance(other_stream, KeyedStream):
+            raise TypeError(f"interval_join: expected a KeyedStream, got {other_stream!r}")
+        return IntervalJoin(self, other_stream)
 
     def _add(self, name: str, description: OperatorDescription, make: MakeOperator) -> Transformation:
         added = super()._add(name, description, make)

@@ -103,6 +103,11 @@ def keyed_process_operator(func: KeyedProcessFunction) -> MakeOperator:
     return lambda name: KeyedProcessOperator(isolated(func, name))
 
 
+def timer_params(func: Function) -> dict[str, object]:
+    """What a judge must know of the timers of a function: whether they may give way to mails (rule 9.18)."""
+    return {"interruptible_timers": True} if func.use_interruptible_timers() else {}
+
+
 def co_map_operator(func: CoMapFunction, reading: Reading) -> MakeOperator:
     """Raises TypeError unless ``func`` is a CoMapFunction."""
     _check_co(func, CoMapFunction, "map")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from flowsim.facts import schema
@@ -13,7 +13,7 @@ from flowsim.graph.job_graph import JobEdge, JobGraph, JobVertex
 from flowsim.graph.network_memory import NetworkMemory, plan_network_memory, pool_rows, task_manager_rows
 from flowsim.graph.pipelined_regions import PipelinedRegion, pipelined_regions
 from flowsim.graph.placement import Chain, Placement, place
-from flowsim.graph.stream_graph import Link
+from flowsim.graph.stream_graph import JobSettings, Link
 from flowsim.network.writers.partitioner import POINTWISE
 from flowsim.state.key_group_range import KeyGroupRange, compute_key_group_range_for_operator_index
 
@@ -188,7 +188,7 @@ def describe(execution: ExecutionGraph, recorder: Recorder) -> None:
         schema.OPERATORS,
         [
             (v.id, o.index, o.node.name, o.node.description.kind,
-             json.dumps(dict(o.node.description.params), sort_keys=True, ensure_ascii=False),
+             json.dumps(_recorded_params(o.node.description.params, job.graph.settings), sort_keys=True, ensure_ascii=False),
              o.input_operator, o.input_tag or "")
             for v in job.vertices for o in v.operators
         ],
@@ -205,6 +205,13 @@ def describe(execution: ExecutionGraph, recorder: Recorder) -> None:
     segment_bytes = job.graph.settings.segment_size_bytes
     recorder.static(schema.TASK_MANAGERS, task_manager_rows(execution.memory, execution.placement, segment_bytes))
     recorder.static(schema.POOLS, pool_rows(execution.memory))
+
+
+def _recorded_params(params: Mapping[str, object], settings: JobSettings) -> dict[str, object]:
+    """What a function asks for counts only where the job allows it (rule 9.18)."""
+    return {
+        name: value for name, value in params.items() if name != "interruptible_timers" or settings.interruptible_timers
+    }
 
 
 def channel_rows(execution: ExecutionGraph) -> Iterator[tuple[int | str, ...]]:

@@ -39,6 +39,7 @@ from flowsim.datastream.functions import (
     RuntimeContext,
     WindowFunction,
 )
+from flowsim.datastream.interval_join import IntervalJoin, IntervalJoined, ProcessJoinFunction
 from flowsim.datastream.keyed_stream import KeyedStream
 from flowsim.datastream.output_tag import OutputTag
 from flowsim.datastream.timerservice import TimeDomain, TimerService
@@ -62,6 +63,8 @@ __all__ = [
     "FilterFunction",
     "FlatMapFunction",
     "Function",
+    "IntervalJoin",
+    "IntervalJoined",
     "KeySelector",
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
@@ -71,6 +74,7 @@ __all__ = [
     "Partitioner",
     "OutputTag",
     "ProcessFunction",
+    "ProcessJoinFunction",
     "ProcessWindowFunction",
     "ReduceFunction",
     "RuntimeContext",

@@ -179,6 +179,11 @@ class MapState(State):
         entries = self._entries()
         return [] if entries is None else [(key, copy_value(value)) for key, value in entries]
 
+    def borrowed_items(self) -> list[tuple[object, object]]:
+        """Keys and values themselves, for an operator that looks at them and changes none."""
+        entries = self._entries()
+        return [] if entries is None else entries.items()
+
     def keys(self) -> list[object]:
         """The keys."""
         return [key for key, _ in self.items()]

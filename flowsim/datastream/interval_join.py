@@ -1,0 +1,126 @@
+"""Joins two keyed streams by how far apart their records are. Flink: KeyedStream.IntervalJoin, IntervalJoined."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from flowsim.datastream.common.time import Duration, Time, millis_of
+from flowsim.datastream.functions import Function
+from flowsim.datastream.isolation import isolated
+from flowsim.errors import BadInput
+from flowsim.graph.stream_graph import OperatorDescription
+from flowsim.operators.interval_join import IntervalBounds, IntervalJoinOperator, JoinContext
+from flowsim.operators.reading_order import Reading, reading_order
+from flowsim.operators.stream_operator import StreamOperator
+from flowsim.streamrecord.elements import OutputTag
+from flowsim.values import TypeInformation
+
+if TYPE_CHECKING:
+    from flowsim.datastream.data_stream import DataStream
+    from flowsim.datastream.keyed_stream import KeyedStream
+
+
+class ProcessJoinFunction(Function):
+    """Every pair of an interval join, with side outputs (``yield tag, value``). Flink: ProcessJoinFunction."""
+
+    Context: TypeAlias = JoinContext
+
+    @abstractmethod
+    def process_element(self, left: Any, right: Any, ctx: JoinContext) -> Iterable[object] | None: ...
+
+
+class IntervalJoin:
+    """Two keyed streams that still need their bounds. Flink: KeyedStream.IntervalJoin."""
+
+    def __init__(self, stream1: KeyedStream, stream2: KeyedStream, is_event_time: bool = True) -> None:
+        self._stream1 = stream1
+        self._stream2 = stream2
+        self._is_event_time = is_event_time
+
+    def in_event_time(self) -> IntervalJoin:
+        """By the timestamps of the records, which is the default."""
+        return IntervalJoin(self._stream1, self._stream2)
+
+    def in_processing_time(self) -> IntervalJoin:
+        """Refused by ``between``, as in Flink: only event time can be joined by intervals."""
+        return IntervalJoin(self._stream1, self._stream2, False)
+
+    def between(self, lower_bound: Duration | Time, upper_bound: Duration | Time) -> IntervalJoined:
+        """A left record at t joins right records from t + lower to t + upper; both may be negative.
+
+        Raises BadInput in processing time and when the lower bound is above the upper one.
+        """
+        if not self._is_event_time:
+            raise BadInput("interval_join: only event time can be joined by intervals, not processing time")
+        lower_ms = millis_of(lower_bound, "interval_join: lower bound")
+        upper_ms = millis_of(upper_bound, "interval_join: upper bound")
+        if lower_ms > upper_ms:
+            raise BadInput(f"interval_join: the lower bound {lower_ms} ms is above the upper one {upper_ms} ms")
+        return IntervalJoined(self._stream1, self._stream2, lower_ms, upper_ms)
+
+
+class IntervalJoined:
+    """Two keyed streams and the bounds between which their records meet. Flink: KeyedStream.IntervalJoined."""
+
+    def __init__(self, stream1: KeyedStream, stream2: KeyedStream, lower_ms: int, upper_ms: int) -> None:
+        self._stream1 = stream1
+        self._stream2 = stream2
+        self._between_ms = (lower_ms, upper_ms)
+        self._lower_exclusive = False
+        self._upper_exclusive = False
+        self._late_left: OutputTag | None = None
+        self._late_right: OutputTag | None = None
+        self._reading: Reading = "any"
+
+    def lower_bound_exclusive(self) -> IntervalJoined:
+        """A pair exactly at the lower bound does not meet."""
+        self._lower_exclusive = True
+        return self
+
+    def upper_bound_exclusive(self) -> IntervalJoined:
+        """A pair exactly at the upper bound does not meet."""
+        self._upper_exclusive = True
+        return self
+
+    def side_output_left_late_data(self, output_tag: OutputTag) -> IntervalJoined:
+        """Keeps late records of the left stream in a side output instead of dropping them."""
+        self._late_left = output_tag
+        return self
+
+    def side_output_right_late_data(self, output_tag: OutputTag) -> IntervalJoined:
+        """Keeps late records of the right stream in a side output instead of dropping them."""
+        self._late_right = output_tag
+        return self
+
+    def reading(self, reading: Reading) -> IntervalJoined:
+        """flowsim's own: in which order the operator reads its inputs, one of any, first, second, alternate (rule 7.24)."""
+        reading_order(reading)
+        self._reading = reading
+        return self
+
+    def process(
+        self, process_join_function: ProcessJoinFunction, output_type: TypeInformation | None = None
+    ) -> DataStream:
+        """Every pair that meets, as soon as its second record comes; what is emitted has the later timestamp."""
+        if not isinstance(process_join_function, ProcessJoinFunction):
+            raise TypeError(f"interval_join: process: expected a ProcessJoinFunction, got {process_join_function!r}")
+        isolated(process_join_function, "interval_join")
+        lower_ms, upper_ms = self._between_ms
+        bounds = IntervalBounds.between(
+            lower_ms, upper_ms, lower_exclusive=self._lower_exclusive, upper_exclusive=self._upper_exclusive
+        )
+        late_left, late_right, reading = self._late_left, self._late_right, self._reading
+
+        def make(name: str) -> StreamOperator:
+            mine = isolated(process_join_function, name)
+            return IntervalJoinOperator(mine, bounds, late_left, late_right, reading_order(reading))
+
+        params = {
+            "lower_ms": bounds.lower_ms, "upper_ms": bounds.upper_ms, "late_left": late_left is not None,
+            "late_right": late_right is not None, "reading": reading,
+        }  # fmt: skip
+        env = self._stream1.get_execution_environment()
+        description = OperatorDescription("interval_join", params)
+        return env.add_inputs("Interval Join", description, make, (self._stream1, self._stream2), output_type)

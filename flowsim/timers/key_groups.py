@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Protocol, runtime_checkable
 
 from flowsim.state.key_group_range import KeyGroupRange, assign_to_key_group
 from flowsim.timers.internal_timer import InternalTimer
@@ -46,25 +46,19 @@ class KeyGroups:
         return 31 * (31 * (when ^ (when >> 32)) + key_hash(timer.key, self.key_type)) + namespace_hash(timer.namespace)
 
 
-def namespace_hash(namespace: object) -> int:
-    """Java's hash code of a namespace: None is the one of what is no window's, a pair a time window.
+@runtime_checkable
+class HashesAsInJava(Protocol):
+    """A namespace that knows Java's hash code of itself: a window."""
 
-    >>> namespace_hash((0, 10)), namespace_hash("CLEANUP_LEFT")
-    (-1456339591, 2038325474)
+    def java_hash(self) -> int: ...
+
+
+def namespace_hash(namespace: object) -> int:
+    """Java's hash code of a namespace; None is the one of all that is no window's.
+
+    >>> namespace_hash(None), namespace_hash("CLEANUP_LEFT")
+    (99, 2038325474)
     """
     if namespace is None:
         return _VOID_NAMESPACE_HASH
-    if isinstance(namespace, str):
-        return java_hash(namespace)
-    if isinstance(namespace, tuple):
-        return _mixed(namespace[0] + namespace[1])
-    return 0
-
-
-def _mixed(bits: int) -> int:
-    """Flink: MathUtils.longToIntWithBitMixing."""
-    bits &= _LONG
-    bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9 & _LONG
-    bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EB & _LONG
-    low = (bits ^ (bits >> 31)) & 0xFFFFFFFF
-    return low - 0x100000000 if low & 0x80000000 else low
+    return namespace.java_hash() if isinstance(namespace, HashesAsInJava) else java_hash(namespace)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flowsim.errors import BadInput
 from flowsim.operators.stream_operator import Value
 from flowsim.operators.windowing.triggers.continuous_trigger import FIRE_TIME, ContinuousTrigger, noted
 from flowsim.operators.windowing.triggers.trigger import OnMergeContext, TriggerContext, TriggerResult
@@ -11,7 +12,8 @@ from flowsim.operators.windowing.window import Window
 class ContinuousProcessingTimeTrigger(ContinuousTrigger):
     """Fires whenever the clock passes a multiple of the interval. Flink: ContinuousProcessingTimeTrigger.
 
-    It does not register the window's end by itself: the last interval is cut short there.
+    It does not register the window's end by itself: the last interval is cut short there. Called for a timer of somebody
+    else while it has noted no fire time of its own, it raises BadInput: Flink fails there too.
     """
 
     __slots__ = ()
@@ -30,7 +32,14 @@ class ContinuousProcessingTimeTrigger(ContinuousTrigger):
         if time == window.max_timestamp():
             return TriggerResult.FIRE
         fire_time = ctx.get_partitioned_state(FIRE_TIME)
-        if noted(fire_time) != time:
+        at = noted(fire_time)
+        if at is None:
+            # Flink dereferences null here; it takes a trigger around this one, with timers of its own, to get so far.
+            raise BadInput(
+                f"ContinuousProcessingTimeTrigger: the timer at {time} ms is not its own, and it waits for none: Flink "
+                "fails with a NullPointerException; nest it in triggers that clear it only with their own timers"
+            )
+        if at != time:
             return TriggerResult.CONTINUE
         fire_time.clear()
         ctx.register_processing_time_timer(self.next_fire_time(time, window, fire_time))

@@ -1,0 +1,197 @@
+"""A source that waits for the slowest of its group (rules 8.22-8.24)."""
+
+from __future__ import annotations
+
+import pytest
+
+from flowsim.connectors.script import Entry, ScriptedSource, record, sleep
+from flowsim.errors import BadInput
+from flowsim.facts.kinds import Level
+from flowsim.facts.tracer import TaskTrace
+from flowsim.operators.data_input_status import DataInputStatus
+from flowsim.operators.source import SourceOperator
+from flowsim.operators.source_output import ReaderOutput
+from flowsim.operators.stream_operator import OperatorContext
+from flowsim.recording.memory import MemoryRecorder
+from flowsim.streamrecord.events import StopMode
+from flowsim.testing.harness import OneInputOperatorHarness
+from flowsim.units import MAX_WATERMARK
+from flowsim.watermark.watermark_alignment_params import WatermarkAlignmentParams
+from flowsim.watermark.watermark_strategy import WatermarkStrategy
+
+ALIGNED = WatermarkStrategy.for_each_record(0).with_watermark_alignment(WatermarkAlignmentParams("group", 10, 100))
+NOTHING, MORE, END = (
+    DataInputStatus.NOTHING_AVAILABLE,
+    DataInputStatus.MORE_AVAILABLE,
+    DataInputStatus.END_OF_DATA,
+)
+
+
+class Bench:
+    """An aligned source on a bench, with what it reports; without samples unless told otherwise."""
+
+    def __init__(self, *script: Entry, samples: int = 0, strategy: WatermarkStrategy = ALIGNED) -> None:
+        self.recorder = MemoryRecorder(Level.ELEMENTS)
+        self.source = SourceOperator(ScriptedSource(script).create_reader(), strategy, alignment_sample_count=samples)
+        self.harness = OneInputOperatorHarness(self.source, trace=lambda clock: TaskTrace(3, clock, self.recorder))
+        self.reports: list[int] = []
+        assert self.source.alignment is not None
+        self.source.alignment.report = self.reports.append
+        self.woken = 0
+        self.source.on_available = self.wake
+        self.source.open()
+
+    def wake(self) -> None:
+        self.woken += 1
+
+    def poll(self) -> DataInputStatus:
+        self.harness.clock.batch_end_ns = MAX_WATERMARK
+        return self.source.poll_next()
+
+    def pauses(self) -> list[tuple[int, ...]]:
+        """(split, paused, limit, watermark) of every change."""
+        return [row[4:] for row in self.recorder.rows("alignment")]
+
+
+def test_it_stops_reading_after_the_record_that_is_too_far_ahead() -> None:
+    bench = Bench(record("a", 5), record("b", 21), record("c", 30), record("d", 31))
+    bench.source.announce_limit(20)
+    assert bench.poll() is MORE
+    assert bench.harness.take_output() == [
+        ("rec", "a", 5),
+        ("wm", 4),
+        ("rec", "b", 21),
+        ("wm", 20),
+        ("rec", "c", 30),
+        ("wm", 29),
+    ]
+    assert bench.poll() is NOTHING
+    assert (bench.source.wake_time_ns, bench.woken) == (None, 0)
+    bench.source.announce_limit(29)
+    assert bench.woken == 1
+    assert bench.poll() is MORE
+    assert bench.harness.take_output() == [("rec", "d", 31), ("wm", 30)]
+    bench.source.announce_limit(40)
+    assert bench.poll() is END
+    assert bench.pauses() == [(-1, 1, 20, 29), (-1, 0, 29, 29), (-1, 1, 29, 30), (-1, 0, 40, 30)]
+
+
+def test_the_oldest_of_its_samples_decides() -> None:
+    """Rule 8.23: with two samples it takes two intervals until it waits, and as long until it notices that it need not."""
+    bench = Bench(record("a", 50), sleep(10_000), samples=2)
+    assert bench.poll() is NOTHING
+    bench.source.announce_limit(20)
+    assert bench.source.wake_time_ns is not None
+    bench.harness.set_processing_time(101)
+    assert bench.source.wake_time_ns is not None
+    bench.harness.set_processing_time(201)
+    assert bench.source.wake_time_ns is None
+    assert bench.pauses() == [(-1, 1, 20, 49)]
+
+
+def test_it_reports_every_interval_once_it_has_a_watermark_and_an_idle_one_holds_nobody_back() -> None:
+    """Rule 8.22."""
+    strategy = ALIGNED.with_idleness(350)
+    bench = Bench(sleep(150), record("a", 50), sleep(10_000), strategy=strategy)
+    bench.poll()
+    bench.harness.set_processing_time(101)
+    assert bench.reports == []
+    bench.harness.set_processing_time(160)
+    bench.poll()
+    for now_ms in range(201, 1100, 100):
+        bench.harness.set_processing_time(now_ms)
+    assert bench.reports == [49] * 6 + [MAX_WATERMARK] * 3
+
+
+def test_the_beat_keeps_a_run_alive_only_while_it_could_change_something() -> None:
+    bench = Bench(record("a", 50), sleep(10_000), samples=2)
+    alignment = bench.source.alignment
+    assert alignment is not None
+    bench.poll()
+    seen = []
+    for now_ms in (101, 201, 301):
+        seen.append(alignment.has_pending_effect())
+        bench.harness.set_processing_time(now_ms)
+    assert seen == [True, True, False]
+    assert bench.reports == [49, 49, 49]
+
+
+def test_waiting_for_others_is_no_idle_time() -> None:
+    """Rule 8.4."""
+    bench = Bench(record("a", 50), record("b", 60), sleep(10_000), strategy=ALIGNED.with_idleness(300))
+    bench.source.announce_limit(20)
+    bench.poll()
+    for now_ms in range(201, 3000, 200):
+        bench.harness.set_processing_time(now_ms)
+    assert bench.harness.take_output() == [("rec", "a", 50), ("wm", 49)]
+    bench.source.announce_limit(100)
+    bench.poll()
+    assert bench.harness.take_output() == [("rec", "b", 60), ("wm", 59)]
+
+
+def test_a_source_that_has_ended_reports_the_maximum() -> None:
+    """Rule 8.24."""
+    bench = Bench(record("a", 50))
+    assert bench.poll() is END
+    assert bench.reports == []
+    assert bench.poll() is DataInputStatus.END_OF_INPUT
+    assert bench.reports == [MAX_WATERMARK]
+
+
+@pytest.mark.parametrize(("mode", "status"), [(StopMode.DRAIN, END), (StopMode.NO_DRAIN, DataInputStatus.STOPPED)])
+def test_a_source_that_waits_can_be_stopped(mode: StopMode, status: DataInputStatus) -> None:
+    bench = Bench(record("a", 50), record("b", 60))
+    bench.source.announce_limit(20)
+    bench.poll()
+    assert bench.poll() is NOTHING
+    assert bench.source.stop(mode)
+    assert bench.woken == 1
+    assert bench.poll() is status
+    assert bench.poll() is DataInputStatus.END_OF_INPUT
+    assert bench.reports == [MAX_WATERMARK]
+    assert bench.harness.take_output() == [("rec", "a", 50), ("wm", 49)]
+
+
+def test_of_two_splits_the_one_ahead_waits_and_the_other_is_read() -> None:
+    """Rule 8.24."""
+    bench = Bench(
+        record("a", 5, split="p"), record("b", 50, split="q"), record("c", 60, split="q"), record("d", 8, split="p"),
+        record("e", 70, split="p"),
+    )  # fmt: skip
+    bench.source.announce_limit(20)
+    while bench.poll() is MORE:
+        """Until there is nothing left that may be read."""
+    assert bench.harness.take_output() == [
+        ("rec", "a", 5), ("rec", "b", 50), ("wm", 4), ("rec", "d", 8), ("wm", 7), ("rec", "e", 70), ("wm", 49),
+    ]  # fmt: skip
+    assert bench.pauses() == [(1, 1, 20, 49), (0, 1, 20, 69), (-1, 1, 20, 49)]
+    bench.source.announce_limit(55)
+    while bench.poll() is MORE:
+        """As before."""
+    assert bench.harness.take_output() == [("rec", "c", 60), ("wm", 59)]
+    assert bench.pauses()[3:] == [(-1, 0, 55, 49), (1, 0, 55, 49), (1, 1, 55, 59), (-1, 1, 55, 59)]
+    bench.source.announce_limit(90)
+    assert bench.poll() is END
+
+
+class UnpausableReader:
+    hands_over = False
+    wake_time_ns = None
+
+    def open(self, ctx: OperatorContext) -> None:
+        """Nothing."""
+
+    def poll_next(self, output: ReaderOutput) -> DataInputStatus:
+        output.create_output_for_split("a").collect("x", 50)
+        return END
+
+    def close(self) -> None:
+        """Nothing."""
+
+
+def test_a_reader_that_cannot_pause_its_splits_is_refused_when_it_should() -> None:
+    source = SourceOperator(UnpausableReader(), ALIGNED, alignment_sample_count=0)
+    with OneInputOperatorHarness(source):
+        source.announce_limit(20)
+        with pytest.raises(BadInput, match="watermark alignment needs a reader that can pause its splits"):
+            source.poll_next()

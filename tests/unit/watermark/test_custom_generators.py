@@ -1,0 +1,148 @@
+"""Generators that a user wrote, punctuated ones, and generators that are watched, recorded or broken."""
+
+from __future__ import annotations
+
+import pytest
+
+from flowsim.errors import BadInput
+from flowsim.units import NO_TIMESTAMP
+from flowsim.watermark.broken_generators import strategy_under
+from flowsim.watermark.generators import WatermarkOutput
+from flowsim.watermark.observed_generator import ObservedGenerator
+from flowsim.watermark.watched_generator import WatchedGenerator, watched
+from flowsim.watermark.watermark_strategy import WatermarkStrategy
+
+
+class Heard:
+    def __init__(self) -> None:
+        self.said: list[object] = []
+
+    def emit_watermark(self, timestamp: int) -> None:
+        self.said.append(timestamp)
+
+    def mark_idle(self) -> None:
+        self.said.append("idle")
+
+    def mark_active(self) -> None:
+        self.said.append("active")
+
+
+class Creeping:
+    """Says one more at each periodic call until it has reached the last record."""
+
+    def __init__(self) -> None:
+        self.last = self.said = 0
+
+    def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
+        self.last = timestamp
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        if self.said < self.last:
+            self.said += 1
+            output.emit_watermark(self.said)
+
+
+def now() -> int:
+    return 1
+
+
+def test_a_users_generator_is_not_done_while_it_says_something_new() -> None:
+    """D4: a run goes on while a periodic call may have an effect, and no longer."""
+    generator = WatermarkStrategy.for_generator(Creeping).create_generator(now)
+    heard = Heard()
+    assert not generator.has_pending_effect(NO_TIMESTAMP)
+    generator.on_event("x", 2, heard)
+    pending = []
+    for _ in range(4):
+        pending.append(generator.has_pending_effect(NO_TIMESTAMP))
+        generator.on_periodic_emit(heard)
+    assert heard.said == [1, 2]
+    assert pending == [True, True, True, False]
+
+
+def test_statuses_that_change_something_are_news_too() -> None:
+    class Sleepy:
+        def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
+            output.mark_active()
+
+        def on_periodic_emit(self, output: WatermarkOutput) -> None:
+            output.mark_idle()
+
+    generator, heard = WatchedGenerator(Sleepy()), Heard()
+    generator.on_event("x", 1, heard)
+    generator.on_periodic_emit(heard)
+    assert generator.has_pending_effect(0)
+    generator.on_periodic_emit(heard)
+    assert not generator.has_pending_effect(0)
+    assert heard.said == ["active", "idle", "idle"]
+
+
+def test_what_is_no_watermark_is_refused_with_the_generators_name() -> None:
+    class Wrong(Creeping):
+        def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
+            output.emit_watermark(1.5)  # type: ignore[arg-type]
+
+    with pytest.raises(BadInput, match=r"watermark generator Wrong: expected whole milliseconds of 64 bits, got 1\.5"):
+        WatermarkStrategy.for_generator(Wrong).create_generator(now).on_event("x", 1, Heard())
+
+
+def test_what_is_no_generator_is_refused() -> None:
+    with pytest.raises(TypeError, match="expected a WatermarkGenerator, got 5 without on_event"):
+        WatermarkStrategy.for_generator(lambda: 5).create_generator(now)  # type: ignore[arg-type, return-value]
+
+
+def test_a_generator_of_flowsims_own_is_not_watched() -> None:
+    generator = WatermarkStrategy.for_monotonous_timestamps().create_generator(now)
+    assert watched(generator) is generator
+
+
+def test_a_record_may_carry_the_watermark_that_follows_it() -> None:
+    """Rule 8.3."""
+    strategy = WatermarkStrategy.for_punctuated(lambda value, timestamp: timestamp - 1 if value == "mark" else None)
+    generator, heard = strategy.create_generator(now), Heard()
+    generator.on_event("other", 4, heard)
+    generator.on_event("mark", 7, heard)
+    generator.on_periodic_emit(heard)
+    assert heard.said == [6]
+    assert not strategy.periodic
+    assert not generator.has_pending_effect(6)
+    wrong = WatermarkStrategy.for_punctuated(lambda value, timestamp: "late")  # type: ignore[arg-type, return-value]
+    with pytest.raises(BadInput, match="a punctuated watermark: expected whole milliseconds of 64 bits, got 'late'"):
+        wrong.create_generator(now).on_event("x", 1, heard)
+
+
+def test_an_observed_generator_counts_the_record_before_it_speaks() -> None:
+    observed = ObservedGenerator(WatermarkStrategy.for_each_record(0).create_generator(now))
+    seen: list[tuple[int, int, int]] = []
+
+    class Noting(Heard):
+        def emit_watermark(self, timestamp: int) -> None:
+            seen.append((timestamp, observed.records, observed.max_timestamp))
+
+    for timestamp in (5, 3, 9):
+        observed.on_event("x", timestamp, Noting())
+    observed.on_periodic_emit(Noting())
+    assert seen == [(4, 1, 5), (4, 2, 5), (8, 3, 9)]
+    assert not observed.has_pending_effect(8)
+
+
+def test_a_strategy_under_the_fault_is_ahead_of_its_records() -> None:
+    honest = WatermarkStrategy.for_monotonous_timestamps()
+    assert strategy_under(honest, frozenset()) is honest
+    generator, heard = strategy_under(honest, frozenset({"watermark_too_high"})).create_generator(now), Heard()
+    generator.on_event("x", 10, heard)
+    assert generator.has_pending_effect(9)
+    generator.on_periodic_emit(heard)
+    assert heard.said == [16]
+    assert not generator.has_pending_effect(16)
+
+
+def test_a_strategy_says_what_recordings_call_it() -> None:
+    assert WatermarkStrategy.for_bounded_out_of_orderness(5).with_idleness(9).params == {
+        "kind": "bounded", "bound_ms": 5, "per_record": False, "idle_ms": 9,
+    }  # fmt: skip
+    assert WatermarkStrategy.for_each_record(2).params == {"kind": "bounded", "bound_ms": 2, "per_record": True}
+    assert WatermarkStrategy.for_monotonous_timestamps().params["kind"] == "monotonous"
+    assert WatermarkStrategy.no_watermarks().params == {"kind": "none"}
+    assert WatermarkStrategy.for_punctuated(lambda value, timestamp: None).params == {"kind": "punctuated"}
+    assert WatermarkStrategy.for_generator(Creeping).params == {"kind": "custom"}

@@ -7,7 +7,6 @@ from typing import Protocol
 
 from flowsim.errors import BadInput, InvariantViolation
 from flowsim.operators.windowing.assigners.window_assigner import MergingWindowAssigner
-from flowsim.operators.windowing.time_window import TimeWindow
 from flowsim.operators.windowing.window import Window
 from flowsim.values.java_hash_map import JavaHashMap
 
@@ -123,5 +122,4 @@ class _Merges:
 
 
 def _java_hash(window: Window) -> int:
-    """Windows of other kinds share one bin, in the order in which they came."""
-    return window.java_hash() if isinstance(window, TimeWindow) else 0
+    return window.java_hash()

@@ -39,11 +39,16 @@ class TimeWindow(NamedTuple):
         return TimeWindow(min(self.start, other.start), max(self.end, other.end))
 
     def java_hash(self) -> int:
-        """Java's hash code, which decides where a set of windows begins."""
+        """Java's hash code, which decides where a set of windows begins.
+
+        >>> TimeWindow(0, 10).java_hash()
+        -1456339591
+        """
         mixed = (self.start + self.end) & _LONG
         mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _LONG
         mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _LONG
-        return (mixed ^ (mixed >> 31)) & 0xFFFFFFFF
+        low = (mixed ^ (mixed >> 31)) & 0xFFFFFFFF
+        return low - 0x100000000 if low & 0x80000000 else low
 
     @staticmethod
     def get_window_start_with_offset(timestamp: int, offset: int, window_size: int) -> int:

@@ -20,4 +20,7 @@ class Window(Protocol):
     def max_timestamp(self) -> int:
         """The last millisecond that belongs to the window."""
 
+    def java_hash(self) -> int:
+        """Java's hash code: what decides ties between timers of different windows, and which of merged windows is first."""
+
     def __hash__(self) -> int: ...

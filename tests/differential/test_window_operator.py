@@ -39,6 +39,7 @@ ERRORS = {
     "RuntimeException": BadInput,
     "IllegalStateException": InvariantViolation,
 }
+"""Of a time evictor that meets a record without timestamp among others with one, ours says BadInput as well."""
 LATE, SIDE = OutputTag("late", Types.LONG()), OutputTag("side", Types.STRING())
 FIRED = ValueStateDescriptor("fired", Types.LONG())
 SEEN = ReducingStateDescriptor("seen", lambda a, b: a + b, Types.LONG())  # type: ignore[operator]

@@ -6,17 +6,32 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from flowsim.facts.kinds import Level
+from flowsim.facts.kinds import FireCause, Level, WindowResult
 from flowsim.facts.schema import TABLES
 from flowsim.facts.tracer import TaskTrace
-from flowsim.operators.windowing.assigners import TumblingEventTimeWindows
+from flowsim.operators.windowing.assigners import (
+    DynamicEventTimeSessionWindows,
+    EventTimeSessionWindows,
+    GlobalWindows,
+    TumblingEventTimeWindows,
+)
 from flowsim.operators.windowing.create_window_operator import create_window_operator
-from flowsim.operators.windowing.triggers import EventTimeTrigger
+from flowsim.operators.windowing.triggers import (
+    CountTrigger,
+    EventTimeTrigger,
+    PurgingTrigger,
+    TriggerContext,
+    TriggerResult,
+)
+from flowsim.operators.windowing.window import Window
 from flowsim.operators.windowing.window_contents import ListContents, ReducingContents, WindowContents
 from flowsim.operators.windowing.window_faults import (
     LATE_ROW_KEPT,
     LATE_ROW_LOST_EARLY,
+    PURGE_FORGOTTEN,
+    SESSION_LOSES_ROWS,
     WINDOW_FIRES_EARLY,
+    WINDOW_FIRES_TWICE,
     WINDOW_LOSES_ROW,
 )
 from flowsim.operators.windowing.window_functions import PassThroughWindowFunction
@@ -24,7 +39,7 @@ from flowsim.operators.windowing.window_operator import WindowOperator
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.testing.harness import Emitted, ManualClock, OneInputOperatorHarness
-from flowsim.units import NO_TIMESTAMP
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.values import fingerprint, key_fingerprint, key_hash
 
 KEY = (key_hash("a"), key_fingerprint("a"))
@@ -159,3 +174,97 @@ def test_a_fault_changes_the_output_of_an_unrecorded_run_too(fault: str) -> None
             harness.process_element("a3", 4)
             outputs.append(harness.take_output())
     assert outputs[0] != outputs[1]
+
+
+def told(recorder: MemoryRecorder) -> list[tuple[int, ...]]:
+    return columns(recorder, "window_fire", "rows", "fingerprint_xor", "result", "cause", "at")
+
+
+def play(operator: WindowOperator, *rows: tuple[object, int | None], faults: Iterable[str] = ()) -> MemoryRecorder:
+    """These rows, then the end of event time."""
+    recorder = MemoryRecorder(Level.FULL)
+    with OneInputOperatorHarness(
+        operator, key_selector=lambda value: str(value)[0], trace=tracing(recorder), faults=faults
+    ) as harness:
+        harness.process_elements(rows)
+        harness.process_watermark(MAX_WATERMARK)
+    return recorder
+
+
+class Extractor:
+    """The gap that a row says; asked once for each."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def extract(self, element: object) -> int:
+        self.asked += 1
+        return int(str(element)[1:])
+
+
+def with_sessions(contents: WindowContents | None = None, extractor: Extractor | None = None) -> WindowOperator:
+    assigner = EventTimeSessionWindows(5) if extractor is None else DynamicEventTimeSessionWindows(extractor)
+    return create_window_operator(assigner, contents or ListContents(), PassThroughWindowFunction())
+
+
+class Purging(EventTimeTrigger):
+    """Purges at a1, and fires and purges at others."""
+
+    def on_element(self, element: object, timestamp: int | None, window: Window, ctx: TriggerContext) -> TriggerResult:
+        super().on_element(element, timestamp, window, ctx)
+        return TriggerResult.PURGE if element == "a1" else TriggerResult.FIRE_AND_PURGE
+
+
+def test_a_firing_tells_what_it_was_about_and_whether_it_purged() -> None:
+    """A timer's firing has the timer's time, a record's the record's timestamp; a purge alone is told too."""
+    one, two = ("a1", 1), ("a2", 3)
+    numbers = [fingerprint(t, v) for v, t in (one, two)]
+    operator = create_window_operator(
+        TumblingEventTimeWindows(10), ListContents(), PassThroughWindowFunction(), Purging()
+    )
+    assert told(play(operator, one, two)) == [
+        (1, numbers[0], WindowResult.PURGE, FireCause.ELEMENT, 1),
+        (1, numbers[1], WindowResult.FIRE_AND_PURGE, FireCause.ELEMENT, 3),
+    ]
+    both = (2, numbers[0] ^ numbers[1], WindowResult.FIRE, FireCause.EVENT_TIME_TIMER, 9)
+    assert told(play(window_operator(), one, two)) == [both]
+
+
+@pytest.mark.parametrize("contents", [ListContents(), ReducingContents(lambda first, second: None)])
+def test_a_merge_tells_each_absorbed_window_and_the_merged_one_fires_with_all_rows(contents: WindowContents) -> None:
+    """Also where the fold comes to nothing: what went into the window is told all the same."""
+    rows = [("a1", 0), ("a2", 8), ("a3", 4)]
+    recorder = play(with_sessions(contents), *rows)
+    merges = columns(recorder, "window_merge", "key", "window_start", "window_end", "into_start", "into_end")
+    assert sorted(merges) == [(KEY[1], 0, 5, 0, 13), (KEY[1], 8, 13, 0, 13)]
+    assert fires(recorder) == [(0, 13, MAX_WATERMARK, *account(*rows))]
+
+
+def test_the_gap_that_an_extractor_gave_is_told_at_the_intake_and_asked_for_once() -> None:
+    extractor = Extractor()
+    recorder = play(with_sessions(extractor=extractor), ("a3", 0), ("a7", 20))
+    assert columns(recorder, "window_intake", "timestamp", "gap") == [(0, 3), (20, 7)]
+    assert columns(play(with_sessions(), ("a3", 0)), "window_intake", "timestamp", "gap") == [(0, 0)]
+    assert extractor.asked == 2
+
+
+def test_the_fault_session_loses_rows_forgets_what_one_of_two_merged_windows_had() -> None:
+    recorder = play(with_sessions(), ("a1", 0), ("a2", 8), ("a3", 4), faults=[SESSION_LOSES_ROWS])
+    assert fires(recorder) == [(0, 13, MAX_WATERMARK, *account(("a2", 8), ("a3", 4)))]
+
+
+@pytest.mark.parametrize("lateness", [0, 3])
+def test_the_fault_window_fires_twice_handles_its_end_twice(lateness: int) -> None:
+    recorder = play(window_operator(lateness), ("a1", 1), ("a2", 12), faults=[WINDOW_FIRES_TWICE])
+    first, second = (0, 10, MAX_WATERMARK, *account(("a1", 1))), (10, 20, MAX_WATERMARK, *account(("a2", 12)))
+    assert fires(recorder) == [first, first, second]
+
+
+def test_the_fault_purge_forgotten_leaves_the_rows_of_the_first_purge() -> None:
+    counting = create_window_operator(
+        GlobalWindows(), ListContents(), PassThroughWindowFunction(), PurgingTrigger(CountTrigger(2))
+    )
+    recorder = play(counting, ("a1", 1), ("a2", 2), ("a3", 3), ("a4", 4), faults=[PURGE_FORGOTTEN])
+    assert columns(recorder, "window_fire", "rows", "result") == [
+        (2, WindowResult.FIRE_AND_PURGE), (4, WindowResult.FIRE_AND_PURGE),
+    ]  # fmt: skip

@@ -96,6 +96,12 @@ class KeyCells:
         held = self._held.get(key_id)
         self._cells = _NOTHING if held is None else held.cells
 
+    def key_for(self, place: Place) -> object:
+        """The current key; raises BadInput, naming the state, before any was set."""
+        if self._cells is _NO_KEY_SET:
+            raise _no_key_set(place)
+        return self.current_key
+
     def get(self, place: Place) -> object:
         """Content of a cell of the current key, None where it is empty."""
         return self._cells.get(place)

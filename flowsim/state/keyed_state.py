@@ -87,12 +87,16 @@ class KeyedStateBackend:
         """States declared from now on can tell their keys in the heap's order (``apply_to_all_keys``)."""
         self._declared.in_order = True
 
+    def keys(self, name: str, namespace: Hashable = None) -> list[object]:
+        """The keys that hold a state, in the heap's order; raises InvariantViolation where no order is kept."""
+        return [key for key, _ in self._declared.keys_in_order(name, namespace)]
+
     def apply_to_all_keys(
         self, state_descriptor: StateDescriptor, function: Callable[[object, State], object], namespace: Hashable = None
     ) -> None:
         """Calls ``function(key, state)`` for every key that holds the state; the last one stays the current key.
 
-        Raises BadInput where no order is kept. Flink: AbstractKeyedStateBackend.applyToAllKeys.
+        Raises InvariantViolation where no order is kept. Flink: AbstractKeyedStateBackend.applyToAllKeys.
         """
         state = self.store(namespace).get_any(state_descriptor)
         for key, key_id in self._declared.keys_in_order(state_descriptor.name, namespace):

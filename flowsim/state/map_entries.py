@@ -53,7 +53,7 @@ class MapEntries(Generic[V]):
         self._nodes: dict[object, _Node[V]] = {}
         self._bins: dict[int, int] = {}
         self._capacity = 0
-        self._initial_capacity = DEFAULT_CAPACITY if expected_size is None else capacity_for(expected_size)
+        self._initial_capacity = 0 if expected_size is None else capacity_for(expected_size)
         self.key_type = key_type
 
     def __len__(self) -> int:
@@ -75,7 +75,7 @@ class MapEntries(Generic[V]):
             node.value = value
             return
         if not self._capacity:
-            self._capacity = self._initial_capacity
+            self._capacity = self._initial_capacity or DEFAULT_CAPACITY
         node = self._nodes[key_id] = _Node(key, value, spread(hash_code(key, self.key_type)))
         index = node.spread & self._capacity - 1
         crowd = self._bins.get(index, 0)
@@ -86,7 +86,7 @@ class MapEntries(Generic[V]):
             self._double()
 
     def put_all(self, entries: Iterable[tuple[object, V]]) -> None:
-        """Sets the values of several keys, making room for all of them first."""
+        """Sets the values of several keys, making room for all of them first: a new map only as much as they need."""
         entries = list(entries)
         if not entries:
             return

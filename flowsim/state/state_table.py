@@ -44,19 +44,19 @@ class StateTable:
         self._maps: dict[int, CopyOnWriteStateMap] = {}
 
     def get(self, place: Place) -> object:
-        self._map_of_current_key().touch()
+        self._map_for(place).touch()
         return self._cells.get(place)
 
     def put(self, place: Place, content: object) -> None:
-        self._map_of_current_key().put(self._entry(place))
+        self._map_for(place).put(self._entry(place))
         self._cells.put(place, content)
 
     def fold(self, place: Place, value: object, function: Callable[[object, object], object]) -> None:
-        self._map_of_current_key().put(self._entry(place))
+        self._map_for(place).put(self._entry(place))
         self._cells.fold(place, value, function)
 
     def remove(self, place: Place) -> object:
-        self._map_of_current_key().remove(self._entry(place))
+        self._map_for(place).remove(self._entry(place))
         return self._cells.remove(place)
 
     def keys(self, namespace: Hashable) -> list[tuple[object, object]]:
@@ -92,8 +92,8 @@ class StateTable:
             if state_map is not None:
                 yield state_map
 
-    def _map_of_current_key(self) -> CopyOnWriteStateMap:
-        return self._map_of(self._cells.current_key)
+    def _map_for(self, place: Place) -> CopyOnWriteStateMap:
+        return self._map_of(self._cells.key_for(place))
 
     def _map_of(self, key: object) -> CopyOnWriteStateMap:
         key_group = murmur_hash(hash_code(key, self._key_type)) % self._max_parallelism

@@ -157,9 +157,8 @@ class TtlMapState(MapState):
             lambda: MapState.remove(self, key),
         )
 
-    def _wrapped(self, value: object) -> TtlValue | None:
-        # Flink keeps no time for null: such an entry is there, and is never seen.
-        return None if value is None else self._ttl.wrap(self._own(value))
+    def _wrapped(self, value: object) -> TtlValue:
+        return self._ttl.wrap(self._own(value))
 
 
 class TtlReducingState(ReducingState):
@@ -183,8 +182,9 @@ class TtlReducingState(ReducingState):
         return None if seen is None else copy_value(seen.user_value)
 
     def add(self, value: object) -> None:
+        """Reduces a value into the state; None changes nothing but the time it was touched, unlike without a TTL."""
         self._ttl.accessed()
-        super().add(value)
+        self._cells.fold(self._place, value, self._reduced)
 
     def _reduced(self, present: object, value: object) -> object:
         added = self._ttl.wrap(self._own(value))

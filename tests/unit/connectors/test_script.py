@@ -76,3 +76,42 @@ def test_a_batch_ends_between_two_entries(subtask: Callable) -> None:
 def test_bad_scripts_are_refused_when_they_are_written(make: Callable, told: str) -> None:
     with pytest.raises(BadInput, match=told):
         make()
+
+
+def test_entries_of_a_split_are_emitted_on_its_own_output(subtask: Callable) -> None:
+    """Rule 8.6: both splits are there from the beginning, so the watermark of one waits for the other."""
+    script = [
+        watermark(9, split="a"),
+        record("x", 1, split="b"),
+        watermark(4, split="b"),
+        end(split="b"),
+        watermark(10, split="a"),
+    ]
+    assert subtask(ScriptedSource(script).create_reader()).drain() == [("x", 1), ("wm", 4), ("wm", 10)]
+
+
+def test_entries_of_a_paused_split_wait_in_order_and_those_of_others_go_on(subtask: Callable) -> None:
+    """Rule 8.24."""
+    script = [record(name, 1, split=split) for name, split in (("p1", "p"), ("q1", "q"), ("p2", "p"), ("q2", "q"))]
+    reader = ScriptedSource(script).create_reader()
+    playing = subtask(reader)
+    reader.pause_or_resume_splits(["q"], [])
+    assert playing.poll() is DataInputStatus.NOTHING_AVAILABLE
+    assert playing.take() == [("p1", 1), ("p2", 1)]
+    assert playing.operator.wake_time_ns is None
+    reader.pause_or_resume_splits([], ["q"])
+    assert playing.poll() is DataInputStatus.END_OF_DATA
+    assert playing.take() == [("q1", 1), ("q2", 1)]
+
+
+def test_a_split_has_no_entries_after_its_end() -> None:
+    with pytest.raises(BadInput, match="subtask 0, entry 1: split 'a' has ended before"):
+        ScriptedSource([end(split="a"), record("x", 1, split="a")])
+
+
+def test_a_script_with_splits_is_described_and_spelled_as_a_program_writes_it() -> None:
+    source = ScriptedSource([record("x", 1, split="a"), idle(step=2, split="b"), end(split="a")])
+    assert source.params == {"entries": [3], "splits": [["a", "b"]]}
+    assert repr(source) == (
+        "ScriptedSource([record('x', 1, split='a'), idle(step=2, split='b'), end(split='a')], gap_ms=10)"
+    )

@@ -1,0 +1,117 @@
+"""Watermark strategies as a user writes them, in a job (rules 8.1-8.7, 8.22)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from flowsim.cluster.mini_cluster import MiniCluster
+from flowsim.cluster.run_options import RunOptions
+from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.script import ScriptedSource, record, sleep, watermark
+from flowsim.datastream import StreamExecutionEnvironment
+from flowsim.datastream.common import Duration, Time, WatermarkGenerator, WatermarkOutput, WatermarkStrategy
+from flowsim.errors import BadInput
+from flowsim.facts.kinds import ElementKind, Level
+from flowsim.recording.memory import MemoryRecorder
+from flowsim.units import MAX_WATERMARK
+
+
+class EveryOther(WatermarkGenerator):
+    """A watermark with every other record, and periodically one millisecond more than that."""
+
+    def __init__(self) -> None:
+        self.records = self.last = 0
+
+    def on_event(self, event: object, event_timestamp: int, output: WatermarkOutput) -> None:
+        self.records += 1
+        if self.records % 2 == 0:
+            self.last = event_timestamp
+            output.emit_watermark(event_timestamp)
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        output.emit_watermark(self.last + 1)
+
+
+def watermarks_of(env: StreamExecutionEnvironment, task: int) -> list[int]:
+    """What a task sent, on its first channel."""
+    recorder = MemoryRecorder(Level.ELEMENTS)
+    MiniCluster(env.stream_graph(), RunOptions(recorder=recorder)).run()
+    rows = [row for row in sorted(recorder.rows("sent")) if row[1] == task and row[5] == ElementKind.WATERMARK]
+    return [row[6] for row in rows if row[3] == rows[0][3]]
+
+
+SCRIPT = (record("a", 10), record("b", 20), sleep(500), record("c", 30), record("d", 40))
+
+
+def test_a_generator_of_the_callers_makes_the_watermarks_of_a_source() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    strategy = WatermarkStrategy.for_generator(EveryOther)
+    env.from_source(ScriptedSource(SCRIPT), strategy, "s").rebalance().sink_to(CollectSink())
+    assert watermarks_of(env, 0) == [20, 21, 40, MAX_WATERMARK]
+
+
+def test_the_same_generator_works_behind_a_source() -> None:
+    """Rule 8.7: what the source says of event time is swallowed, and the last periodic call comes after MAX."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    stream = env.add_source(ScriptedSource((watermark(1000), *SCRIPT)))
+    strategy = WatermarkStrategy.for_generator(EveryOther)
+    stream.assign_timestamps_and_watermarks(strategy).rebalance().sink_to(CollectSink())
+    assert watermarks_of(env, 0) == [20, 21, 40, MAX_WATERMARK]
+
+
+def test_a_record_may_say_which_watermark_follows_it() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    strategy = WatermarkStrategy.for_punctuated(lambda value, timestamp: timestamp if value in "bd" else None)
+    env.from_source(ScriptedSource(SCRIPT), strategy, "s").rebalance().sink_to(CollectSink())
+    assert watermarks_of(env, 0) == [20, 40, MAX_WATERMARK]
+
+
+def test_operators_are_described_with_their_strategy() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    strategy = (
+        WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(5))
+        .with_idleness(Time.seconds(1))
+        .with_watermark_alignment("g", Duration.of_millis(20), Duration.of_millis(300))
+    )
+    stream = env.from_source(ScriptedSource(SCRIPT), strategy, "s")
+    stream.assign_timestamps_and_watermarks(WatermarkStrategy.for_monotonous_timestamps()).sink_to(CollectSink())
+    recorder = MemoryRecorder(Level.ELEMENTS)
+    MiniCluster(env.stream_graph(), RunOptions(recorder=recorder)).run()
+    place = recorder.columns("operators").index("params")
+    params = [json.loads(str(row[place])) for row in recorder.static_rows("operators")]
+    assert [found["watermarks"] for found in params if "watermarks" in found] == [
+        {
+            "kind": "bounded", "bound_ms": 5, "per_record": False, "idle_ms": 1000, "group": "g", "max_drift_ms": 20,
+            "interval_ms": 300,
+        },
+        {"kind": "monotonous", "bound_ms": 0, "per_record": False},
+    ]  # fmt: skip
+
+
+def test_alignment_is_once_a_second_unless_told_otherwise() -> None:
+    aligned = WatermarkStrategy.no_watermarks().with_watermark_alignment("g", Duration.of_seconds(2))
+    assert aligned.params == {"kind": "none", "group": "g", "max_drift_ms": 2000, "interval_ms": 1000}
+    assert not aligned.makes_no_watermarks
+
+
+@pytest.mark.parametrize(
+    ("drift", "interval", "told"),
+    [
+        (Duration.of_millis(-1), None, "with_watermark_alignment: the allowed drift must be 0 ms or more, got -1"),
+        (Duration.of_millis(1), Duration.of_millis(0), "with_watermark_alignment: the update interval must be 1 ms"),
+    ],
+)
+def test_bad_alignment_is_refused_where_it_is_asked_for(
+    drift: Duration, interval: Duration | None, told: str
+) -> None:  # fmt: skip
+    with pytest.raises(BadInput, match=told):
+        WatermarkStrategy.no_watermarks().with_watermark_alignment("g", drift, interval)
+
+
+def test_what_makes_no_generator_is_refused_where_it_is_passed() -> None:
+    with pytest.raises(TypeError, match="for_generator: expected a WatermarkGenerator class or a factory, got 5"):
+        WatermarkStrategy.for_generator(5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="for_punctuated: expected a function of a record and its timestamp, got 5"):
+        WatermarkStrategy.for_punctuated(5)  # type: ignore[arg-type]

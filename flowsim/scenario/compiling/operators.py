@@ -11,6 +11,7 @@ from flowsim.scenario.compiling.compiled import CompiledStream
 from flowsim.scenario.compiling.connect import compile_connect
 from flowsim.scenario.compiling.context import CompileContext, declared
 from flowsim.scenario.compiling.inputs import input_stream, stream_of
+from flowsim.scenario.compiling.interval_joins import compile_interval_join
 from flowsim.scenario.compiling.joins import (
     compile_co_group,
     compile_join,
@@ -103,6 +104,8 @@ def _of_two_inputs(
         return compile_join(context, (*path, "join"), model.join, model.exchange, incoming)
     if model.co_group is not None:
         return compile_co_group(context, (*path, "co_group"), model.co_group, model.exchange, incoming)
+    if model.interval_join is not None:
+        return compile_interval_join(context, (*path, "interval_join"), model.interval_join, model.exchange, incoming)
     return None
 
 

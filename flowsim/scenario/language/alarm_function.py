@@ -34,6 +34,10 @@ class Alarm(KeyedProcessFunction):
     def open(self, runtime_context: RuntimeContext) -> None:
         self._set = runtime_context.get_state(ValueStateDescriptor("alarm", Types.PICKLED_BYTE_ARRAY()))
 
+    def use_interruptible_timers(self) -> bool:
+        """Each alarm stands for itself, so records may come between two of them."""
+        return True
+
     def process_element(self, value: object, ctx: KeyedProcessFunction.Context) -> Iterable[object]:
         rules, timestamp, timers = self._rules, ctx.timestamp(), ctx.timer_service()
         if rules.cancel is not None and rules.cancel(value, timestamp):

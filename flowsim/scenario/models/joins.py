@@ -60,6 +60,11 @@ class JoinModel(KeyedSecondInputModel):
         description="The output's fields, over left.FIELD of the first and right.FIELD of the second."
     )
 
+    @model_validator(mode="after")
+    def _shared_window(self) -> JoinModel:
+        _check_pairs(self.window)
+        return self
+
 
 class CoGroupModel(KeyedSecondInputModel):
     """All records of both inputs with one key and window together; aggregates of each side, or a Python function."""

@@ -1,0 +1,181 @@
+"""Operators that bring two streams together, alarms and rolling aggregates: small inputs, results worked out by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.scenario.compiling import refused, results, sinks
+
+HEAD = """\
+flowsim: 1
+name: joins
+settings: {buffer_timeout: 0}
+sources:
+  left:
+    script:
+      fields: {k: string, n: long}
+      subtasks:
+        - - {record: [a, 1], timestamp: 1, step: 0}
+          - {record: [a, 2], timestamp: 12, step: 1}
+          - {record: [b, 3], timestamp: 13, step: 2}
+          - {watermark: 20, step: 3}
+          - {record: [a, 4], timestamp: 8, step: 8}
+          - {end: true, step: 9}
+  right:
+    script:
+      fields: {code: string, n: long}
+      subtasks:
+        - - {record: [a, 10], timestamp: 3, step: 4}
+          - {record: [a, 20], timestamp: 11, step: 5}
+          - {record: [c, 30], timestamp: 14, step: 6}
+          - {watermark: 9, step: 7}
+          - {end: true, step: 9}
+operators:
+  two:
+    input: left
+"""
+
+
+def found(tmp_path: Path, block: str, *sides: str) -> dict[str, list[object]]:
+    streams = {"out": "two", **{side: f"two.{side}" for side in sides}}
+    return results(block + sinks(**streams), tmp_path, head=HEAD)
+
+
+def test_a_window_join_gives_each_pair_of_a_window(tmp_path: Path) -> None:
+    block = """\
+    join: {to: right, key_by: [k, code], window: {tumbling: 10 ms}, select: {key: left.k, a: left.n, b: right.n}}
+"""
+    assert found(tmp_path, block)["out"] == [("a", 1, 10), ("a", 2, 20)]
+
+
+def test_a_late_record_joins_while_lateness_allows_it(tmp_path: Path) -> None:
+    block = """\
+    join:
+      to: right
+      key_by: [k, code]
+      window: {tumbling: 10 ms, allowed_lateness: 10 ms}
+      select: {a: left.n, b: right.n}
+"""
+    assert found(tmp_path, block)["out"] == [(1, 10), (1, 10), (4, 10), (2, 20)]
+
+
+def test_a_co_group_also_gives_keys_of_one_side(tmp_path: Path) -> None:
+    block = """\
+    co_group:
+      to: right
+      key_by: [k, code]
+      window: {tumbling: 20 ms}
+      left: {lefts: count(), s: sum(n)}
+      right: {rights: count(), first_right: first(n)}
+"""
+    assert sorted(found(tmp_path, block)["out"]) == [
+        ("a", 3, 7, 2, 10), ("b", 1, 3, 0, None), ("c", 0, None, 1, 30),
+    ]  # fmt: skip
+
+
+def test_an_interval_join_gives_pairs_whose_times_are_near(tmp_path: Path) -> None:
+    block = """\
+    interval_join:
+      to: right
+      key_by: [k, code]
+      lower: -2 ms
+      upper: 2 ms
+      select: {a: left.n, b: right.n}
+      late_left: late
+"""
+    got = found(tmp_path, block, "late")
+    assert (got["out"], got["late"]) == ([(1, 10), (2, 20)], [("a", 4)])
+
+
+@pytest.mark.parametrize(
+    ("bounds", "pairs"),
+    [
+        ("lower: -1 ms\n      upper: 2 ms", [(1, 10), (2, 20)]),
+        ("lower: -1 ms\n      upper: 2 ms\n      upper_exclusive: true", [(2, 20)]),
+        ("lower: -1 ms\n      upper: 2 ms\n      lower_exclusive: true", [(1, 10)]),
+    ],
+)
+def test_the_bounds_of_an_interval_count_unless_they_are_exclusive(
+    tmp_path: Path, bounds: str, pairs: list[object]
+) -> None:
+    block = f"""\
+    interval_join:
+      to: right
+      key_by: [k, code]
+      {bounds}
+      select: {{a: left.n, b: right.n}}
+"""
+    assert found(tmp_path, block)["out"] == pairs
+
+
+ROLLING = {
+    "sum": [("a", 1), ("a", 3), ("b", 3), ("a", 7)],
+    "min": [("a", 1), ("a", 1), ("b", 3), ("a", 1)],
+    "max": [("a", 1), ("a", 2), ("b", 3), ("a", 4)],
+    "min_by": [("a", 1), ("a", 1), ("b", 3), ("a", 1)],
+    "max_by": [("a", 1), ("a", 2), ("b", 3), ("a", 4)],
+}
+
+
+@pytest.mark.parametrize("kind", ROLLING)
+def test_a_rolling_aggregate_gives_a_result_for_each_record(tmp_path: Path, kind: str) -> None:
+    assert found(tmp_path, f"    key_by: k\n    {kind}: n\n")["out"] == ROLLING[kind]
+
+
+def test_an_alarm_goes_off_unless_it_is_cancelled(tmp_path: Path) -> None:
+    block = """\
+    key_by: k
+    alarm: {when: n < 4, after: 5 ms, cancel: n == 2, emit: {key: k, n: n}}
+"""
+    # n = 2 cancels the alarm of a and sets a new one: 17; b's is 18; both go off at watermark 20.
+    assert found(tmp_path, block)["out"] == [("a", 2, 17), ("b", 3, 18)]
+
+
+@pytest.mark.parametrize(("renew", "at"), [("true", 72), ("false", 61)])
+def test_an_alarm_that_is_set_again_moves_if_it_may(tmp_path: Path, renew: str, at: int) -> None:
+    block = f"""\
+    key_by: k
+    alarm: {{when: "k == 'a' and n < 4", after: 60 ms, renew: {renew}, emit: {{key: k}}}}
+"""
+    assert found(tmp_path, block)["out"] == [("a", at)]
+
+
+def test_an_alarm_by_the_clock_goes_off_so_long_after_the_record_came(tmp_path: Path) -> None:
+    block = """\
+    key_by: k
+    alarm: {when: n == 1, after: 15 ms, time: processing, emit: {key: k, n: n}}
+"""
+    ((key, n, at),) = found(tmp_path, block)["out"]  # type: ignore[misc]
+    assert (key, n, at) == ("a", 1, 1025)
+
+
+REFUSED = {
+    "join: {to: right, key_by: [k, code], window: {tumbling: 1 s}, select: {a: n}}": "unknown name 'n'",
+    "join: {to: right, key_by: [k, code], window: {tumbling: 1 s}, select: {a: left.m}}": "did you mean 'left.n'?",
+    "join: {to: right, key_by: [k, code], window: {session: {gap: n}}, select: {a: left.n}}": "needs a fixed gap",
+    "join: {to: right, key_by: [k, n], window: {tumbling: 1 s}, select: {a: left.n}}": "expected keys of one type",
+    "join: {to: right, key_by: [k, code], window: {tumbling: 1 s, late_output: l}, select: {a: left.n}}": "late_output",
+    "join: {to: wrong, key_by: [k, code], window: {tumbling: 1 s}, select: {a: left.n}}": "there is no stream 'wrong' above",
+    "co_group: {to: right, key_by: [k, code], window: {tumbling: 1 s}}": "expected left and right, or one of them; or process",
+    "co_group: {to: right, key_by: [k, code], window: {tumbling: 1 s}, left: {n: count()}, right: {n: count()}}": (
+        "'n' is a field of the result already"
+    ),
+    "interval_join: {to: right, key_by: [k, code], lower: 1 s, upper: -1 s, select: {a: left.n}}": "expected lower <= upper",
+    "interval_join: {to: right, key_by: [k, code], lower: 1, upper: 2, select: {a: left.n}}": "expected a duration",
+    "sum: k": "operators.two: sum needs key_by",
+    "alarm: {after: 1 s, emit: {n: n}}": "alarm needs key_by",
+    "key_by: k\n    sum: k": "sum takes a number, k is string",
+    "key_by: k\n    max_by: m": "there is no field 'm'",
+    "key_by: k\n    alarm: {after: 1 s, emit: {alarm_ms: n}}": "alarm_ms is what the time of the alarm is called",
+    "key_by: k\n    alarm: {when: n, after: 1 s, emit: {n: n}}": "expected a condition",
+    "key_by: k\n    join: {to: right, key_by: [k, code], window: {tumbling: 1 s}, select: {a: left.n}}": "remove key_by",
+}
+
+
+@pytest.mark.parametrize("block", REFUSED)
+def test_what_cannot_work_is_refused(tmp_path: Path, block: str) -> None:
+    errors = refused(HEAD + f"    {block}\n" + sinks(out="two"), tmp_path)
+    assert any(REFUSED[block] in error for error in errors), errors
+    assert all(error.startswith("s.yaml:") for error in errors)

@@ -12,6 +12,15 @@ from flowsim.timers.processing_time_service import ProcessingTimeCallback
 from flowsim.units import NS_PER_MS
 
 
+def processing_time_delay_ms(timestamp_ms: int, now_ms: int) -> int:
+    """How long a system timer waits (rule 9.10). Flink: ProcessingTimeServiceUtil.
+
+    >>> processing_time_delay_ms(10, 10), processing_time_delay_ms(10, 11)
+    (1, 0)
+    """
+    return timestamp_ms - now_ms + 1 if timestamp_ms >= now_ms else 0
+
+
 class TaskTimers:
     """When the timers of one task are due: its batches end there (D4).
 
@@ -73,7 +82,7 @@ class OperatorProcessingTimeService:
             return _NeverTimer()
         now_ns = self._timers.clock.now_ns
         now_ms = now_ns // NS_PER_MS
-        delay_ms = timestamp_ms - now_ms + 1 if timestamp_ms >= now_ms else 0
+        delay_ms = processing_time_delay_ms(timestamp_ms, now_ms)
         wait = None if daemon_while_not is None else self._unless_quiesced(daemon_while_not)
         return self._timers.call_at_ns(now_ns + delay_ms * NS_PER_MS, self._fire(timestamp_ms, callback), wait)
 

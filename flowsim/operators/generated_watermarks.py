@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from flowsim.facts.kinds import ElementKind
 from flowsim.facts.tracer import TaskTrace
 from flowsim.streamrecord.elements import WatermarkStatus
@@ -15,45 +13,47 @@ WHOLE_OPERATOR = -1
 """The split of facts that speak of the operator as a whole."""
 
 
-class GeneratedWatermarks:
-    """The facts of one operator: knows its generators, and which of them belong to splits."""
-
-    __slots__ = ("_trace", "_operator", "_generators")
-
-    def __init__(self, trace: TaskTrace, operator: int) -> None:
-        self._trace = trace
-        self._operator = operator
-        self._generators: dict[int, ObservedGenerator] = {}
-
-    def observe(self, split: int, generator: ObservedGenerator) -> None:
-        """The generator of a split, ``WHOLE_OPERATOR`` for the one of the main output."""
-        self._generators[split] = generator
-
-    def passes(self, split: int, kind: ElementKind, timestamp: int) -> None:
-        """A watermark or status is passed on: by a split to those it is merged with, or by the operator downstream."""
-        generators: Iterable[ObservedGenerator] = (
-            self._generators.values() if split == WHOLE_OPERATOR else (self._generators[split],)
-        )
-        records, max_timestamp = 0, NO_TIMESTAMP
-        for generator in generators:
-            records += generator.records
-            max_timestamp = max(max_timestamp, generator.max_timestamp)
-        self._trace.generated_watermark(self._operator, split, kind, timestamp, records, max_timestamp)
-
-
 class RecordedWatermarks:
-    """Stands before the output of the operator and records what passes."""
+    """Stands before the output of an operator and records what passes, and what its splits say to each other.
 
-    __slots__ = ("_facts", "_output")
+    ``main`` is the generator of the operator as a whole.
+    """
 
-    def __init__(self, facts: GeneratedWatermarks, output: ValveOutput) -> None:
-        self._facts = facts
+    __slots__ = ("_record", "_operator", "_main", "_splits", "_output")
+
+    def __init__(self, trace: TaskTrace, operator: int, main: ObservedGenerator, output: ValveOutput) -> None:
+        self._record = trace.generated_watermark
+        self._operator = operator
+        self._main = main
+        self._splits: list[ObservedGenerator] = []
         self._output = output
 
+    def add_split(self, generator: ObservedGenerator) -> None:
+        """The generator of the next split; splits are numbered as they come."""
+        self._splits.append(generator)
+
     def emit_watermark(self, timestamp: int) -> None:
-        self._facts.passes(WHOLE_OPERATOR, ElementKind.WATERMARK, timestamp)
+        if self._splits:
+            self._note(ElementKind.WATERMARK, timestamp)
+        else:
+            main = self._main
+            self._record(
+                self._operator, WHOLE_OPERATOR, ElementKind.WATERMARK, timestamp, main.records, main.max_timestamp
+            )
         self._output.emit_watermark(timestamp)
 
     def emit_watermark_status(self, status: WatermarkStatus) -> None:
-        self._facts.passes(WHOLE_OPERATOR, ElementKind.STATUS, status.value)
+        self._note(ElementKind.STATUS, status.value)
         self._output.emit_watermark_status(status)
+
+    def split_says(self, split: int, kind: ElementKind, timestamp: int) -> None:
+        """What one split passes on to those it is merged with."""
+        generator = self._splits[split]
+        self._record(self._operator, split, kind, timestamp, generator.records, generator.max_timestamp)
+
+    def _note(self, kind: ElementKind, timestamp: int) -> None:
+        records, max_timestamp = 0, NO_TIMESTAMP
+        for generator in (self._main, *self._splits):
+            records += generator.records
+            max_timestamp = max(max_timestamp, generator.max_timestamp)
+        self._record(self._operator, WHOLE_OPERATOR, kind, timestamp, records, max_timestamp)

@@ -26,7 +26,12 @@ class MainWatermarkOutput(WatermarkToDataOutput):
 
     def emit_watermark(self, timestamp: int) -> None:
         if timestamp > self.current_watermark:
-            self.pass_watermark(timestamp)
+            if self.idle or self._listener is not None:
+                self.pass_watermark(timestamp)
+            else:
+                # The same, written out: some strategies speak at every record.
+                self.current_watermark = timestamp
+                self._output.emit_watermark(timestamp)
         self.main_is_idle = False
 
     def mark_idle(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from flowsim.operators.generated_watermarks import WHOLE_OPERATOR, GeneratedWatermarks, RecordedWatermarks
+from flowsim.operators.generated_watermarks import RecordedWatermarks
 from flowsim.operators.idleness_manager import MainWatermarkOutput
 from flowsim.operators.source_output import SourceOutput
 from flowsim.operators.source_output_with_watermarks import SourceOutputWithWatermarks
@@ -32,9 +32,6 @@ class StreamingReaderOutput(SourceOutputWithWatermarks):
     ) -> None:  # fmt: skip
         clock = ctx.clock
         strategy = strategy_under(strategy, ctx.faults)
-        facts = None if ctx.trace is None else GeneratedWatermarks(ctx.trace, ctx.operator_index)
-        stream: ValveOutput = output if facts is None else RecordedWatermarks(facts, output)
-        self.main_watermarks = main = MainWatermarkOutput(stream, listener, ctx.faults)
         self.back_pressure_clock = waiting = PausableRelativeClock(lambda: clock.now_ns)
         """Stands still under back pressure; the other clocks are read from it."""
         self.input_activity_clock = activity = PausableRelativeClock(waiting.relative_time_ns)
@@ -42,9 +39,12 @@ class StreamingReaderOutput(SourceOutputWithWatermarks):
         generator = strategy.create_generator(
             activity.relative_time_ns, lambda: activity.is_paused() or waiting.is_paused()
         )
-        if facts is not None:
-            generator = ObservedGenerator(generator)
-            facts.observe(WHOLE_OPERATOR, generator)
+        facts: RecordedWatermarks | None = None
+        stream: ValveOutput = output
+        if ctx.trace is not None:
+            generator = observed = ObservedGenerator(generator)
+            stream = facts = RecordedWatermarks(ctx.trace, ctx.operator_index, observed, output)
+        self.main_watermarks = main = MainWatermarkOutput(stream, listener, ctx.faults)
         super().__init__(ctx, output.collect, strategy.timestamp_extractor, generator, main, main)
         self.splits = SplitLocalOutputs(
             ctx, output.collect, strategy, main.split_local_output, waiting, listener, facts

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from flowsim.facts.kinds import ElementKind
-from flowsim.operators.generated_watermarks import GeneratedWatermarks
+from flowsim.operators.generated_watermarks import RecordedWatermarks
 from flowsim.operators.source_output_with_watermarks import SourceOutputWithWatermarks
 from flowsim.operators.stream_operator import OperatorContext, Value
 from flowsim.streamrecord.elements import WatermarkStatus
@@ -40,7 +40,7 @@ class SplitLocalOutputs:
     def __init__(
         self, ctx: OperatorContext, collect: Callable[[Value, int | None], None], strategy: WatermarkStrategy,
         output: WatermarkOutput, input_clock: PausableRelativeClock, listener: WatermarkUpdateListener | None,
-        facts: GeneratedWatermarks | None,
+        facts: RecordedWatermarks | None,
     ) -> None:  # fmt: skip
         self.index_of: dict[str, int] = {}
         """Number of every split there ever was; one that comes back gets another."""
@@ -80,7 +80,7 @@ class SplitLocalOutputs:
         )
         if self._facts is not None:
             generator = ObservedGenerator(generator)
-            self._facts.observe(index, generator)
+            self._facts.add_split(generator)
         listener = None
         if self._facts is not None or self._listener is not None:
             listener = _SplitListener(split_id, index, self._listener, self._facts)
@@ -131,7 +131,7 @@ class _SplitListener:
     __slots__ = ("_split_id", "_index", "_listener", "_facts", "_idle")
 
     def __init__(
-        self, split_id: str, index: int, listener: WatermarkUpdateListener | None, facts: GeneratedWatermarks | None
+        self, split_id: str, index: int, listener: WatermarkUpdateListener | None, facts: RecordedWatermarks | None
     ) -> None:
         self._split_id = split_id
         self._index = index
@@ -141,7 +141,7 @@ class _SplitListener:
 
     def on_watermark_update(self, watermark: int) -> None:
         if self._facts is not None:
-            self._facts.passes(self._index, ElementKind.WATERMARK, watermark)
+            self._facts.split_says(self._index, ElementKind.WATERMARK, watermark)
         if self._listener is not None:
             self._listener.update_current_split_watermark(self._split_id, watermark)
 
@@ -150,6 +150,6 @@ class _SplitListener:
             self._idle = idle
             if self._facts is not None:
                 status = WatermarkStatus.IDLE if idle else WatermarkStatus.ACTIVE
-                self._facts.passes(self._index, ElementKind.STATUS, status.value)
+                self._facts.split_says(self._index, ElementKind.STATUS, status.value)
         if self._listener is not None:
             self._listener.update_current_split_idle(self._split_id, idle)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowsim.operators.generated_watermarks import WHOLE_OPERATOR, GeneratedWatermarks, RecordedWatermarks
+from flowsim.operators.generated_watermarks import RecordedWatermarks
 from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator, Value
 from flowsim.operators.timestamps import checked_timestamp
 from flowsim.streamrecord.elements import WatermarkStatus
@@ -44,10 +44,9 @@ class TimestampsAndWatermarksOperator(StreamOperator):
         generator = strategy.create_generator(activity.relative_time_ns, activity.is_paused)
         self.watermark_output = WatermarkToDataOutput(output, None, ctx.faults)
         if ctx.trace is not None:
-            facts = GeneratedWatermarks(ctx.trace, ctx.operator_index)
             generator = observed = ObservedGenerator(generator)
-            facts.observe(WHOLE_OPERATOR, observed)
-            self.watermark_output = WatermarkToDataOutput(RecordedWatermarks(facts, output), None, ctx.faults)
+            facts = RecordedWatermarks(ctx.trace, ctx.operator_index, observed, output)
+            self.watermark_output = WatermarkToDataOutput(facts, None, ctx.faults)
         self._generator = generator
         self._extract = self._strategy.timestamp_extractor
         self._assigner_name = f"{ctx.operator_name}: timestamp assigner"

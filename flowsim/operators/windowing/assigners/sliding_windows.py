@@ -5,7 +5,6 @@ from __future__ import annotations
 from flowsim.errors import BadInput
 from flowsim.operators.windowing.assigners.window_assigner import WindowAssigner
 from flowsim.operators.windowing.time_window import TimeWindow, window_from, window_start_with_offset
-from flowsim.units import NO_TIMESTAMP
 from flowsim.values.java_long import wrapped
 
 
@@ -32,7 +31,8 @@ class SlidingWindows(WindowAssigner):
         """All windows that ``time_ms`` lies in, the newest first."""
         size_ms, slide_ms = self.size_ms, self.slide_ms
         last_start = window_start_with_offset(time_ms, self.offset_ms, slide_ms)
-        before_all = wrapped(time_ms - size_ms)
-        # Flink would go on from the other end of time, for ever, where a start falls below the least timestamp.
-        stop = max(before_all, NO_TIMESTAMP - 1)
-        return [window_from(start, size_ms) for start in range(last_start, stop, -slide_ms)]
+        if last_start > time_ms:
+            # It would begin before the least timestamp. Flink goes on from the other end of time there, for ever.
+            return []
+        starts = range(last_start, wrapped(time_ms - size_ms), -slide_ms)
+        return [window_from(start, size_ms) for start in starts]

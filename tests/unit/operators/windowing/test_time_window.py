@@ -1,0 +1,88 @@
+"""Time windows: what lies in them, what touches, what becomes one (rules 10.1, 10.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from flowsim.operators.windowing.global_window import GLOBAL_WINDOW, GlobalWindow
+from flowsim.operators.windowing.time_window import TimeWindow, window_from
+from flowsim.operators.windowing.window import Window
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+
+
+class Told:
+    """Notes every merge."""
+
+    def __init__(self) -> None:
+        self.merges: list[tuple[list[Window], Window]] = []
+
+    def merge(self, to_be_merged: Collection[Window], merge_result: Window) -> None:
+        self.merges.append((list(to_be_merged), merge_result))
+
+
+def merged(*bounds: tuple[int, int]) -> list[tuple[list[Window], Window]]:
+    told = Told()
+    TimeWindow.merge_windows([TimeWindow(*each) for each in bounds], told)
+    return told.merges
+
+
+def test_a_window_starts_at_the_multiple_of_its_size_below_also_before_the_epoch() -> None:
+    assert [TimeWindow.get_window_start_with_offset(at, 0, 5) for at in (-6, -5, -1, 0, 4, 5)] == [-10, -5, -5, 0, 0, 5]
+
+
+def test_an_offset_shifts_the_starts_and_may_be_negative_or_longer_than_the_window() -> None:
+    assert [TimeWindow.get_window_start_with_offset(7, offset, 5) for offset in (2, -3, 12, 3)] == [7, 7, 7, 3]
+
+
+def test_what_lies_behind_the_greatest_timestamp_wraps_around_to_the_least() -> None:
+    last = window_from(TimeWindow.get_window_start_with_offset(MAX_WATERMARK, 0, 1000), 1000)
+    assert last == TimeWindow(MAX_WATERMARK - 807, NO_TIMESTAMP + 192)
+    assert window_from(MAX_WATERMARK - 9, 10) == TimeWindow(MAX_WATERMARK - 9, NO_TIMESTAMP)
+    assert window_from(MAX_WATERMARK - 9, 10).max_timestamp() == MAX_WATERMARK
+    assert TimeWindow.get_window_start_with_offset(NO_TIMESTAMP, 0, 1000) == MAX_WATERMARK - 191
+
+
+def test_the_last_millisecond_of_a_window_is_the_one_before_its_end() -> None:
+    assert TimeWindow(0, 10).max_timestamp() == 9
+
+
+def test_windows_that_touch_intersect_and_their_cover_spans_both() -> None:
+    assert TimeWindow(0, 5).intersects(TimeWindow(5, 9))
+    assert TimeWindow(5, 9).intersects(TimeWindow(0, 5))
+    assert not TimeWindow(0, 5).intersects(TimeWindow(6, 9))
+    assert TimeWindow(0, 5).cover(TimeWindow(3, 4)) == TimeWindow(0, 5)
+    assert TimeWindow(4, 9).cover(TimeWindow(0, 5)) == TimeWindow(0, 9)
+
+
+def test_windows_merge_transitively_and_others_stay_alone() -> None:
+    (members, cover), *rest = merged((20, 25), (0, 5), (9, 12), (5, 9), (100, 101))
+    assert sorted((window.start, window.end) for window in members) == [(0, 5), (5, 9), (9, 12)]
+    assert cover == TimeWindow(0, 12)
+    assert rest == []
+
+
+def test_a_window_merged_with_itself_is_no_merge() -> None:
+    assert merged((0, 5), (0, 5)) == []
+    assert merged() == []
+
+
+def test_the_merged_come_in_the_order_of_a_java_hash_set() -> None:
+    """Neither in the order of their starts nor in the order given: the first of them may keep the contents."""
+    ((members, _),) = merged((0, 5), (1, 6), (2, 7), (3, 8), (4, 9))
+    order = [window.start for window in members]
+    assert order != sorted(order)
+    assert order == [start for _, start in sorted((_bin(start, start + 5), start) for start in range(5))]
+
+
+def _bin(start: int, end: int) -> int:
+    bits = TimeWindow(start, end).java_hash() & 0xFFFFFFFF
+    return (bits ^ bits >> 16) & 15
+
+
+def test_the_global_window_is_one_value_that_ends_with_time() -> None:
+    assert GlobalWindow.get() == GlobalWindow() == GLOBAL_WINDOW
+    assert len({GlobalWindow(), GLOBAL_WINDOW}) == 1
+    assert TimeWindow(NO_TIMESTAMP, MAX_WATERMARK) != GLOBAL_WINDOW
+    assert (GLOBAL_WINDOW.start, GLOBAL_WINDOW.end) == (NO_TIMESTAMP, MAX_WATERMARK)
+    assert GLOBAL_WINDOW.max_timestamp() == MAX_WATERMARK
+    assert repr(GLOBAL_WINDOW) == "GlobalWindow"

@@ -1,0 +1,302 @@
+"""What triggers decide, which timers they want and what they keep (rules 10.17-10.24)."""
+
+from __future__ import annotations
+
+import pytest
+from scripted_context import ScriptedContext
+
+from flowsim.errors import BadInput
+from flowsim.operators.windowing.global_window import GLOBAL_WINDOW
+from flowsim.operators.windowing.time_window import TimeWindow
+from flowsim.operators.windowing.triggers import (
+    ContinuousEventTimeTrigger,
+    ContinuousProcessingTimeTrigger,
+    CountTrigger,
+    DeltaTrigger,
+    EndOfStreamTrigger,
+    EventTimeTrigger,
+    NeverTrigger,
+    OnMergeContext,
+    ProcessingTimeoutTrigger,
+    ProcessingTimeTrigger,
+    PurgingTrigger,
+    Trigger,
+    TriggerContext,
+    TriggerResult,
+)
+from flowsim.operators.windowing.window import Window
+from flowsim.units import MAX_WATERMARK
+from flowsim.values import Types
+
+CONTINUE, FIRE, PURGE, FIRE_AND_PURGE = TriggerResult
+WINDOW = TimeWindow(0, 100)
+
+
+class On:
+    """A trigger in its context, for one window unless another is named."""
+
+    def __init__(self, trigger: Trigger, window: Window = WINDOW) -> None:
+        self.trigger = trigger
+        self.ctx = ScriptedContext()
+        self.window = self.ctx.at = window
+
+    def element(self, timestamp: int | None = 5, value: object = "x") -> TriggerResult:
+        return self.trigger.on_element(value, timestamp, self.window, self.ctx)
+
+    def event_time(self, time: int) -> TriggerResult:
+        return self.trigger.on_event_time(time, self.window, self.ctx)
+
+    def processing_time(self, time: int) -> TriggerResult:
+        return self.trigger.on_processing_time(time, self.window, self.ctx)
+
+    def merge(self, into: Window, *windows: Window) -> None:
+        self.window, self.ctx.merged = into, windows
+        self.ctx.at = into
+        self.trigger.on_merge(into, self.ctx)
+
+    def at(self, window: Window) -> On:
+        self.window = self.ctx.at = window
+        return self
+
+    def clear(self) -> None:
+        self.trigger.clear(self.window, self.ctx)
+
+
+def distance(old: object, new: object) -> float:
+    assert isinstance(old, int)
+    assert isinstance(new, int)
+    return float(new - old)
+
+
+def test_a_result_fires_purges_both_or_neither() -> None:
+    assert [(result.is_fire(), result.is_purge()) for result in (CONTINUE, FIRE, PURGE, FIRE_AND_PURGE)] == [
+        (False, False), (True, False), (False, True), (True, True),
+    ]  # fmt: skip
+
+
+def test_event_time_fires_at_the_last_millisecond_of_the_window_and_at_no_other() -> None:
+    on = On(EventTimeTrigger())
+    assert (on.element(), on.ctx.told()) == (CONTINUE, ["+e99"])
+    assert [on.event_time(98), on.event_time(99), on.event_time(150)] == [CONTINUE, FIRE, CONTINUE]
+    assert on.processing_time(99) is CONTINUE
+    on.clear()
+    assert on.ctx.told() == ["-e99"]
+
+
+def test_event_time_fires_at_once_for_a_record_whose_window_has_passed() -> None:
+    on = On(EventTimeTrigger())
+    on.ctx.watermark = 98
+    assert (on.element(), on.ctx.told()) == (CONTINUE, ["+e99"])
+    on.ctx.watermark = 99
+    assert (on.element(), on.ctx.told()) == (FIRE, [])
+
+
+def test_event_time_waits_for_the_end_of_a_merged_window_unless_that_has_passed() -> None:
+    on = On(EventTimeTrigger())
+    on.ctx.watermark = 98
+    on.merge(WINDOW)
+    assert on.ctx.told() == ["+e99"]
+    on.ctx.watermark = 99
+    on.merge(WINDOW)
+    assert on.ctx.told() == []
+
+
+def test_processing_time_fires_when_any_timer_comes() -> None:
+    on = On(ProcessingTimeTrigger())
+    assert (on.element(), on.ctx.told()) == (CONTINUE, ["+p99"])
+    assert [on.processing_time(99), on.processing_time(7), on.event_time(99)] == [FIRE, FIRE, CONTINUE]
+    on.ctx.now = 98
+    on.merge(WINDOW)
+    on.ctx.now = 99
+    on.merge(WINDOW)
+    on.clear()
+    assert on.ctx.told() == ["+p99", "-p99"]
+
+
+def test_a_count_fires_at_every_n_records_of_a_window_and_keeps_its_count_in_state() -> None:
+    on = On(CountTrigger(3))
+    assert [on.element() for _ in range(7)] == [CONTINUE, CONTINUE, FIRE, CONTINUE, CONTINUE, FIRE, CONTINUE]
+    assert on.ctx.kept() == {"count@0:100": 1}
+    assert on.at(TimeWindow(100, 200)).element() is CONTINUE
+    on.at(WINDOW).clear()
+    assert on.ctx.kept() == {"count@100:200": 1}
+    assert [on.event_time(99), on.processing_time(99), on.ctx.told()] == [CONTINUE, CONTINUE, []]
+
+
+def test_counts_of_merged_windows_are_added_up_and_the_next_record_asks() -> None:
+    first, second, both = TimeWindow(0, 10), TimeWindow(20, 30), TimeWindow(0, 30)
+    on = On(CountTrigger(4))
+    for window in (first, first, second, second, second):
+        on.at(window).element()
+    on.merge(both, first, second)
+    assert on.ctx.kept() == {"count@0:30": 5}
+    assert on.element() is FIRE
+    assert on.ctx.kept() == {}
+
+
+def test_purging_turns_every_fire_into_fire_and_purge_and_leaves_the_rest_to_the_other() -> None:
+    on = On(PurgingTrigger(EventTimeTrigger()))
+    assert (on.element(), on.ctx.told()) == (CONTINUE, ["+e99"])
+    assert [on.event_time(99), on.event_time(5), on.processing_time(5)] == [FIRE_AND_PURGE, CONTINUE, CONTINUE]
+    on.ctx.watermark = 200
+    assert on.element() is FIRE_AND_PURGE
+    assert On(PurgingTrigger(ProcessingTimeTrigger())).processing_time(1) is FIRE_AND_PURGE
+    assert on.trigger.can_merge()
+    on.ctx.watermark = 0
+    on.merge(WINDOW)
+    on.clear()
+    assert on.ctx.told() == ["+e99", "-e99"]
+
+
+def test_continuous_event_time_fires_at_each_multiple_of_the_interval_and_at_the_end() -> None:
+    on = On(ContinuousEventTimeTrigger(30))
+    assert (on.element(35), on.ctx.told()) == (CONTINUE, ["+e99", "+e60"])
+    assert (on.element(5), on.ctx.told()) == (CONTINUE, ["+e99"])
+    assert (on.event_time(60), on.ctx.told()) == (FIRE, ["+e90"])
+    assert (on.event_time(90), on.ctx.told()) == (FIRE, ["+e99"])
+    assert (on.event_time(99), on.event_time(60), on.ctx.told()) == (FIRE, CONTINUE, [])
+    assert on.ctx.kept() == {"fire-time@0:100": 99}
+    on.clear()
+    assert (on.ctx.told(), on.ctx.kept()) == (["-e99"], {})
+    on.ctx.watermark = 99
+    assert (on.element(5), on.ctx.told()) == (FIRE, [])
+
+
+def test_before_zero_continuous_event_time_waits_for_a_multiple_more() -> None:
+    """Java's remainder has the sign of the timestamp."""
+    on = On(ContinuousEventTimeTrigger(10), TimeWindow(-100, 100))
+    on.element(-15)
+    assert on.ctx.told() == ["+e99", "+e0"]
+
+
+def test_of_merged_windows_the_earliest_next_firing_counts() -> None:
+    first, second, both = TimeWindow(0, 50), TimeWindow(40, 90), TimeWindow(0, 90)
+    on = On(ContinuousEventTimeTrigger(30))
+    on.at(first).element(35)
+    on.at(second).element(65)
+    on.ctx.told()
+    on.merge(both, first, second)
+    assert (on.ctx.told(), on.ctx.kept()) == (["+e49"], {"fire-time@0:90": 49})
+    on.merge(TimeWindow(0, 200))
+    assert on.ctx.told() == []
+
+
+def test_continuous_processing_time_goes_by_the_clock_and_cuts_the_last_interval_short() -> None:
+    on = On(ContinuousProcessingTimeTrigger(30))
+    on.ctx.now = 65
+    assert (on.element(5), on.ctx.told()) == (CONTINUE, ["+p90"])
+    assert (on.element(5), on.ctx.told()) == (CONTINUE, [])
+    assert (on.processing_time(90), on.ctx.told()) == (FIRE, ["+p99"])
+    assert (on.processing_time(95), on.event_time(99)) == (CONTINUE, CONTINUE)
+    assert on.processing_time(99) is FIRE
+    on.merge(TimeWindow(0, 200), WINDOW)
+    assert on.ctx.told() == ["+p99"]
+    on.clear()
+    assert (on.ctx.told(), on.ctx.kept()) == (["-p99"], {})
+
+
+def test_continuous_processing_time_fails_at_a_foreign_timer_while_it_waits_for_none() -> None:
+    with pytest.raises(BadInput, match="the timer at 5 ms is not its own"):
+        On(ContinuousProcessingTimeTrigger(30)).processing_time(5)
+
+
+@pytest.mark.parametrize("kind", [ContinuousEventTimeTrigger, ContinuousProcessingTimeTrigger])
+def test_a_continuous_trigger_without_interval_is_refused(kind: type[ContinuousEventTimeTrigger]) -> None:
+    with pytest.raises(BadInput, match="an interval of at least 1 ms, got 0 ms"):
+        kind(0)
+
+
+def test_a_delta_fires_when_a_record_is_farther_from_the_noted_one_than_the_threshold() -> None:
+    on = On(DeltaTrigger(3, distance, Types.LONG()))
+    assert [on.element(0, value) for value in (10, 13, 14, 17, 18)] == [CONTINUE, CONTINUE, FIRE, CONTINUE, FIRE]
+    assert on.ctx.kept() == {"last-element@0:100": 18}
+    assert [on.event_time(99), on.processing_time(99), on.ctx.told()] == [CONTINUE, CONTINUE, []]
+    on.clear()
+    assert on.ctx.kept() == {}
+    assert On(DeltaTrigger(3, lambda old, new: float("nan"), Types.LONG())).element() is CONTINUE
+
+
+def test_a_time_out_fires_what_the_other_trigger_left_waiting_for_too_long() -> None:
+    on = On(ProcessingTimeoutTrigger(CountTrigger(3), 50))
+    on.ctx.now = 7
+    assert (on.element(), on.ctx.told()) == (CONTINUE, ["+p57"])
+    on.ctx.now = 20
+    assert (on.element(), on.ctx.told()) == (CONTINUE, [])
+    assert (on.processing_time(57), on.ctx.told(), on.ctx.kept()) == (FIRE, ["-p57"], {})
+
+
+def test_a_time_out_is_over_when_the_other_trigger_fires_in_time() -> None:
+    on = On(ProcessingTimeoutTrigger(PurgingTrigger(CountTrigger(2)), 50))
+    on.element()
+    assert (on.element(), on.ctx.told(), on.ctx.kept()) == (FIRE_AND_PURGE, ["+p50", "-p50"], {})
+
+
+def test_a_time_out_may_begin_anew_with_every_record_and_may_keep_what_was_counted() -> None:
+    on = On(ProcessingTimeoutTrigger(CountTrigger(9), 50, reset_on_element=True, clear_on_timeout=False))
+    on.element()
+    on.ctx.now = 20
+    on.element()
+    assert on.ctx.told() == ["+p50", "-p50", "+p70"]
+    assert (on.processing_time(70), on.ctx.kept()) == (FIRE, {"count@0:100": 2, "timeout@0:100": 70})
+
+
+def test_any_timer_of_the_window_is_a_time_out_and_purges_only_if_the_other_trigger_does() -> None:
+    on = On(ProcessingTimeoutTrigger(PurgingTrigger(EventTimeTrigger()), 50))
+    assert [on.event_time(98), on.event_time(99), on.processing_time(1)] == [FIRE, FIRE_AND_PURGE, FIRE]
+
+
+def test_nothing_fires_a_window_that_never_fires() -> None:
+    on = On(NeverTrigger(), GLOBAL_WINDOW)
+    assert [on.element(), on.event_time(MAX_WATERMARK), on.processing_time(9)] == [CONTINUE, CONTINUE, CONTINUE]
+    on.merge(GLOBAL_WINDOW)
+    on.clear()
+    assert on.ctx.told() == []
+
+
+def test_the_end_of_the_stream_fires_the_global_window_and_nothing_else_does() -> None:
+    on = On(EndOfStreamTrigger(), GLOBAL_WINDOW)
+    assert (on.element(), on.ctx.told()) == (CONTINUE, [f"+e{MAX_WATERMARK}"])
+    assert [on.event_time(99), on.event_time(MAX_WATERMARK), on.processing_time(9)] == [CONTINUE, FIRE, CONTINUE]
+    on.merge(GLOBAL_WINDOW)
+    on.clear()
+    assert on.ctx.told() == []
+
+
+def test_a_trigger_of_ones_own_says_how_it_merges_or_is_asked_in_vain() -> None:
+    class Always(Trigger):
+        def on_element(
+            self, element: object, timestamp: int | None, window: Window, ctx: TriggerContext
+        ) -> TriggerResult:
+            return FIRE
+
+        def on_event_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
+            return CONTINUE
+
+        def on_processing_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
+            return CONTINUE
+
+        def clear(self, window: Window, ctx: TriggerContext) -> None:
+            return
+
+    class AlwaysMerging(Always):
+        def can_merge(self) -> bool:
+            return True
+
+        def on_merge(self, window: Window, ctx: OnMergeContext) -> None:
+            ctx.register_event_time_timer(window.max_timestamp())
+
+    assert not Always().can_merge()
+    with pytest.raises(BadInput, match="the trigger Always does not support merging windows"):
+        On(Always()).merge(WINDOW)
+    on = On(PurgingTrigger(AlwaysMerging()))
+    on.merge(WINDOW)
+    assert (on.trigger.can_merge(), on.ctx.told(), on.element()) == (True, ["+e99"], FIRE_AND_PURGE)
+
+
+def test_a_trigger_that_leaves_a_door_undefined_cannot_be_made() -> None:
+    class Half(Trigger):
+        def clear(self, window: Window, ctx: TriggerContext) -> None:
+            return
+
+    with pytest.raises(TypeError, match="on_element"):
+        Half()  # type: ignore[abstract]  # what the test is about

@@ -200,14 +200,17 @@ def _script(context: CompileContext, path: Path, model: ScriptModel) -> tuple[So
 
 
 def _entry(context: CompileContext, path: Path, model: ScriptEntryModel, schema: RecordSchema) -> script.Entry:
-    step = script.FREE if model.step is None else model.step
+    step, split = script.FREE if model.step is None else model.step, model.split
     if model.record is not None:
-        return script.record(_row(context, (*path, "record"), model.record, schema), model.timestamp, step=step)
+        row = _row(context, (*path, "record"), model.record, schema)
+        return script.record(row, model.timestamp, step=step, split=split)
     if model.watermark is not None:
-        return script.watermark(model.watermark, step=step)
+        return script.watermark(model.watermark, step=step, split=split)
     if model.sleep is not None:
+        if split is not None:
+            raise context.fail((*path, "split"), "a pause is of the whole subtask, remove split")
         return script.sleep(model.sleep, step=step)
-    return script.idle(step=step) if model.idle else script.end(step=step)
+    return script.idle(step=step, split=split) if model.idle else script.end(step=step, split=split)
 
 
 def _generator(context: CompileContext, path: Path, model: GeneratorModel) -> tuple[Source, RecordSchema]:

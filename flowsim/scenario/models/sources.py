@@ -81,6 +81,10 @@ class ScriptEntryModel(Strict):
     sleep: DurationMs | None = None
     idle: Literal[True] | None = None
     end: Literal[True] | None = None
+    split: Name | None = Field(
+        default=None,
+        description="The split that it belongs to; each has event time of its own. With end: ends that split.",
+    )
     step: Annotated[int, Field(ge=0, le=10**9)] | None = Field(
         default=None,
         description="Orders entries over all scripted sources: step n happens (n + 1) gaps after the start.",
@@ -100,6 +104,11 @@ class ScriptModel(Strict):
     fields: FieldTypes
     subtasks: Annotated[list[list[ScriptEntryModel]], Field(min_length=1, max_length=1000)]
     gap: DurationMs = Field(default=10, description="Virtual time between two steps.")
+
+    @property
+    def speaks_of_event_time(self) -> bool:
+        """Whether some entry is a watermark or idleness."""
+        return any(one.watermark is not None or one.idle for entries in self.subtasks for one in entries)
 
 
 class SequenceModel(Strict):
@@ -236,7 +245,7 @@ class SourceModel(Strict):
 
     @model_validator(mode="after")
     def _one_kind(self) -> SourceModel:
-        kind = one_of(self, SOURCE_KINDS)
-        if kind == "script" and self.watermarks is not None:
-            raise ValueError("a script emits its own watermarks, remove watermarks")
+        one_of(self, SOURCE_KINDS)
+        if self.script is not None and self.watermarks is not None and self.script.speaks_of_event_time:
+            raise ValueError("the script emits its own watermarks, remove them or watermarks")
         return self

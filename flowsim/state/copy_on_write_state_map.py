@@ -15,7 +15,7 @@ _MIN_TRANSFERRED_PER_INCREMENTAL_REHASH: Final = 4
 _WORD: Final = 0xFFFFFFFF
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class StateMapEntry:
     """A key that holds a state in a namespace; ``key_id`` is its ``state_key``."""
 
@@ -23,6 +23,8 @@ class StateMapEntry:
     key_id: object
     namespace: Hashable
     hash: int
+    stray_content: object = None
+    """What it holds where a key group that is not the key's has it: cleanup can put it there."""
 
 
 Chain = list[StateMapEntry]
@@ -68,14 +70,15 @@ class CopyOnWriteStateMap:
         if self._rehash is not _EMPTY_TABLE:
             self._incremental_rehash()
 
-    def put(self, entry: StateMapEntry) -> None:
-        """A write: the entry is filed unless its key and namespace are."""
+    def put(self, entry: StateMapEntry) -> StateMapEntry:
+        """A write: answers the entry of its key and namespace, which is filed now unless one was."""
         self.touch()
         table = self._active_table(entry.hash)
         index = entry.hash & len(table) - 1
         chain = table[index]
-        if chain is not None and _find(chain, entry) is not None:
-            return
+        found = None if chain is None else _find(chain, entry)
+        if chain is not None and found is not None:
+            return chain[found]
         if len(self) > self._threshold:
             self._rehash = [None] * (2 * len(self._primary))
             self._threshold = len(self._rehash) * 3 // 4
@@ -87,6 +90,7 @@ class CopyOnWriteStateMap:
             self._primary_size += 1
         else:
             self._rehash_size += 1
+        return entry
 
     def remove(self, entry: StateMapEntry) -> None:
         """Forgets key and namespace."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from typing import Final, Protocol, runtime_checkable
 
 from flowsim.state.copy_on_write_state_map import ChainIterator, CopyOnWriteStateMap, StateMapEntry, bit_mix
@@ -68,29 +68,41 @@ class StateTable:
             if entry.namespace == namespace
         ]
 
+    def visitor(self, name: str, max_positions: int) -> IncrementalVisitor:
+        """Goes through all keys, ``max_positions`` buckets at a time; ``name`` is the state's."""
+        return IncrementalVisitor(self, name, len(self._range), max_positions)
+
+    def map_at(self, index: int) -> CopyOnWriteStateMap:
+        """The keys of one of the subtask's key groups, counted from 0."""
+        key_group = self._range.start + index
+        state_map = self._maps.get(key_group)
+        if state_map is None:
+            state_map = self._maps[key_group] = CopyOnWriteStateMap()
+        return state_map
+
+    def is_empty_at(self, index: int) -> bool:
+        """Whether none of the keys of a key group, counted from 0, holds the state."""
+        return not self._maps.get(self._range.start + index)
+
     def content_of(self, name: str, entry: StateMapEntry) -> object:
         """What a key holds, whatever the current key is."""
+        if entry.stray_content is not None:
+            return entry.stray_content
         return self._cells.get_of(entry.key_id, (name, entry.namespace))
 
-    def replace(self, name: str, entry: StateMapEntry, content: object) -> None:
-        """Changes what a key holds, whatever the current key is."""
-        self._map_of(entry.key).put(entry)
-        self._cells.put_of(entry.key_id, (name, entry.namespace), content)
+    def replace(self, name: str, index: int, entry: StateMapEntry, content: object) -> None:
+        """Puts a key's content into a key group, counted from 0: the key's own or another, where it goes astray."""
+        filed = self.map_at(index).put(_plain(entry))
+        if self.map_at(index) is self._map_of(entry.key):
+            self._cells.put_of(entry.key_id, (name, entry.namespace), content)
+        else:
+            filed.stray_content = content
 
-    def forget(self, name: str, entry: StateMapEntry) -> None:
-        """Empties a cell of a key, whatever the current key is."""
-        self._map_of(entry.key).remove(entry)
-        self._cells.remove_of(entry.key_id, (name, entry.namespace))
-
-    def visitor(self, max_positions: int) -> IncrementalVisitor:
-        """Goes through all keys, ``max_positions`` buckets at a time."""
-        return IncrementalVisitor(self._maps_in_order(), max_positions)
-
-    def _maps_in_order(self) -> Iterator[CopyOnWriteStateMap]:
-        for key_group in range(self._range.start, self._range.end + 1):
-            state_map = self._maps.get(key_group)
-            if state_map is not None:
-                yield state_map
+    def forget(self, name: str, index: int, entry: StateMapEntry) -> None:
+        """Drops a key from a key group, counted from 0: the key keeps its state if that is not its own."""
+        self.map_at(index).remove(entry)
+        if self.map_at(index) is self._map_of(entry.key):
+            self._cells.remove_of(entry.key_id, (name, entry.namespace))
 
     def _map_for(self, place: Place) -> CopyOnWriteStateMap:
         return self._map_of(self._cells.key_for(place))
@@ -108,26 +120,38 @@ class StateTable:
         return StateMapEntry(cells.current_key, cells.current_key_id, namespace, bit_mix(code))
 
 
+def _plain(entry: StateMapEntry) -> StateMapEntry:
+    return StateMapEntry(entry.key, entry.key_id, entry.namespace, entry.hash)
+
+
 class IncrementalVisitor:
-    """Visits the entries of a table bucket by bucket while it changes. Flink: StateTable.StateEntryIterator."""
+    """Visits the entries of a table bucket by bucket while it changes. Flink: StateTable.StateEntryIterator.
 
-    __slots__ = ("_maps", "_max_positions", "_chains")
+    What it drops or changes it looks up in the key group that it asked last for entries. That need not be the one that
+    it stands in: when it has emptied one and found no other, it goes on there as soon as new keys come. Then nothing is
+    dropped, and what is left of a list or map is put where no key finds it. So it is in Flink.
+    """
 
-    def __init__(self, maps: Iterator[CopyOnWriteStateMap], max_positions: int) -> None:
-        self._maps = maps
+    __slots__ = ("_chains", "_count", "_index", "_max_positions", "_name", "_table")
+
+    def __init__(self, table: StateTable, name: str, count: int, max_positions: int) -> None:
+        self._table = table
+        self._name = name
+        self._count = count
         self._max_positions = max_positions
+        self._index = 0
         self._chains: ChainIterator | None = None
         self.has_next()
 
     def has_next(self) -> bool:
         """Whether buckets are left, empty ones too."""
         while self._chains is None or not self._chains.has_next():
-            state_map = next(self._maps, None)
-            if state_map is None:
+            if self._index == self._count:
                 return False
-            chains = ChainIterator(state_map, self._max_positions)
-            if chains.has_next():
-                self._chains = chains
+            index = self._index
+            self._index += 1
+            if not self._table.is_empty_at(index):
+                self._chains = ChainIterator(self._table.map_at(index), self._max_positions)
         return True
 
     def next_entries(self) -> list[StateMapEntry]:
@@ -135,6 +159,15 @@ class IncrementalVisitor:
         if not self.has_next() or self._chains is None:
             return []
         return self._chains.next_chain() or []
+
+    def content_of(self, entry: StateMapEntry) -> object:
+        return self._table.content_of(self._name, entry)
+
+    def remove(self, entry: StateMapEntry) -> None:
+        self._table.forget(self._name, self._index - 1, entry)
+
+    def update(self, entry: StateMapEntry, content: object) -> None:
+        self._table.replace(self._name, self._index - 1, entry, content)
 
 
 def namespace_hash(namespace: Hashable) -> int:

@@ -82,14 +82,14 @@ class TtlIncrementalCleanup:
 
     def state_accessed(self) -> None:
         if self._visitor is None or not self._visitor.has_next():
-            self._visitor = self._table.visitor(self._size)
+            self._visitor = self._table.visitor(self._name, self._size)
         looked_at = 0
         while looked_at < self._size and self._visitor.has_next() and (entries := self._visitor.next_entries()):
             for entry in entries:
-                content = self._table.content_of(self._name, entry)
+                content = self._visitor.content_of(entry)
                 left = None if content is None else self._clean(content)
                 if left is None:
-                    self._table.forget(self._name, entry)
+                    self._visitor.remove(entry)
                 elif left is not content:
-                    self._table.replace(self._name, entry, left)
+                    self._visitor.update(entry, left)
             looked_at += len(entries)

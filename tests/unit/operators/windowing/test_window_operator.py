@@ -158,6 +158,14 @@ def test_lateness_beyond_the_end_of_time_means_that_a_window_is_never_cleaned_up
         assert operator.timers.num_event_time_timers == 0
 
 
+def test_at_the_end_of_time_a_record_is_late_whatever_the_lateness() -> None:
+    """Rule 10.9: the sum of timestamp and lateness is a Java long."""
+    with OneInputOperatorHarness(windowed(10, MAX_WATERMARK, LATE), key_selector=one_key) as harness:
+        harness.process_watermark(MAX_WATERMARK)
+        harness.process_element("late", 3)
+        assert harness.output == [("wm", MAX_WATERMARK), ("side", "late", "late", 3)]
+
+
 def test_a_record_without_timestamp_is_refused_with_the_way_out() -> None:
     """Rule 10.2."""
     with OneInputOperatorHarness(windowed(), key_selector=one_key) as harness:

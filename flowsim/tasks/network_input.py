@@ -14,6 +14,7 @@ from flowsim.operators.stream_operator import OperatorInput, Value
 from flowsim.streamrecord.codec import LATENCY_MARKER_LENGTH, WATERMARK_LENGTH, Element, ElementDecoder, latency_marker
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.streamrecord.events import EndOfData, Event
+from flowsim.tasks.finished_data_output import FinishedDataOutput
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.task_clock import TaskClock
 from flowsim.units import NO_TIMESTAMP
@@ -43,6 +44,10 @@ class HeadOutput:
         self._trace = trace
         self.watermarks = 0
         self.current_watermark = NO_TIMESTAMP
+
+    def finish(self) -> None:
+        """The data has ended: what the valve still says does not reach the operator (rule 4.11)."""
+        self._operator = FinishedDataOutput()
 
     def emit_watermark(self, timestamp: int) -> None:
         self.watermarks += 1
@@ -215,6 +220,8 @@ class StreamTaskNetworkInput:
         if is_end_of_data:
             status = self.gate.end_of_data_status()
             if status is EndOfDataStatus.DRAINED:
+                self._operator = FinishedDataOutput()
+                self._output.finish()
                 return DataInputStatus.END_OF_DATA
             if status is EndOfDataStatus.STOPPED:
                 return DataInputStatus.STOPPED

@@ -52,7 +52,7 @@ class InternalTimeServiceManager:
 
     __slots__ = (
         "_key_context", "_processing_time", "_trace", "_operator", "_key_facts", "_faults", "_key_groups", "_cancellation",
-        "_services", "_advancing", "_in_order",
+        "_services", "_created", "_advancing", "_in_order",
     )  # fmt: skip
 
     def __init__(
@@ -70,6 +70,7 @@ class InternalTimeServiceManager:
         self._key_groups = key_groups
         self._cancellation = cancellation
         self._services = JavaHashMap[str, InternalTimerService[Any]](java_hash)
+        self._created: list[InternalTimerService[Any]] = []
         self._advancing: dict[str, _Advancing] = {}
         self._in_order: list[_Advancing] = []
 
@@ -84,6 +85,7 @@ class InternalTimeServiceManager:
         if service is None:
             service = self._create(name, triggerable, window_of)
             self._services.put(name, service)
+            self._created.append(service)
             self._advancing[name] = HastyTimers(service) if TIMER_FIRES_EARLY in self._faults else service
             self._in_order = [self._advancing[each] for each in self._services]
         return service
@@ -123,7 +125,7 @@ class InternalTimeServiceManager:
         return {service.name: service.snapshot_timers_for_key_group(key_group) for service in services}
 
     def restore_timers(self, snapshots: Mapping[int, TimersOfKeyGroup]) -> None:
-        """Adds the timers of several key groups, then arms what is overdue (rule 9.15).
+        """Adds the timers of several key groups, then arms each service in the order of creation (rule 9.15).
 
         Called between ``setup`` and ``open``. Raises BadInput for timers of a service that the operator does not have.
         """
@@ -133,5 +135,5 @@ class InternalTimeServiceManager:
                 if service is None:
                     raise BadInput(f"timers of a service {name!r} that the operator does not have any more")
                 service.restore_timers_for_key_group(snapshot)
-        for service in self._services.values():
+        for service in self._created:
             service.start()

@@ -11,7 +11,7 @@ from flowsim.cluster.run_options import JobExecutionResult, JobStatus, RunOption
 from flowsim.connectors.collect import CollectSink
 from flowsim.connectors.script import Entry, ScriptedSource, record, sleep, watermark
 from flowsim.datastream import KeyedProcessFunction, OutputTag, ProcessWindowFunction, StreamExecutionEnvironment
-from flowsim.datastream.common import Duration, Types
+from flowsim.datastream.common import Duration, Types, WatermarkStrategy
 from flowsim.datastream.window import EventTimeSessionWindows, TimeWindow, TumblingEventTimeWindows
 from flowsim.facts.tracer import Recorder
 from flowsim.graph.stream_graph import StreamGraph
@@ -56,6 +56,12 @@ CASES = (
     _case("timer_fires_early", "reminders", "timers"),
     _case("timer_lost", "reminders", "timers"),
     _case("timer_under_wrong_key", "reminders", "timers"),
+    _case("watermark_too_high", "Source: ticks", "task-watermark"),
+    _case("idle_but_speaking", "Source: ticks", "idle"),
+    _case(
+        "never_active_again", "Source: ticks", "idle", "task-watermark",
+        why="an output that is idle drops the watermarks that its strategy makes",
+    ),
     _case("misroute_keys", "map", "key-routing"),
     _case("watermark_goes_back", "map", "watermark-monotone", at=2),
     _case(
@@ -119,9 +125,16 @@ def scripts() -> list[list[Entry]]:
     return made
 
 
+def ticks() -> list[Entry]:
+    """Records for a strategy: some rounds, a time in which it becomes idle, and one more round."""
+    rounds = [(number, 50 * number) for number in range(4)]
+    before = [entry for number, at in rounds for entry in (record(("t", number), at), sleep(FLUSHED_MS))]
+    return [*before, sleep(4 * FLUSHED_MS), record(("t", 4), 500), sleep(FLUSHED_MS)]
+
+
 def fault_job() -> StreamGraph:
     """source -> map, keyed by the first field, 2 x 2 channels, tumbling windows of 10 ms, whose results set timers and are
-    counted in twos, and sessions; a sink behind each."""
+    counted in twos, and sessions; a sink behind each. Beside it a source with a strategy that becomes idle."""
     env = StreamExecutionEnvironment.get_execution_environment().set_max_parallelism(8)
     mapped = env.add_source(ScriptedSource(*scripts())).map(lambda pair: (pair[0], pair[1] + 1))
     keyed = mapped.set_parallelism(2).name("map").key_by(lambda pair: pair[0], Types.STRING())
@@ -137,6 +150,9 @@ def fault_job() -> StreamGraph:
     counts = results.count_window(2).reduce(lambda first, second: (first[0], first[1], first[2] + second[2]))
     counts.set_parallelism(2).name("counts").sink_to(CollectSink()).name("count sink")
     counted.get_side_output(late).sink_to(CollectSink()).name("late sink")
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(3))
+    strategy = strategy.with_idleness(Duration.of_millis(FLUSHED_MS))
+    env.from_source(ScriptedSource(ticks()), strategy, "ticks").rebalance().sink_to(CollectSink()).name("tick sink")
     return env.stream_graph("faults")
 
 

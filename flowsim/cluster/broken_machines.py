@@ -8,6 +8,8 @@ from flowsim.facts.kinds import LifeEvent
 from flowsim.mailbox.mail import MIN_PRIORITY, Mail
 from flowsim.mailbox.task_mailbox import TaskMailbox
 from flowsim.network.partitions.result_subpartition import BufferAndBacklog, SubpartitionView
+from flowsim.network.writers.record_writer import RecordWriter
+from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.operator_chain import OperatorChain
 
@@ -49,6 +51,16 @@ class CarelessMailbox(TaskMailbox):
         self.put(Mail(_nothing, MIN_PRIORITY, "a mail that must wait until the yield is over"))
         mail = self._queue.pop()
         return self.taken(mail)
+
+
+class WriterThatStaysIdle(RecordWriter):
+    """Once it has announced an idle time it never announces its end, and drops the watermarks that come after it."""
+
+    __slots__ = ()
+
+    def emit_watermark_status(self, status: WatermarkStatus) -> None:
+        if status is WatermarkStatus.IDLE:
+            super().emit_watermark_status(status)
 
 
 class ChainThatFinishesFirst(OperatorChain):

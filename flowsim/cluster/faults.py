@@ -16,6 +16,7 @@ from flowsim.cluster.broken_machines import (
     ChainThatFinishesFirst,
     OvertakingMailbox,
     ViewThatCountsEvents,
+    WriterThatStaysIdle,
     becomes,
     with_a_credit_from_nowhere,
     without_last_watermark,
@@ -30,6 +31,8 @@ from flowsim.network.writers.record_writer import Collect, RecordWriter
 from flowsim.streamrecord.codec import RECORD_LENGTH, Element
 from flowsim.tasks.network_input import ChannelFault
 from flowsim.tasks.stream_task import StreamTask
+from flowsim.watermark.broken_generators import FAULT_TOO_HIGH
+from flowsim.watermark.watermark_to_data_output import FAULT_SPEAKS_WHILE_IDLE
 
 
 class Site(Enum):
@@ -82,6 +85,14 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
         FaultKind("timer_fires_early", Site.OPERATOR, "a timer fires before the watermark has reached it", "timers"),
         FaultKind("timer_lost", Site.OPERATOR, "the queue forgets the first timer it is given", "timers"),
         FaultKind("timer_under_wrong_key", Site.OPERATOR, "a timer fires under the key of what came before", "timers"),
+        FaultKind(
+            FAULT_TOO_HIGH,
+            Site.OPERATOR,
+            "watermarks are ahead of what the strategy makes of the records",
+            "task-watermark",
+        ),
+        FaultKind(FAULT_SPEAKS_WHILE_IDLE, Site.OPERATOR, "an idle strategy speaks without becoming active", "idle"),
+        FaultKind("never_active_again", Site.WRITER, "an output that became idle stays so", "idle"),
         FaultKind("misroute_keys", Site.WRITER, "every key goes to the subtask after its own", "key-routing"),
         FaultKind(
             "watermark_goes_back", Site.WRITER, "after `at` watermarks one is sent that is lower", "watermark-monotone"
@@ -186,6 +197,8 @@ class DeployedFaults:
                 writer.watermark_after_end_of_data = True
             elif fault.fault == "lose_record_in_chain":
                 writer.collect = _losing(writer.collect, fault.at)
+            elif fault.fault == "never_active_again":
+                becomes(writer, WriterThatStaysIdle)
             elif fault.fault == "leak_segment":
                 writer.partition.pool.request_segment(0)
 

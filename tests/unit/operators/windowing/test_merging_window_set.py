@@ -122,6 +122,16 @@ def test_a_set_is_written_only_when_it_has_changed_and_read_back_as_it_was() -> 
     assert kept.written == 1
 
 
+def test_a_window_is_its_own_even_while_others_merge_that_were_read_back_unmerged() -> None:
+    """A list that no job writes by itself: a merge always follows the window that causes it."""
+    one, other = TimeWindow(0, 5), TimeWindow(3, 8)
+    windows = Sessions(Kept((one, one), (other, other)))
+    assert windows.add(50) == TimeWindow(50, 55)
+    assert windows.state_window(TimeWindow(50, 55)) == TimeWindow(50, 55)
+    assert [result for result, _, _, _ in windows.merges] == [TimeWindow(0, 8)]
+    assert set(windows.windows()) == {TimeWindow(0, 8), TimeWindow(50, 55)}
+
+
 def test_an_assigner_that_merges_windows_nobody_has_is_refused() -> None:
     class Confused(EventTimeSessionWindows):
         def merge_windows(self, windows: Collection[Window], callback: MergeCallback) -> None:

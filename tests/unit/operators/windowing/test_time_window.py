@@ -40,6 +40,8 @@ def test_what_lies_behind_the_greatest_timestamp_wraps_around_to_the_least() -> 
     assert window_from(MAX_WATERMARK - 9, 10) == TimeWindow(MAX_WATERMARK - 9, NO_TIMESTAMP)
     assert window_from(MAX_WATERMARK - 9, 10).max_timestamp() == MAX_WATERMARK
     assert TimeWindow.get_window_start_with_offset(NO_TIMESTAMP, 0, 1000) == MAX_WATERMARK - 191
+    # So does the distance from the offset: the window starts where no multiple of its size is.
+    assert TimeWindow.get_window_start_with_offset(MAX_WATERMARK, -10, 1000) == MAX_WATERMARK - 201
 
 
 def test_the_last_millisecond_of_a_window_is_the_one_before_its_end() -> None:

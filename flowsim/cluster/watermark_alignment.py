@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from flowsim.graph.execution_graph import ExecutionGraph
 from flowsim.mailbox.task_mailbox import MailboxState
@@ -45,8 +45,22 @@ class WatermarkAggregator(Generic[_K]):
         return None if after == before else after
 
 
-class AlignedSubtask:
-    """One subtask of an aligned source, as its coordinator reaches it."""
+class AlignedSubtask(Protocol):
+    """One subtask of an aligned source, as its coordinator knows it."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether events still reach it."""
+
+    def knows(self, limit: int) -> bool:
+        """Whether the subtask was told this limit last."""
+
+    def send(self, limit: int) -> None:
+        """Tells it the limit."""
+
+
+class AlignedTask:
+    """A task whose source is aligned, as its coordinator reaches it."""
 
     __slots__ = ("_task", "_operator")
 
@@ -68,7 +82,6 @@ class AlignedSubtask:
         return self._task.mailbox.state is MailboxState.OPEN
 
     def knows(self, limit: int) -> bool:
-        """Whether the subtask was told this limit last."""
         return self._operator.alignment is None or self._operator.alignment.limit == limit
 
     def send(self, limit: int) -> None:
@@ -95,8 +108,6 @@ class SourceCoordinator:
         self._combined: WatermarkAggregator[int] = WatermarkAggregator()
         self._timer: Timer | None = None
         self._next_ns = 0
-        for index, subtask in self._subtasks.items():
-            subtask.on_report(scheduler, self._receiver(index))
 
     def start(self) -> None:
         """Beats every interval from now on."""
@@ -141,8 +152,9 @@ class SourceCoordinator:
         self._next_ns += self._params.update_interval_ms * NS_PER_MS
         self._timer = self._scheduler.call_at_ns(self._next_ns, self._beat, daemon_while_not=self._has_news)
 
-    def _receiver(self, index: int) -> Callable[[int], None]:
-        return lambda watermark: self.handle_reported_watermark(index, watermark)
+    def receiver(self, subtask: int) -> Callable[[int], None]:
+        """Where a subtask's reports go."""
+        return lambda watermark: self.handle_reported_watermark(subtask, watermark)
 
 
 class WatermarkAlignment:
@@ -155,7 +167,7 @@ class WatermarkAlignment:
             subtasks = [subtask for subtask in execution.subtasks if subtask.vertex is vertex]
             heads = [tasks[subtask.id].chain.head for subtask in subtasks]
             aligned = {
-                subtask.index: AlignedSubtask(tasks[subtask.id], head)
+                subtask.index: AlignedTask(tasks[subtask.id], head)
                 for subtask, head in zip(subtasks, heads, strict=True)
                 if isinstance(head, SourceOperator) and head.alignment is not None
             }
@@ -163,6 +175,8 @@ class WatermarkAlignment:
             if params is not None:
                 group = groups.setdefault(params.watermark_group, WatermarkAggregator())
                 coordinator = SourceCoordinator(vertex.head.name, params, aligned, group, scheduler)
+                for index, task in aligned.items():
+                    task.on_report(scheduler, coordinator.receiver(index))
                 self._coordinators.append(coordinator)
 
     def start(self) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 from machine import Differential, DifferentialMachine
 
-from flowsim.cluster.watermark_alignment import WatermarkAggregator
+from flowsim.cluster.watermark_alignment import SourceCoordinator, WatermarkAggregator
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
 from flowsim.watermark.combined_watermark_status import IndexedCombinedWatermarkStatus
@@ -401,3 +401,76 @@ def test_the_parameters_of_alignment_are_flinks(differential: Differential) -> N
             assert real.getMaxAllowedWatermarkDrift() == ours.max_allowed_watermark_drift_ms
             assert real.getUpdateInterval() == ours.update_interval_ms
             assert real.isEnabled()
+
+
+class NoTimers:
+    """The coordinators of this test are asked to announce, they have no beats."""
+
+    now_ns = 1
+
+
+class ToldSubtask:
+    """Keeps the limit that it was told last."""
+
+    is_ready = True
+
+    def __init__(self) -> None:
+        self.told: list[int] = []
+
+    def knows(self, limit: int) -> bool:
+        return self.told[-1:] == [limit]
+
+    def send(self, limit: int) -> None:
+        self.told.append(limit)
+
+
+class SourceCoordinatorMachine(EventTimeMachine):
+    """Several sources in two groups, some of one name: what each tells its subtasks."""
+
+    subject = "SourceCoordinator (alignment)"
+
+    @initialize(
+        sources=st.lists(
+            st.tuples(
+                st.sampled_from(["one", "two", "three"]), st.sampled_from(["g", "g", "h"]),
+                st.sampled_from([0, 7, 10**6, MAX_WATERMARK - 1]),
+            ),
+            min_size=1, max_size=4,
+        )
+    )  # fmt: skip
+    def begin(self, sources: list[tuple[str, str, int]]) -> None:
+        self.real = self.java.runtime.source.coordinator.AlignedGroup()
+        groups: dict[str, WatermarkAggregator[str]] = {}
+        self.ours: list[SourceCoordinator] = []
+        self.subtasks: list[dict[int, ToldSubtask]] = []
+        for name, group, drift in sources:
+            self.real.add(name, group, drift)
+            subtasks = {index: ToldSubtask() for index in range(4)}
+            params, aggregator = WatermarkAlignmentParams(group, drift), groups.setdefault(group, WatermarkAggregator())
+            scheduler: Any = NoTimers()
+            self.ours.append(SourceCoordinator(name, params, subtasks, aggregator, scheduler))
+            self.subtasks.append(subtasks)
+
+    @rule(source=st.integers(0, 3), subtask=st.integers(0, 3), watermark=WATERMARKS)
+    def report(self, source: int, subtask: int, watermark: int) -> None:
+        source %= len(self.ours)
+        self.alike(
+            lambda: self.real.report(source, subtask, watermark),
+            lambda: self.ours[source].handle_reported_watermark(subtask, watermark),
+        )
+
+    @rule(source=st.integers(0, 3))
+    def announce(self, source: int) -> None:
+        source %= len(self.ours)
+        self.alike(lambda: self.real.announce(source), lambda: self.announced(source))
+
+    def announced(self, source: int) -> str:
+        subtasks = self.subtasks[source]
+        for subtask in subtasks.values():
+            subtask.told.clear()
+        self.ours[source].announce_combined_watermark()
+        return f"{{{', '.join(f'{index}={one.told[0]}' for index, one in subtasks.items() if one.told)}}}"
+
+
+def test_the_coordinators_of_a_group_are_flinks(differential: Differential) -> None:
+    differential.run(SourceCoordinatorMachine, examples=20, steps=40)

@@ -12,6 +12,9 @@ from flowsim.values.java_long import wrapped
 if TYPE_CHECKING:
     from flowsim.operators.windowing.assigners.window_assigner import MergeCallback
 
+FAR: Final = 2**62
+"""Sums and differences of times and lengths below this do not wrap around."""
+
 _LONG: Final = 0xFFFFFFFFFFFFFFFF
 
 

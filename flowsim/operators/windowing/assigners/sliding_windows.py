@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flowsim.errors import BadInput
 from flowsim.operators.windowing.assigners.window_assigner import WindowAssigner
-from flowsim.operators.windowing.time_window import TimeWindow, window_from, window_start_with_offset
+from flowsim.operators.windowing.time_window import FAR, TimeWindow, window_from, window_start_with_offset
 from flowsim.values.java_long import wrapped
 
 
@@ -30,6 +30,9 @@ class SlidingWindows(WindowAssigner):
     def windows_of(self, time_ms: int) -> list[TimeWindow]:
         """All windows that ``time_ms`` lies in, the newest first."""
         size_ms, slide_ms = self.size_ms, self.slide_ms
+        if -FAR < time_ms < FAR and size_ms < FAR and slide_ms < FAR:
+            last_start = time_ms - (time_ms - self.offset_ms) % slide_ms
+            return [TimeWindow(start, start + size_ms) for start in range(last_start, time_ms - size_ms, -slide_ms)]
         last_start = window_start_with_offset(time_ms, self.offset_ms, slide_ms)
         if last_start > time_ms:
             # It would begin before the least timestamp. Flink goes on from the other end of time there, for ever.

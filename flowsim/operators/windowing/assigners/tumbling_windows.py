@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flowsim.errors import BadInput
 from flowsim.operators.windowing.assigners.window_assigner import WindowAssigner, WindowAssignerContext
-from flowsim.operators.windowing.time_window import TimeWindow, window_from, window_start_with_offset
+from flowsim.operators.windowing.time_window import FAR, TimeWindow, window_from, window_start_with_offset
 from flowsim.operators.windowing.window_stagger import WindowStagger
 
 
@@ -34,7 +34,11 @@ class TumblingWindows(WindowAssigner):
         """The one window that ``time_ms`` lies in."""
         if self._is_staggered:
             self._fix_stagger(context)
-        return window_from(window_start_with_offset(time_ms, self.phase_ms, self.size_ms), self.size_ms)
+        size_ms = self.size_ms
+        if -FAR < time_ms < FAR and size_ms < FAR:
+            start = time_ms - (time_ms - self.phase_ms) % size_ms
+            return TimeWindow(start, start + size_ms)
+        return window_from(window_start_with_offset(time_ms, self.phase_ms, size_ms), size_ms)
 
     def _fix_stagger(self, context: WindowAssignerContext) -> None:
         size_ms = self.size_ms

@@ -10,6 +10,13 @@
 from __future__ import annotations
 
 from flowsim.datastream.all_windowed_stream import AllWindowedStream
+from flowsim.datastream.broadcast_functions import (
+    BaseBroadcastProcessFunction,
+    BroadcastProcessFunction,
+    KeyedBroadcastProcessFunction,
+    KeyedStateFunction,
+)
+from flowsim.datastream.broadcast_stream import BroadcastConnectedStream, BroadcastStream
 from flowsim.datastream.closeable_iterator import CloseableIterator
 from flowsim.datastream.connected_streams import ConnectedStreams
 from flowsim.datastream.data_stream import DataStream, DataStreamSink
@@ -48,6 +55,12 @@ from flowsim.datastream.windowed_stream import WindowedStream
 __all__ = [
     "AggregateFunction",
     "AllWindowedStream",
+    "BaseBroadcastProcessFunction",
+    "BroadcastConnectedStream",
+    "BroadcastProcessFunction",
+    "BroadcastStream",
+    "KeyedBroadcastProcessFunction",
+    "KeyedStateFunction",
     "ProcessAllWindowFunction",
     "JoinFunction",
     "FlatJoinFunction",

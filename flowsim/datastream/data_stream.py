@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, overload
 
 from flowsim.connectors.collect import CollectSink
 from flowsim.connectors.print import PrintSink
 from flowsim.connectors.source import Sink
 from flowsim.datastream import operator_factories as factories
 from flowsim.datastream.all_windowed_stream import AllWindowedStream
+from flowsim.datastream.broadcast_stream import BroadcastConnectedStream, BroadcastStream
 from flowsim.datastream.closeable_iterator import CloseableIterator
 from flowsim.datastream.co_grouped_streams import CoGroupedStreams, CoGroupWindows
 from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
@@ -35,6 +36,7 @@ from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import ChainingStrategy, OperatorDescription, PartitionerSpec
 from flowsim.operators.stream_operator import KeySelector, StreamOperator
 from flowsim.operators.windowing.assigners import GlobalWindows, WindowAssigner
+from flowsim.state.descriptors import MapStateDescriptor
 from flowsim.values import TypeInformation
 
 if TYPE_CHECKING:
@@ -180,8 +182,19 @@ class DataStream(OperatorHandle):
             upstreams.extend(stream._upstreams)
         return DataStream(self._env, tuple(upstreams), self._output_type)
 
-    def connect(self, ds: DataStream) -> ConnectedStreams:
-        """This stream and another as the two inputs of one operator; their records may be of different kinds."""
+    @overload
+    def connect(self, ds: DataStream) -> ConnectedStreams: ...
+
+    @overload
+    def connect(self, ds: BroadcastStream) -> BroadcastConnectedStream: ...
+
+    def connect(self, ds: DataStream | BroadcastStream) -> ConnectedStreams | BroadcastConnectedStream:
+        """This stream and another as the two inputs of one operator; their records may be of different kinds.
+
+        Beside a ``BroadcastStream`` the operator keeps broadcast state.
+        """
+        if isinstance(ds, BroadcastStream):
+            return BroadcastConnectedStream(self, ds, ds.broadcast_state_descriptors)
         if not isinstance(ds, DataStream):
             raise TypeError(f"connect: expected a stream, got {ds!r}")
         return ConnectedStreams(self, ds)
@@ -229,9 +242,24 @@ class DataStream(OperatorHandle):
         """A random subtask for each record, by the run's seed (section 2)."""
         return self._by(PartitionerSpec("SHUFFLE"))
 
-    def broadcast(self) -> DataStream:
-        """Every record to every subtask (section 2)."""
-        return self._by(PartitionerSpec("BROADCAST"))
+    @overload
+    def broadcast(self) -> DataStream: ...
+
+    @overload
+    def broadcast(
+        self, broadcast_state_descriptor: MapStateDescriptor, *other_broadcast_state_descriptors: MapStateDescriptor
+    ) -> BroadcastStream: ...
+
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor | None = None,
+        *other_broadcast_state_descriptors: MapStateDescriptor,
+    ) -> DataStream | BroadcastStream:
+        """Every record to every subtask (section 2); with descriptors for ``connect``, which keeps these states there."""
+        broadcast = self._by(PartitionerSpec("BROADCAST"))
+        if broadcast_state_descriptor is None:
+            return broadcast
+        return BroadcastStream(broadcast, (broadcast_state_descriptor, *other_broadcast_state_descriptors))
 
     def global_(self) -> DataStream:
         """flowsim's own, as in Java: all records to the first subtask (section 2). Flink: DataStream.global."""

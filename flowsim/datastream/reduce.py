@@ -1,13 +1,17 @@
-"""The reduction of a keyed stream, as a function of state. PyFlink: KeyedStream.reduce."""
+"""The running reductions of a keyed stream. PyFlink: KeyedStream.reduce, KeyedStream.sum and its like."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
-from flowsim.datastream.functions import KeyedProcessFunction, ReduceFunction, RuntimeContext
-from flowsim.operators.process import ProcessContext
-from flowsim.state.descriptors import ValueStateDescriptor
-from flowsim.values import Types
+from flowsim.datastream.functions import ReduceFunction
+from flowsim.datastream.isolation import isolated
+from flowsim.datastream.operator_factories import MakeOperator
+from flowsim.operators.aggregation.aggregators import AggregationType, aggregator
+from flowsim.operators.aggregation.field_accessor import Field
+from flowsim.operators.grouped_reduce import GroupedReduceOperator
+from flowsim.operators.stream_operator import StreamOperator
+from flowsim.values import TypeInformation
 
 AnyReduce = ReduceFunction | Callable[[object, object], object]
 
@@ -23,25 +27,21 @@ def reduce_of(func: AnyReduce) -> Callable[[object, object], object]:
     return func.reduce if isinstance(func, ReduceFunction) else func
 
 
-class KeyedReduce(KeyedProcessFunction):
-    """Keeps the reduction of each key and emits it with every record."""
+def reduce_operator(func: AnyReduce) -> MakeOperator:
+    """Raises TypeError unless ``func`` is a ReduceFunction or a callable."""
+    check_reduce(func, "reduce")
+    isolated(func, "reduce")
 
-    def __init__(self, func: AnyReduce) -> None:
-        check_reduce(func, "reduce")
-        self._func = func
+    def make(name: str) -> StreamOperator:
+        mine = isolated(func, name)
+        return GroupedReduceOperator(reduce_of(mine), mine if isinstance(mine, ReduceFunction) else None)
 
-    def open(self, runtime_context: RuntimeContext) -> None:
-        self._reduced = runtime_context.get_state(ValueStateDescriptor("_reduced_", Types.PICKLED_BYTE_ARRAY()))
-        self._reduce = reduce_of(self._func)
-        if isinstance(self._func, ReduceFunction):
-            self._func.open(runtime_context)
+    return make
 
-    def close(self) -> None:
-        if isinstance(self._func, ReduceFunction):
-            self._func.close()
 
-    def process_element(self, value: object, ctx: ProcessContext) -> Iterable[object]:
-        before = self._reduced.value()
-        now = value if before is None else self._reduce(before, value)
-        self._reduced.update(now)
-        return (now,)
+def aggregate_operator(
+    kind: AggregationType, field: Field, declared: TypeInformation | None, first: bool
+) -> MakeOperator:
+    """Raises BadInput where the declared type has no such field, or one that cannot be added or compared."""
+    aggregator(kind, field, declared, first=first)
+    return lambda name: GroupedReduceOperator(aggregator(kind, field, declared, first=first))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flowsim.state.broadcast_state import BroadcastState, OperatorStateStore, ReadOnlyBroadcastState
 from flowsim.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -10,20 +11,35 @@ from flowsim.state.descriptors import (
     StateDescriptor,
     ValueStateDescriptor,
 )
-from flowsim.state.states import AggregatingState, ListState, MapState, MergingState, ReducingState, State, ValueState
+from flowsim.state.state_ttl_config import StateTtlConfig
+from flowsim.state.states import (
+    AggregatingState,
+    AppendingState,
+    ListState,
+    MapState,
+    MergingState,
+    ReducingState,
+    State,
+    ValueState,
+)
 
 __all__ = [
     "AggregatingState",
     "AggregatingStateDescriptor",
+    "AppendingState",
+    "BroadcastState",
     "ListState",
     "ListStateDescriptor",
     "MapState",
     "MapStateDescriptor",
     "MergingState",
+    "OperatorStateStore",
+    "ReadOnlyBroadcastState",
     "ReducingState",
     "ReducingStateDescriptor",
     "State",
     "StateDescriptor",
+    "StateTtlConfig",
     "ValueState",
     "ValueStateDescriptor",
 ]

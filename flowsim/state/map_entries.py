@@ -106,6 +106,11 @@ class MapEntries(Generic[V]):
         self._bins[node.spread & self._capacity - 1] -= 1
         return True
 
+    def clear(self) -> None:
+        """Forgets all keys; the map stays as large inside as it was."""
+        self._nodes.clear()
+        self._bins.clear()
+
     def items(self) -> list[tuple[object, V]]:
         """Keys and values in Java's order."""
         mask = self._capacity - 1

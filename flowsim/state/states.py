@@ -55,7 +55,21 @@ class ValueState(State):
             self._cells.put(self._place, self._own(value))
 
 
-class MergingState(State):
+class AppendingState(State):
+    """A state that values are added to. Flink: AppendingState."""
+
+    __slots__ = ()
+
+    def get(self) -> object:
+        """What was made of the values added so far."""
+        raise NotImplementedError
+
+    def add(self, value: object) -> None:
+        """Adds a value."""
+        raise NotImplementedError
+
+
+class MergingState(AppendingState):
     """A state that can take over what other namespaces hold, as merging windows need it. Flink: InternalMergingState."""
 
     __slots__ = ()

@@ -1,0 +1,102 @@
+"""A stream that every subtask sees all of, beside another one. PyFlink: BroadcastStream, BroadcastConnectedStream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from flowsim.datastream.broadcast_functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
+from flowsim.datastream.isolation import isolated
+from flowsim.datastream.operator_factories import MakeOperator, timer_params
+from flowsim.datastream.transformation import Upstream
+from flowsim.errors import BadInput
+from flowsim.graph.stream_graph import OperatorDescription
+from flowsim.operators.co_broadcast import CoBroadcastWithKeyedOperator, CoBroadcastWithNonKeyedOperator
+from flowsim.state.broadcast_state import check_broadcast_descriptor
+from flowsim.state.descriptors import MapStateDescriptor
+from flowsim.values import TypeInformation
+
+if TYPE_CHECKING:
+    from flowsim.datastream.data_stream import DataStream
+
+
+class BroadcastStream:
+    """All records to every subtask, which keeps what it makes of them in broadcast state. PyFlink: BroadcastStream.
+
+    Made by ``stream.broadcast(descriptor, ...)``; ``other.connect(it).process(...)`` reads both.
+    """
+
+    def __init__(self, input_stream: DataStream, broadcast_state_descriptors: Sequence[MapStateDescriptor]) -> None:
+        """Raises BadInput for anything but descriptors of maps, and for two of one name."""
+        names = []
+        for descriptor in broadcast_state_descriptors:
+            check_broadcast_descriptor(descriptor, "broadcast")
+            names.append(descriptor.name)
+        if len(set(names)) < len(names):
+            raise BadInput(f"broadcast: expected states with different names, got {', '.join(map(repr, names))}")
+        self.input_stream = input_stream
+        self.broadcast_state_descriptors = tuple(broadcast_state_descriptors)
+
+
+class BroadcastConnectedStream:
+    """A stream, keyed or not, and a broadcast one. PyFlink: BroadcastConnectedStream."""
+
+    def __init__(
+        self,
+        non_broadcast_stream: DataStream,
+        broadcast_stream: BroadcastStream,
+        broadcast_state_descriptors: Sequence[MapStateDescriptor],
+    ) -> None:
+        self.non_broadcast_stream = non_broadcast_stream
+        self.broadcast_stream = broadcast_stream
+        self.broadcast_state_descriptors = tuple(broadcast_state_descriptors)
+
+    def process(
+        self,
+        func: BroadcastProcessFunction | KeyedBroadcastProcessFunction,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """A BroadcastProcessFunction, or a KeyedBroadcastProcessFunction where the other stream is keyed.
+
+        Raises TypeError for any other function.
+        """
+        descriptors = self.broadcast_state_descriptors
+        if self.non_broadcast_stream.key[0] is not None:
+            if not isinstance(func, KeyedBroadcastProcessFunction):
+                raise TypeError(
+                    f"connect(...).process: a keyed stream needs a KeyedBroadcastProcessFunction, got {func!r}"
+                )
+            isolated(func, "process")
+            return self._transform(
+                "Co-Process-Broadcast-Keyed", "keyed_broadcast", output_type,
+                lambda name: CoBroadcastWithKeyedOperator(isolated(func, name), descriptors), timer_params(func),
+            )  # fmt: skip
+        if not isinstance(func, BroadcastProcessFunction):
+            raise TypeError(
+                f"connect(...).process: a stream without keys needs a BroadcastProcessFunction, got {func!r}"
+            )
+        isolated(func, "process")
+        return self._transform(
+            "Co-Process-Broadcast", "broadcast", output_type,
+            lambda name: CoBroadcastWithNonKeyedOperator(isolated(func, name), descriptors), {},
+        )  # fmt: skip
+
+    def _stream_of(self, upstream: Upstream, output_type: TypeInformation | None) -> DataStream:
+        # Here, because a stream can be broadcast itself.
+        from flowsim.datastream.data_stream import DataStream
+
+        return DataStream(self.non_broadcast_stream.get_execution_environment(), (upstream,), output_type)
+
+    def _transform(
+        self, name: str, kind: str, output_type: TypeInformation | None, make: MakeOperator, params: dict[str, object]
+    ) -> DataStream:
+        first, second = self.non_broadcast_stream, self.broadcast_stream.input_stream
+        states = [descriptor.name for descriptor in self.broadcast_state_descriptors]
+        description = OperatorDescription(kind, {"states": states, **params})
+        env = first.get_execution_environment()
+        if second.get_execution_environment() is not env:
+            raise BadInput(f"{name}: the streams belong to different environments")
+        added = env.add_operator(name, description, make, (*first.as_input(0), *second.as_input(1)))
+        added.key_selector, added.key_type = first.key
+        added.key_selectors = (added.key_selector, None)
+        return self._stream_of(Upstream(added), output_type)

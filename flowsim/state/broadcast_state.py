@@ -1,0 +1,149 @@
+"""State that every subtask holds a copy of, without keys. Flink: HeapBroadcastState, DefaultOperatorStateBackend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NoReturn
+
+from flowsim.errors import BadInput, ValueNotAllowed
+from flowsim.state.descriptors import MapStateDescriptor, StateDescriptor
+from flowsim.state.map_entries import MapEntries
+from flowsim.values import check, copy_value, state_key
+
+
+class ReadOnlyBroadcastState:
+    """What the side that is not broadcast sees; every change is refused with BadInput. Flink: ReadOnlyBroadcastState.
+
+    Entries come in the order of a Java HashMap, so in the same order in every subtask that was told the same.
+    """
+
+    __slots__ = ("_entries", "_name")
+
+    def __init__(self, name: str, entries: MapEntries[object]) -> None:
+        self._name = name
+        self._entries = entries
+
+    def get(self, key: object) -> object:
+        """The value of a key, None if there is none."""
+        return copy_value(self._entries.get(key))
+
+    def contains(self, key: object) -> bool:
+        """Whether the key has a value, even None."""
+        return key in self._entries
+
+    def items(self) -> list[tuple[object, object]]:
+        """Keys and values."""
+        return [(key, copy_value(value)) for key, value in self._entries]
+
+    def keys(self) -> list[object]:
+        """The keys."""
+        return [key for key, _ in self._entries]
+
+    def values(self) -> list[object]:
+        """The values."""
+        return [value for _, value in self.items()]
+
+    def is_empty(self) -> bool:
+        """Whether there is no key."""
+        return not self._entries
+
+    def put(self, key: object, value: object) -> None:
+        self._refuse()
+
+    def put_all(self, dict_value: Mapping[object, object]) -> None:
+        self._refuse()
+
+    def remove(self, key: object) -> None:
+        self._refuse()
+
+    def clear(self) -> None:
+        self._refuse()
+
+    def __getitem__(self, key: object) -> object:
+        return self.get(key)
+
+    def __setitem__(self, key: object, value: object) -> None:
+        self.put(key, value)
+
+    def __delitem__(self, key: object) -> None:
+        self.remove(key)
+
+    def __contains__(self, key: object) -> bool:
+        return self.contains(key)
+
+    def __iter__(self) -> Iterator[object]:
+        return iter(self.keys())
+
+    def _refuse(self) -> NoReturn:
+        raise BadInput(
+            f"broadcast state {self._name!r} can only be changed in process_broadcast_element: the subtasks see different "
+            "records on the other input, and their copies would become different"
+        )
+
+
+class BroadcastState(ReadOnlyBroadcastState):
+    """What the broadcast side sees, and may change. Flink: BroadcastState.
+
+    What goes in or comes out is a copy; outside the closed value set it is refused, naming the state.
+    """
+
+    __slots__ = ()
+
+    def put(self, key: object, value: object) -> None:
+        """Sets the value of a key."""
+        self._entries.put(self._own_key(key), self._own(value))
+
+    def put_all(self, dict_value: Mapping[object, object]) -> None:
+        """Sets the values of several keys."""
+        self._entries.put_all([(self._own_key(key), self._own(value)) for key, value in dict_value.items()])
+
+    def remove(self, key: object) -> None:
+        """Forgets a key."""
+        self._entries.remove(key)
+
+    def clear(self) -> None:
+        """Forgets all keys."""
+        self._entries.clear()
+
+    def _own_key(self, key: object) -> object:
+        state_key(key)
+        return self._own(key)
+
+    def _own(self, value: object) -> object:
+        try:
+            check(value)
+        except ValueNotAllowed as refused:
+            raise ValueNotAllowed(f"broadcast state {self._name!r}: {refused}") from None
+        return copy_value(value)
+
+
+class OperatorStateStore:
+    """The states of an operator subtask that belong to no key. Flink: OperatorStateStore."""
+
+    __slots__ = ("_entries",)
+
+    def __init__(self) -> None:
+        self._entries: dict[str, MapEntries[object]] = {}
+
+    def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState:
+        """The state of this name, empty at first; raises BadInput for anything but a MapStateDescriptor."""
+        return BroadcastState(state_descriptor.name, self._found(state_descriptor))
+
+    def get_read_only_broadcast_state(self, state_descriptor: MapStateDescriptor) -> ReadOnlyBroadcastState:
+        """The same state, for who may not change it."""
+        return ReadOnlyBroadcastState(state_descriptor.name, self._found(state_descriptor))
+
+    def _found(self, descriptor: MapStateDescriptor) -> MapEntries[object]:
+        check_broadcast_descriptor(descriptor, "get_broadcast_state")
+        entries = self._entries.get(descriptor.name)
+        if entries is None:
+            entries = self._entries[descriptor.name] = MapEntries(descriptor.key_type_info)
+        return entries
+
+
+def check_broadcast_descriptor(descriptor: StateDescriptor, what: str) -> None:
+    """Raises BadInput unless it is a MapStateDescriptor without a time to live, which broadcast state has not."""
+    if not isinstance(descriptor, MapStateDescriptor):
+        raise BadInput(f"{what}: expected a MapStateDescriptor, got {descriptor!r:.60}")
+    if descriptor.ttl_config is not None:
+        raise BadInput(f"{what}: state {descriptor.name!r}: broadcast state has no time to live: leave it out")

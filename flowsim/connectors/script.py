@@ -56,7 +56,8 @@ class ScriptedSource:
     that ends while idle sends no last watermark.
 
     Entries may name a split: ``record("a", 1, split="p0")``. All splits of a subtask are there from the beginning, and
-    ``end(split="p0")`` ends one. While alignment pauses a split its entries wait, and those of others go on.
+    ``end(split="p0")`` ends one. While alignment pauses a split its entries wait, and those of others go on; once only
+    such entries are left, the splits that have none have ended.
     """
 
     kind = "script"
@@ -85,6 +86,11 @@ class ScriptedSource:
         if any(splits):
             params["splits"] = splits
         return params
+
+    @property
+    def speaks_of_event_time(self) -> bool:
+        """Whether an entry is a watermark or idleness: then a strategy beside it does not say all."""
+        return any(isinstance(entry, WatermarkEntry | IdleEntry) for script in self.scripts for entry in script)
 
     @property
     def required_parallelism(self) -> int | None:
@@ -130,7 +136,7 @@ class ScriptReader:
             entry = self._released_entry() if self._held else None
             if entry is None:
                 if self._at >= len(self._entries):
-                    return self._end()
+                    return self._end(output)
                 entry = self._entries[self._at]
                 if not self._is_time_for(entry):
                     return DataInputStatus.NOTHING_AVAILABLE
@@ -138,7 +144,7 @@ class ScriptReader:
             split = split_of(entry)
             if split is None and isinstance(entry, EndEntry):
                 self._at = len(self._entries)
-                return self._end()
+                return self._end(output)
             if split in self._paused:
                 self._held.setdefault(split, deque()).append(entry)
                 continue
@@ -193,12 +199,17 @@ class ScriptReader:
         if self._clock.now_ns < due_ns:
             self.wake_time_ns = due_ns if self.wake_time_ns is None else max(due_ns, self.wake_time_ns)
 
-    def _end(self) -> DataInputStatus:
+    def _end(self, output: ReaderOutput) -> DataInputStatus:
         if self.wake_time_ns is not None and self._clock.now_ns < self.wake_time_ns:
             return DataInputStatus.NOTHING_AVAILABLE
         self.wake_time_ns = None
-        # What is held is still to be played: only alignment can tell when.
-        return DataInputStatus.NOTHING_AVAILABLE if self._held else DataInputStatus.END_OF_DATA
+        if not self._held:
+            return DataInputStatus.END_OF_DATA
+        # What is held is still to be played, and alignment tells when: it must not wait for splits that are over.
+        for split in self._outputs or ():
+            if split not in self._held:
+                output.release_output_for_split(split)
+        return DataInputStatus.NOTHING_AVAILABLE
 
 
 def _splits_of(script: Sequence[Entry]) -> dict[str, None]:

@@ -1,0 +1,157 @@
+package flowsim.jobs.described;
+
+import flowsim.jobs.Job;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.flink.api.common.JobID;
+import org.apache.flink.api.common.functions.OpenContext;
+import org.apache.flink.api.common.functions.RichFilterFunction;
+import org.apache.flink.api.common.typeinfo.Types;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.runtime.jobgraph.JobGraph;
+import org.apache.flink.runtime.jobgraph.JobVertex;
+import org.apache.flink.runtime.jobgraph.JobVertexID;
+import org.apache.flink.runtime.minicluster.MiniCluster;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
+import org.apache.flink.streaming.api.datastream.DataStream;
+import org.apache.flink.streaming.api.datastream.SingleOutputStreamOperator;
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+
+/**
+ * A job that its parameters describe: scripted sources, one operator of some kind, probes behind its outputs.
+ *
+ * <p>Python builds the same job from the same description; {@code described_jobs.py} says what a description is.
+ */
+public class DescribedJob implements Job {
+    private final List<JobVertexID> upstreamFirst = new ArrayList<>();
+    private int subtasks;
+
+    @Override
+    public void configure(Configuration settings, JsonNode given) {
+        settings.setString(
+                "pipeline.auto-watermark-interval", given.get("auto_watermark_interval_ms").asInt() + " ms");
+    }
+
+    @Override
+    public void build(StreamExecutionEnvironment env, JsonNode given) {
+        Steps.reset();
+        ManualTime.reset();
+        if (!given.get("chaining").asBoolean()) {
+            env.disableOperatorChaining();
+        }
+        if (!given.get("max_parallelism").isNull()) {
+            env.setMaxParallelism(given.get("max_parallelism").asInt());
+        }
+        Map<String, DataStream<?>> outputs = new LinkedHashMap<>();
+        outputs(new Streams(env, given), given, outputs);
+        for (Map.Entry<String, DataStream<?>> output : outputs.entrySet()) {
+            probe(output.getKey(), output.getValue(), given);
+        }
+        JobGraph graph = env.getStreamGraph(false).getJobGraph();
+        for (JobVertex vertex : graph.getVerticesSortedTopologicallyFromSources()) {
+            upstreamFirst.add(vertex.getID());
+            subtasks += vertex.getParallelism();
+        }
+    }
+
+    private static void outputs(Streams streams, JsonNode given, Map<String, DataStream<?>> outputs) {
+        switch (given.get("kind").asText()) {
+            case "pass":
+                outputs.put("out", given.get("keyed").asBoolean() ? streams.keyed(0) : streams.input(0));
+                break;
+            case "window":
+                Windows.outputs(streams, given, outputs);
+                break;
+            case "timers":
+                outputs.put("out", after(streams.keyed(0).process(new Timers(), Types.STRING), given));
+                break;
+            case "state":
+                outputs.put("out", after(streams.keyed(0).process(new States(), Types.STRING), given));
+                break;
+            case "reduce":
+                outputs.put("out", Reductions.of(streams.keyed(0), given).setParallelism(parallelism(given)));
+                break;
+            case "interval_join":
+                Joins.interval(streams, given, outputs);
+                break;
+            case "window_join":
+            case "co_group":
+                outputs.put("out", after(Joins.windowed(streams, given), given));
+                break;
+            default:
+                outputs.put("out", after(Connections.of(streams, given), given));
+        }
+    }
+
+    static int parallelism(JsonNode given) {
+        return given.get("parallelism").asInt();
+    }
+
+    /** The operator with the functions behind it, chained or not. */
+    static SingleOutputStreamOperator<String> after(SingleOutputStreamOperator<String> stream, JsonNode given) {
+        int parallelism = parallelism(given);
+        SingleOutputStreamOperator<String> last = stream.setParallelism(parallelism);
+        for (JsonNode function : given.get("after")) {
+            switch (function.asText()) {
+                case "map":
+                    last = last.map(text -> "[\"m\"," + text + "]").returns(Types.STRING);
+                    break;
+                case "filter":
+                    last = last.filter(new TwoOfThree());
+                    break;
+                default:
+                    last =
+                            last.<String>flatMap(
+                                            (text, out) -> {
+                                                out.collect(text);
+                                                out.collect("[\"again\"," + text + "]");
+                                            })
+                                    .returns(Types.STRING);
+            }
+            last.setParallelism(parallelism);
+        }
+        return last;
+    }
+
+    private static <T> void probe(String name, DataStream<T> stream, JsonNode given) {
+        boolean manual = given.get("manual_time").asBoolean();
+        stream.transform(name, stream.getType(), new Probe<T>(name, manual)).setParallelism(parallelism(given));
+    }
+
+    static Duration millis(JsonNode number) {
+        return Duration.ofMillis(number.asLong());
+    }
+
+    @Override
+    public void drive(MiniCluster cluster, JobID job, JsonNode given) throws Exception {
+        if (given.get("steps").asInt() > 0) {
+            long gap = given.get("manual_time").asBoolean() ? given.get("gap_ms").asLong() : 0;
+            try {
+                new Steps(cluster, job, upstreamFirst, subtasks).conduct(given.get("steps").asInt(), gap);
+            } catch (Exception e) {
+                // The next job must not hear of this one.
+                cluster.cancelJob(job).get();
+                cluster.requestJobResult(job).get();
+                throw e;
+            }
+        }
+    }
+
+    /** Drops every third record of its subtask. */
+    private static final class TwoOfThree extends RichFilterFunction<String> {
+        private transient int seen;
+
+        @Override
+        public void open(OpenContext context) {
+            seen = 0;
+        }
+
+        @Override
+        public boolean filter(String text) {
+            return ++seen % 3 != 0;
+        }
+    }
+}

@@ -1,0 +1,171 @@
+package flowsim.jobs.described;
+
+import java.util.PriorityQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Delayed;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.RunnableScheduledFuture;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import org.apache.flink.streaming.runtime.tasks.TimerService;
+import org.apache.flink.util.clock.Clock;
+
+/**
+ * The processing time of a task, which stands still until {@link Steps} moves it. As with Flink's own a timer fires one
+ * millisecond after its time, at once when that has passed.
+ */
+final class ManualTime implements TimerService {
+    /** When a job starts, in ms: where the virtual time of flowsim does. */
+    static final long START = 1000;
+
+    private static final PriorityQueue<Alarm> ALARMS = new PriorityQueue<>();
+    private static long now;
+    private static long made;
+    private boolean terminated;
+
+    static synchronized void reset() {
+        ALARMS.clear();
+        now = START;
+        made = 0;
+    }
+
+    /** Fires the timers of the earliest moment up to {@code until}; false, and it is {@code until}, when there is none. */
+    static boolean fireNext(long until) throws Exception {
+        long moment;
+        synchronized (ManualTime.class) {
+            Alarm next = ALARMS.peek();
+            if (next == null || next.due > until) {
+                now = until;
+                return false;
+            }
+            moment = now = next.due;
+        }
+        while (true) {
+            Alarm alarm;
+            synchronized (ManualTime.class) {
+                alarm = ALARMS.peek();
+                if (alarm == null || alarm.due > moment) {
+                    return true;
+                }
+                ALARMS.poll();
+            }
+            alarm.fire();
+        }
+    }
+
+    private static synchronized Alarm add(long timestamp, long due, long period, ProcessingTimeCallback callback) {
+        Alarm alarm = new Alarm(timestamp, due, period, made++, callback);
+        ALARMS.add(alarm);
+        return alarm;
+    }
+
+    private static synchronized long now() {
+        return now;
+    }
+
+    @Override
+    public Clock getClock() {
+        return new Clock() {
+            @Override
+            public long absoluteTimeMillis() {
+                return now();
+            }
+
+            @Override
+            public long relativeTimeMillis() {
+                return now();
+            }
+
+            @Override
+            public long relativeTimeNanos() {
+                return TimeUnit.MILLISECONDS.toNanos(now());
+            }
+        };
+    }
+
+    @Override
+    public ScheduledFuture<?> registerTimer(long timestamp, ProcessingTimeCallback target) {
+        long current = now();
+        long due = timestamp < current ? current : timestamp == Long.MAX_VALUE ? timestamp : timestamp + 1;
+        return add(timestamp, due, 0, target);
+    }
+
+    @Override
+    public ScheduledFuture<?> scheduleAtFixedRate(ProcessingTimeCallback callback, long initialDelay, long period) {
+        return add(now() + initialDelay, now() + initialDelay, period, callback);
+    }
+
+    @Override
+    public ScheduledFuture<?> scheduleWithFixedDelay(ProcessingTimeCallback callback, long initialDelay, long period) {
+        return scheduleAtFixedRate(callback, initialDelay, period);
+    }
+
+    @Override
+    public CompletableFuture<Void> quiesce() {
+        return CompletableFuture.completedFuture(null);
+    }
+
+    @Override
+    public boolean isTerminated() {
+        return terminated;
+    }
+
+    @Override
+    public void shutdownService() {
+        terminated = true;
+    }
+
+    @Override
+    public boolean shutdownServiceUninterruptible(long timeoutMs) {
+        terminated = true;
+        return true;
+    }
+
+    private static final class Alarm extends FutureTask<Void> implements RunnableScheduledFuture<Void> {
+        private final long timestamp;
+        private final long due;
+        private final long period;
+        private final long number;
+        private final ProcessingTimeCallback callback;
+
+        Alarm(long timestamp, long due, long period, long number, ProcessingTimeCallback callback) {
+            super(() -> null);
+            this.timestamp = timestamp;
+            this.due = due;
+            this.period = period;
+            this.number = number;
+            this.callback = callback;
+        }
+
+        void fire() throws Exception {
+            if (isCancelled()) {
+                return;
+            }
+            try {
+                callback.onProcessingTime(timestamp);
+            } catch (RejectedExecutionException taskHasEnded) {
+                return;
+            }
+            if (period > 0) {
+                add(timestamp + period, due + period, period, callback);
+            }
+        }
+
+        @Override
+        public boolean isPeriodic() {
+            return period > 0;
+        }
+
+        @Override
+        public long getDelay(TimeUnit unit) {
+            return unit.convert(due - now(), TimeUnit.MILLISECONDS);
+        }
+
+        @Override
+        public int compareTo(Delayed other) {
+            Alarm that = (Alarm) other;
+            return due != that.due ? Long.compare(due, that.due) : Long.compare(number, that.number);
+        }
+    }
+}

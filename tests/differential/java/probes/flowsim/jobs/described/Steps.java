@@ -1,0 +1,193 @@
+package flowsim.jobs.described;
+
+import java.lang.reflect.Field;
+import java.util.ArrayList;
+import java.util.ConcurrentModificationException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.flink.api.common.JobID;
+import org.apache.flink.runtime.execution.ExecutionState;
+import org.apache.flink.runtime.io.network.partition.consumer.InputGate;
+import org.apache.flink.runtime.io.network.partition.consumer.LocalInputChannel;
+import org.apache.flink.runtime.jobgraph.JobVertexID;
+import org.apache.flink.runtime.minicluster.MiniCluster;
+import org.apache.flink.runtime.taskexecutor.TaskExecutor;
+import org.apache.flink.runtime.taskexecutor.slot.TaskSlotTable;
+import org.apache.flink.runtime.taskmanager.InputGateWithMetrics;
+import org.apache.flink.runtime.taskmanager.Task;
+import org.apache.flink.streaming.runtime.tasks.StreamTask;
+import org.apache.flink.streaming.runtime.tasks.mailbox.MailboxProcessor;
+
+/**
+ * Lets the sources of a job do one thing at a time: the next step is granted when no task has anything left to do.
+ *
+ * <p>Tasks are asked upstream first, by a mail: one whose default action is suspended has read all its input. Whoever has
+ * nothing to do gets something only from upstream, which has nothing to do either, or from a timer, which fires when the
+ * steps say so (see {@link ManualTime}).
+ */
+final class Steps {
+    private static final Object LOCK = new Object();
+    private static final int LONGEST_SECONDS = 30;
+    private static int granted;
+    private static int performed;
+
+    private final MiniCluster cluster;
+    private final JobID job;
+    private final List<Task> tasks;
+
+    Steps(MiniCluster cluster, JobID job, List<JobVertexID> upstreamFirst, int subtasks) throws Exception {
+        this.cluster = cluster;
+        this.job = job;
+        this.tasks = running(upstreamFirst, subtasks);
+    }
+
+    static void reset() {
+        synchronized (LOCK) {
+            granted = -1;
+            performed = -1;
+        }
+    }
+
+    static void awaitGrant(int step) throws InterruptedException {
+        synchronized (LOCK) {
+            while (granted < step) {
+                LOCK.wait();
+            }
+        }
+    }
+
+    static void performed(int step) {
+        synchronized (LOCK) {
+            performed = step;
+            LOCK.notifyAll();
+        }
+    }
+
+    /** All steps, each at its time in ms; {@code gapMillis} 0 for a job without manual time. */
+    void conduct(int count, long gapMillis) throws Exception {
+        settle();
+        for (int step = 0; step < count && !isOver(); step++) {
+            if (gapMillis > 0) {
+                long now = ManualTime.START + (step + 1) * gapMillis;
+                while (ManualTime.fireNext(now)) {
+                    settle();
+                }
+            }
+            synchronized (LOCK) {
+                granted = step;
+                LOCK.notifyAll();
+                long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LONGEST_SECONDS);
+                while (performed < step && !isOver()) {
+                    LOCK.wait(100);
+                    if (System.nanoTime() > deadline) {
+                        throw new TimeoutException("step " + step + " was not performed");
+                    }
+                }
+            }
+            settle();
+        }
+    }
+
+    private boolean isOver() throws Exception {
+        return cluster.requestJobResult(job).isDone();
+    }
+
+    private void settle() throws Exception {
+        for (Task task : tasks) {
+            while (!isIdle(task)) {
+                Thread.onSpinWait();
+            }
+        }
+    }
+
+    private boolean isIdle(Task task) throws Exception {
+        if (task.getExecutionState() != ExecutionState.RUNNING) {
+            return true;
+        }
+        StreamTask<?, ?> stream = (StreamTask<?, ?>) field(Task.class, task, "invokable");
+        if (stream == null) {
+            return true;
+        }
+        MailboxProcessor processor = (MailboxProcessor) field(StreamTask.class, stream, "mailboxProcessor");
+        CompletableFuture<Boolean> answer = new CompletableFuture<>();
+        try {
+            processor.getMainMailboxExecutor()
+                    .execute(() -> answer.complete(!processor.isDefaultActionAvailable()), "is there anything to do");
+        } catch (RejectedExecutionException ended) {
+            return true;
+        }
+        while (true) {
+            try {
+                return answer.get(50, TimeUnit.MILLISECONDS);
+            } catch (TimeoutException e) {
+                // A task that ended drops its mails.
+                if (task.getExecutionState() != ExecutionState.RUNNING) {
+                    return true;
+                }
+            }
+        }
+    }
+
+    private List<Task> running(List<JobVertexID> upstreamFirst, int subtasks) throws Exception {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LONGEST_SECONDS);
+        while (true) {
+            List<Task> found = found();
+            if (found.size() == subtasks
+                    && found.stream().allMatch(task -> task.getExecutionState() == ExecutionState.RUNNING)
+                    && areConnected(found)) {
+                Map<JobVertexID, Integer> place = new HashMap<>();
+                upstreamFirst.forEach(vertex -> place.put(vertex, place.size()));
+                found.sort((a, b) -> place.get(a.getJobVertexId()) - place.get(b.getJobVertexId()));
+                return found;
+            }
+            if (isOver()) {
+                return new ArrayList<>();
+            }
+            if (System.nanoTime() > deadline) {
+                throw new TimeoutException("the tasks do not run");
+            }
+            TimeUnit.MICROSECONDS.sleep(300);
+        }
+    }
+
+    /** A channel that was asked for before its sender was there asks again later: until then data waits for it. */
+    private static boolean areConnected(List<Task> tasks) throws ReflectiveOperationException {
+        for (Task task : tasks) {
+            for (Object gate : (Object[]) field(Task.class, task, "inputGates")) {
+                InputGate inner = (InputGate) field(InputGateWithMetrics.class, gate, "inputGate");
+                for (int channel = 0; channel < inner.getNumberOfInputChannels(); channel++) {
+                    if (!(inner.getChannel(channel) instanceof LocalInputChannel)
+                            || field(LocalInputChannel.class, inner.getChannel(channel), "subpartitionView") == null) {
+                        return false;
+                    }
+                }
+            }
+        }
+        return true;
+    }
+
+    @SuppressWarnings("unchecked")
+    private List<Task> found() throws ReflectiveOperationException {
+        List<Task> found = new ArrayList<>();
+        for (TaskExecutor executor : (List<TaskExecutor>) field(MiniCluster.class, cluster, "taskManagers")) {
+            TaskSlotTable<Task> slots = (TaskSlotTable<Task>) field(TaskExecutor.class, executor, "taskSlotTable");
+            try {
+                slots.getTasks(job).forEachRemaining(found::add);
+            } catch (ConcurrentModificationException moreAreComing) {
+                return List.of();
+            }
+        }
+        return found;
+    }
+
+    private static Object field(Class<?> type, Object target, String name) throws ReflectiveOperationException {
+        Field field = type.getDeclaredField(name);
+        field.setAccessible(true);
+        return field.get(target);
+    }
+}

@@ -1,0 +1,95 @@
+"""One described job on both sides.
+
+Run as a program it compares one job alone, given by the seed that a test printed or by a file with its description, and
+prints the first difference of every probe and the smallest job that still differs:
+
+    python tests/differential/job_comparison.py 1234
+    python tests/differential/job_comparison.py job.json
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import described_jobs
+from described_jobs import Job, Log
+from flink import Flink
+from job_shrinker import shrunk
+from job_writer import JobWriter
+
+from flowsim.errors import JobFailed
+
+Answer = Log | str
+"""What the probes saw; or that the job failed, and then Flink does not determine what came before."""
+
+FAILED = "failed"
+
+
+def theirs(flink: Flink, job: Job) -> Answer:
+    result: dict[str, Any] = flink.job("described.DescribedJob", job)
+    if result["error"] is not None:
+        if "TimeoutException" in result["error"] or "ClassCastException" in result["error"]:
+            raise AssertionError(f"the interpreter is wrong: {result['error']}")
+        return FAILED
+    return {place: [json.loads(event) for event in events] for place, events in result["log"].items()}
+
+
+def ours(job: Job, **run_settings: object) -> Answer:
+    try:
+        return described_jobs.run(job, **run_settings)
+    except JobFailed:
+        return FAILED
+
+
+def difference(expected: Answer, seen: Answer) -> str:
+    """Where the answers part, probe by probe; empty where they are the same."""
+    if isinstance(expected, str) or isinstance(seen, str):
+        return "" if expected == seen else f"Flink {_brief(expected)}, ours {_brief(seen)}"
+    told = []
+    for place in sorted(expected.keys() | seen.keys()):
+        real, mine = expected.get(place, []), seen.get(place, [])
+        if real != mine:
+            pairs = enumerate(zip(real, mine, strict=False))
+            at = next((at for at, (left, right) in pairs if left != right), min(len(real), len(mine)))
+            told.append(f"{place} from element {at} on:\n  Flink {real[at : at + 4]}\n  ours  {mine[at : at + 4]}")
+    return "\n".join(told)
+
+
+def _brief(answer: Answer) -> str:
+    return answer if isinstance(answer, str) else "finished"
+
+
+def report(flink: Flink, job: Job, told: str) -> str:
+    """What to say of a job that differs: how to run it again, and the smallest one that does so, too."""
+
+    def still_differs(smaller: Job) -> bool:
+        try:
+            return bool(difference(theirs(flink, smaller), ours(smaller)))
+        except Exception:
+            return False  # smaller, but no job that either side accepts
+
+    smallest = shrunk(job, still_differs)
+    again = difference(theirs(flink, smallest), ours(smallest))
+    return (
+        f"seed {job['seed']} ({job['family']}): python tests/differential/job_comparison.py {job['seed']}\n{told}\n"
+        f"the smallest that differs:\n{json.dumps(smallest)}\n{again}"
+    )
+
+
+def main(argument: str) -> int:
+    job = json.loads(Path(argument).read_text()) if argument.endswith(".json") else JobWriter(int(argument)).job()
+    flink = Flink(Path(tempfile.gettempdir(), "flowsim-flink-classes"))
+    try:
+        told = difference(theirs(flink, job), ours(job))
+        print(report(flink, job, told) if told else f"the same on both sides:\n{json.dumps(job)}")
+    finally:
+        flink.close()
+    return bool(told)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,35 @@
+"""Random whole jobs here and on the real Flink: every record, watermark and status at every subtask, in order.
+
+A job that differs is printed with its seed and with the smallest job that differs as well; ``job_comparison.py`` runs
+either alone.
+"""
+
+from __future__ import annotations
+
+import pytest
+from job_comparison import difference, ours, report, theirs
+from job_writer import JobWriter
+from machine import Differential
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """With ``--flink-examples=N``: N random jobs, others than the fixed ones."""
+    if "seed" in metafunc.fixturenames:
+        more = metafunc.config.getoption("--flink-examples")
+        metafunc.parametrize("seed", range(1000, 1000 + more) if more else range(42))
+
+
+def test_random_jobs_emit_what_flink_emits_in_its_order(differential: Differential, seed: int) -> None:
+    job = JobWriter(seed).job()
+    expected = theirs(differential.flink, job)
+    elements = 1 if isinstance(expected, str) else sum(map(len, expected.values()))
+    with differential.comparing(f"jobs: {job['family']}", commands=elements):
+        told = difference(expected, ours(job))
+        if told:
+            pytest.fail(report(differential.flink, job, told), pytrace=False)
+
+
+def test_a_random_schedule_changes_nothing_that_flink_determines(seed: int) -> None:
+    """So that what was compared on one schedule holds on others."""
+    job = JobWriter(seed).job()
+    assert ours(job, policy="random", seed=seed) == ours(job)

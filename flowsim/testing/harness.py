@@ -140,6 +140,11 @@ class QueueingMailboxExecutor:
         mail.run()
         return True
 
+    @property
+    def num_mails(self) -> int:
+        """Mails that wait."""
+        return len(self._mails)
+
     def should_interrupt(self) -> bool:
         return bool(self._mails)
 

@@ -6,6 +6,7 @@ from flowsim.errors import BadInput
 from flowsim.operators.windowing.assigners.window_assigner import WindowAssigner, WindowAssignerContext
 from flowsim.operators.windowing.time_window import FAR, TimeWindow, window_from, window_start_with_offset
 from flowsim.operators.windowing.window_stagger import WindowStagger
+from flowsim.values.java_long import remainder
 
 
 class TumblingWindows(WindowAssigner):
@@ -17,7 +18,7 @@ class TumblingWindows(WindowAssigner):
     __slots__ = ("size_ms", "offset_ms", "stagger", "phase_ms", "_is_staggered")
 
     phase_ms: int
-    """Where windows begin, from 0 to below the size; without the stagger until that is fixed."""
+    """Where windows begin, with the sign of the offset as in Java; without the stagger until that is fixed."""
 
     def __init__(self, size_ms: int, offset_ms: int = 0, stagger: WindowStagger = WindowStagger.ALIGNED) -> None:
         if size_ms < 1 or abs(offset_ms) >= size_ms:
@@ -27,7 +28,7 @@ class TumblingWindows(WindowAssigner):
         self.size_ms = size_ms
         self.offset_ms = offset_ms
         self.stagger = stagger
-        self.phase_ms = offset_ms % size_ms
+        self.phase_ms = offset_ms
         self._is_staggered = stagger is not WindowStagger.ALIGNED
 
     def window_of(self, time_ms: int, context: WindowAssignerContext) -> TimeWindow:
@@ -43,5 +44,5 @@ class TumblingWindows(WindowAssigner):
     def _fix_stagger(self, context: WindowAssignerContext) -> None:
         size_ms = self.size_ms
         shift_ms = self.stagger.stagger_offset(context.get_current_processing_time(), size_ms, context.random())
-        self.phase_ms = (self.offset_ms + shift_ms) % size_ms
+        self.phase_ms = remainder(self.offset_ms + shift_ms, size_ms)
         self._is_staggered = False

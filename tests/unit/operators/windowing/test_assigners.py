@@ -37,7 +37,7 @@ from flowsim.operators.windowing.triggers import (
     Trigger,
 )
 from flowsim.operators.windowing.window_stagger import WindowStagger
-from flowsim.units import NO_TIMESTAMP
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.values import Types
 
 
@@ -87,6 +87,10 @@ def test_a_record_gets_the_one_tumbling_window_around_its_timestamp() -> None:
 
 def test_a_negative_offset_shifts_windows_to_earlier_starts() -> None:
     assert windows(TumblingEventTimeWindows(10, -3), 8) == [(7, 17)]
+    # Java's difference from a negative offset wraps around here; from the same offset above 0 it would not.
+    at = MAX_WATERMARK - 1
+    assert windows(TumblingEventTimeWindows(13, -5), at) == [(at - 8, NO_TIMESTAMP + 3)]
+    assert windows(TumblingEventTimeWindows(13, 8), at) == [(at - 11, NO_TIMESTAMP)]
 
 
 def test_sliding_windows_come_newest_first() -> None:

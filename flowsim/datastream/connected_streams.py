@@ -66,9 +66,14 @@ class ConnectedStreams:
     def process(
         self, func: CoProcessFunction | KeyedCoProcessFunction, output_type: TypeInformation | None = None
     ) -> DataStream:
-        """A CoProcessFunction, which can also emit to side outputs; with keys a KeyedCoProcessFunction."""
+        """A CoProcessFunction, which can also emit to side outputs; with keys also a KeyedCoProcessFunction.
+
+        On keyed streams a CoProcessFunction has state too, but nothing that is called when a timer fires.
+        """
         if self._is_keyed:
-            make = factories.keyed_co_process_operator(func, self._reading)  # type: ignore[arg-type]  # checked there
+            if isinstance(func, CoProcessFunction):
+                func = _KeyedCoProcess(func)
+            make = factories.keyed_co_process_operator(func, self._reading)
             params = factories.timer_params(func)
             return self._transform("Keyed Co-Process", "keyed_co_process", make, output_type, params)
         make = factories.co_process_operator(func, self._reading)  # type: ignore[arg-type]  # checked there
@@ -123,6 +128,25 @@ class _KeyedCoMap(KeyedCoProcessFunction):
 
     def process_element2(self, value: object, ctx: ProcessContext) -> Iterable[object]:
         return _present(self._func.map2(value))
+
+
+class _KeyedCoProcess(KeyedCoProcessFunction):
+    """A CoProcessFunction with the keyed state of its streams, as PyFlink runs it."""
+
+    def __init__(self, func: CoProcessFunction) -> None:
+        self._func = func
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._func.open(runtime_context)
+
+    def close(self) -> None:
+        self._func.close()
+
+    def process_element1(self, value: object, ctx: ProcessContext) -> Iterable[object] | None:
+        return self._func.process_element1(value, ctx)
+
+    def process_element2(self, value: object, ctx: ProcessContext) -> Iterable[object] | None:
+        return self._func.process_element2(value, ctx)
 
 
 class _KeyedCoFlatMap(KeyedCoProcessFunction):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from flowsim.errors import BadInput
+from flowsim.operators.metric_group import MetricGroup
 from flowsim.operators.stream_operator import OperatorContext, StreamOperator
 from flowsim.state.descriptors import (
     AggregatingStateDescriptor,
@@ -22,11 +23,12 @@ __all__ = ["FunctionLife", "FunctionOperator", "KeyedStateStore", "RuntimeContex
 class RuntimeContext:
     """Where the function runs, and its keyed state if its stream is keyed. Flink: RuntimeContext."""
 
-    __slots__ = ("_ctx", "_store")
+    __slots__ = ("_ctx", "_metrics", "_store")
 
     def __init__(self, ctx: OperatorContext, store: KeyedStateStore | None) -> None:
         self._ctx = ctx
         self._store = store
+        self._metrics = MetricGroup()
 
     def get_task_name(self) -> str:
         """Of the whole chain, such as ``Source: lines -> words``."""
@@ -49,6 +51,10 @@ class RuntimeContext:
     def get_attempt_number(self) -> int:
         """From 0; a job is not restarted yet, so this is always the first attempt."""
         return 0
+
+    def get_metrics_group(self) -> MetricGroup:
+        """Counters and the like of this function."""
+        return self._metrics
 
     def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState:
         return self._keyed("get_state").get_state(state_descriptor)

@@ -1,0 +1,106 @@
+"""Counters and the like that a user function keeps for itself. Flink: MetricGroup.
+
+They live as long as their subtask and stand in no recording: the metrics of a run are counted by flowsim itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flowsim.errors import BadInput
+
+
+class Counter:
+    """A number that goes up and down. Flink: Counter."""
+
+    __slots__ = ("_count",)
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def inc(self, n: int = 1) -> None:
+        self._count += n
+
+    def dec(self, n: int = 1) -> None:
+        self._count -= n
+
+    def get_count(self) -> int:
+        return self._count
+
+
+class Meter:
+    """How many events there were. Flink: Meter."""
+
+    __slots__ = ("_count",)
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def mark_event(self, value: int = 1) -> None:
+        self._count += value
+
+    def get_count(self) -> int:
+        return self._count
+
+
+class Distribution:
+    """Least, greatest, sum and number of what was measured. PyFlink: Distribution."""
+
+    __slots__ = ("count", "max", "min", "sum")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.sum = 0
+        self.min: int | None = None
+        self.max: int | None = None
+
+    def update(self, value: int) -> None:
+        self.count += 1
+        self.sum += value
+        self.min = value if self.min is None else min(self.min, value)
+        self.max = value if self.max is None else max(self.max, value)
+
+
+class MetricGroup:
+    """The metrics of a function, by name, and groups of them. Flink: MetricGroup.
+
+    Raises BadInput where a name stands for a metric of another kind already.
+    """
+
+    __slots__ = ("_groups", "_metrics")
+
+    def __init__(self) -> None:
+        self._groups: dict[tuple[str, str | None], MetricGroup] = {}
+        self._metrics: dict[str, Counter | Meter | Distribution | Callable[[], int]] = {}
+
+    def add_group(self, name: str, extra: str | None = None) -> MetricGroup:
+        """The group of this name, or of this key and value."""
+        return self._groups.setdefault((name, extra), MetricGroup())
+
+    def counter(self, name: str) -> Counter:
+        found = self._metrics.setdefault(name, Counter())
+        if not isinstance(found, Counter):
+            raise _taken(name, found)
+        return found
+
+    def meter(self, name: str, time_span_in_seconds: int = 60) -> Meter:
+        found = self._metrics.setdefault(name, Meter())
+        if not isinstance(found, Meter):
+            raise _taken(name, found)
+        return found
+
+    def distribution(self, name: str) -> Distribution:
+        found = self._metrics.setdefault(name, Distribution())
+        if not isinstance(found, Distribution):
+            raise _taken(name, found)
+        return found
+
+    def gauge(self, name: str, obj: Callable[[], int]) -> None:
+        """A number that is asked for when somebody looks."""
+        if not callable(obj):
+            raise BadInput(f"metric {name!r}: a gauge is a function without arguments, got {obj!r:.60}")
+        self._metrics[name] = obj
+
+
+def _taken(name: str, found: object) -> BadInput:
+    return BadInput(f"metric {name!r} is a {type(found).__name__} already: give the two different names")

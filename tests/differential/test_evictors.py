@@ -71,7 +71,7 @@ def test_the_same_records_stay_as_in_flink(differential: Differential, kind: str
         # The last record of nothing is an error there; the operator never asks for it.
         cases = cases.filter(lambda case: bool(case[3]))
 
-    @differential.settings(40)
+    @differential.settings(25)
     @given(st.lists(cases, min_size=8, max_size=30))
     def compare(some: list[tuple[str, bool, bool, list[TimestampedValue]]]) -> None:
         script = []

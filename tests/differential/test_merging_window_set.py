@@ -103,7 +103,7 @@ commands = st.tuples(
 def test_windows_in_flight_merge_and_keep_their_contents_where_flinks_do(differential: Differential) -> None:
     real = differential.flink.java.flowsim.differential.MergingSets
 
-    @differential.settings(100)
+    @differential.settings(60)
     @given(st.lists(st.tuples(windows, windows), max_size=20), st.lists(commands, min_size=10, max_size=60))
     def compare(
         kept: list[tuple[TimeWindow, TimeWindow]], script: list[tuple[str, TimeWindow, TimeWindow, int]]

@@ -165,7 +165,7 @@ class Played:
 def test_triggers_decide_register_and_keep_what_flinks_do(differential: Differential, kind: str) -> None:
     real = differential.flink.java.flowsim.differential.Triggers
 
-    @differential.settings(60)
+    @differential.settings(40)
     @given(triggers(kind), st.lists(commands, min_size=8, max_size=40))
     def compare(words: list[str], script: list[Any]) -> None:
         # A trigger is for one kind of window where Flink's types say so.

@@ -123,7 +123,7 @@ def record_of(kind: str) -> st.SearchStrategy[Record]:
 def test_records_get_the_windows_that_flink_gives_them(differential: Differential, kind: str) -> None:
     real = differential.flink.java.flowsim.differential.Assigners
 
-    @differential.settings(40)
+    @differential.settings(25)
     @given(
         lengths, lengths, st.one_of(st.just(0), st.integers(-30, 30), st.integers(-5000, 5000)),
         st.sampled_from(WindowStagger), st.lists(record_of(kind), min_size=8, max_size=30),
@@ -162,7 +162,7 @@ def test_windows_start_where_flink_lets_them_start(differential: Differential) -
     real = differential.flink.java.flowsim.differential.Assigners
     sizes = st.one_of(st.integers(1, 100), st.integers(1, MAX_WATERMARK))
 
-    @differential.settings(40)
+    @differential.settings(25)
     @given(st.lists(st.tuples(extremes, extremes, sizes), min_size=8, max_size=30))
     def compare(questions: list[tuple[int, int, int]]) -> None:
         theirs = real.starts("\n".join(" ".join(map(str, question)) for question in questions)).split("\n")

@@ -1,4 +1,4 @@
-"""What a tumbling event-time window operator took in, when, and what must follow from it (section 10).
+"""The facts of one window operator of one subtask in order, each held against what a model of it foretells.
 
 Everything is derived from the task's own emitted watermarks and the operator's intake; the ``watermark`` columns that the
 operator itself wrote are only compared.
@@ -6,59 +6,41 @@ operator itself wrote are only compared.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from enum import IntEnum
+from typing import Final
 
-from flowsim.facts.kinds import ElementKind
+from flowsim.facts.kinds import ElementKind, FireCause
 from flowsim.laws.facts import Facts, Row
 from flowsim.laws.job_graph import JobGraph, Operator
-from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+from flowsim.laws.window_model import NS_PER_MS, Expected, Intake, WindowModel
+from flowsim.laws.window_plan import WindowPlan, window_plan
 
 
-@dataclass(frozen=True, slots=True)
-class WindowParams:
-    """What a judge must know of the operator."""
+class What(IntEnum):
+    """Which table a row is of; rows with one ``seq`` are taken in this order."""
 
-    size_ms: int
-    offset_ms: int
-    lateness_ms: int
-    late_output: bool
-
-    def start_of(self, timestamp: int) -> int:
-        """Rule 10.1; Python's remainder is never negative."""
-        return timestamp - (timestamp - self.offset_ms) % self.size_ms
-
-    def cleanup_of(self, last: int) -> int:
-        """Rule 10.8."""
-        return min(last + self.lateness_ms, MAX_WATERMARK)
+    MARK = 0
+    INTAKE = 1
+    MERGE = 2
+    FIRE = 3
+    DROP = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Intake:
-    """One record that the operator took in."""
-
-    row: Row
-    seq: int
-    key: int
-    timestamp: int
-    fingerprint: int
-    watermark: int
-    """Derived."""
-    rank: int
-    """How many records this operator had taken in before."""
-    last: int
-    """Last millisecond of its window."""
-    late: bool
+_TABLES: Final = {
+    What.INTAKE: "window_intake", What.MERGE: "window_merge", What.FIRE: "window_fire", What.DROP: "late_drop",
+}  # fmt: skip
+_WATERMARK: Final = {What.INTAKE: 8, What.MERGE: 10, What.FIRE: 8, What.DROP: 8}
+"""Where the column ``watermark`` stands."""
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """A row that must follow, and the sequence number of its cause."""
+@dataclass(slots=True)
+class Wrong:
+    """One row that is wrong by itself."""
 
-    row: Row
-    cause: int
+    what: str
+    where: dict[str, object]
 
 
 @dataclass(slots=True)
@@ -66,141 +48,146 @@ class WindowTimeline:
     """One window operator of one subtask."""
 
     task: int
-    operator: int
-    params: WindowParams
+    operator: Operator
+    plan: WindowPlan
+    events: list[tuple[int, What, Row]] = field(default_factory=list)
+    model: WindowModel = field(init=False)
     fires: list[Row] = field(default_factory=list)
     drops: list[Row] = field(default_factory=list)
-    intakes: list[Intake] = field(default_factory=list)
-    intake_seqs: list[int] = field(default_factory=list)
-    watermark_seqs: list[int] = field(default_factory=list)
-    watermarks: list[int] = field(default_factory=list)
+    merges: list[Row] = field(default_factory=list)
+    """What was recorded, in the form of what was expected."""
+    wrong: dict[What, list[Wrong]] = field(default_factory=lambda: {what: [] for what in What})
+    counts: dict[What, int] = field(default_factory=lambda: dict.fromkeys(What, 0))
+    last_cause: int = -2
+    """Sequence number of the last intake or watermark: in a prefix, its effects may be missing."""
 
-    @property
-    def last_cause(self) -> int:
-        """Sequence number of the last intake or watermark: in a prefix, its effects may be missing."""
-        return max(self.intake_seqs[-1:] + self.watermark_seqs[-1:], default=-1)
+    def __post_init__(self) -> None:
+        self.model = WindowModel(self.plan)
 
-    def watermark_at(self, seq: int) -> int:
-        """The last watermark that the task's input had emitted before ``seq``."""
-        before = bisect_left(self.watermark_seqs, seq)
-        return self.watermarks[before - 1] if before else NO_TIMESTAMP
+    def play(self) -> None:
+        """Takes all rows in order."""
+        self.events.sort()
+        for position, (seq, what, row) in enumerate(self.events):
+            self.counts[what] += 1
+            match what:
+                case What.MARK:
+                    self.last_cause = seq
+                    self.model.advance(seq, row[5])
+                    continue
+                case What.INTAKE:
+                    self._compare_watermark(what, row)
+                    self.last_cause = seq
+                    intake = Intake(seq, row[5], row[6], row[7], row[9], row[3])
+                    self.model.take_in(intake, self._absorbed_behind(position, row[5]))
+                    continue
+                case What.FIRE:
+                    self._fire(position, row)
+                case What.MERGE:
+                    self.merges.append((*row[5:10], self.model.watermark, self.model.intakes))
+                case _:
+                    self.drops.append((self.model.intakes, *row[5:8], row[9]))
+            self._compare_watermark(what, row)
 
-    def intakes_before(self, seq: int) -> int:
-        """How many records the operator had taken in before ``seq``."""
-        return bisect_left(self.intake_seqs, seq)
+    def _absorbed_behind(self, position: int, key: int) -> set[tuple[int, int]]:
+        absorbed = set()
+        for _, what, row in self.events[position + 1 :] if self.plan.merging else ():
+            if what is not What.MERGE:
+                break
+            if row[5] == key:
+                absorbed.add((row[6], row[7]))
+        return absorbed
 
-    def take_in(self, rows: list[Row]) -> None:
-        """Derives watermark, window and lateness of all intake rows, in order."""
-        self.intake_seqs = [row[0] for row in rows]
-        for rank, row in enumerate(rows):
-            seq, _, _, _, _, key, timestamp, fingerprint, *_ = row
-            watermark = self.watermark_at(seq)
-            last = self.params.start_of(timestamp) + self.params.size_ms - 1
-            late = timestamp != NO_TIMESTAMP and self.params.cleanup_of(last) <= watermark
-            self.intakes.append(Intake(row, seq, key, timestamp, fingerprint, watermark, rank, last, late))
+    def _fire(self, position: int, row: Row) -> None:
+        key, start, end, _, rows, total, xor, result, cause, at = row[5:]
+        if not self.plan.foretold:
+            self._fire_unforetold(row)
+            return
+        if cause == FireCause.PROCESSING_TIME_TIMER:
+            if row[3] < (at + 1) * NS_PER_MS:
+                self._note(What.FIRE, "before its time", row)
+            self.model.fired_by_clock(key, (start, end), at)
+        model = self.model
+        self.fires.append((key, start, end, model.watermark, model.intakes, rows, total, xor, result, cause, at))
+        seq, what, before = self.events[position - 1] if position else (-1, What.MARK, ())
+        if what is What.FIRE and before[13] == cause:
+            overtakes = before[6] <= start if cause == FireCause.ELEMENT else at < before[14]
+            if overtakes:
+                self._note(What.FIRE, f"out of order behind seq {seq}", row)
 
-    def expected_fires(self) -> Iterator[Expected]:
-        """On-time fires and late-but-allowed ones (rules 10.12, 10.17)."""
-        panes: dict[tuple[int, int], list[Intake]] = {}
-        for intake in self.intakes:
-            if not intake.late and intake.timestamp != NO_TIMESTAMP:
-                panes.setdefault((intake.key, intake.last), []).append(intake)
-        highest = list(accumulate(self.watermarks, max))
-        for (key, last), members in panes.items():
-            at = bisect_left(highest, last)
-            on_time = [intake for intake in members if intake.watermark < last]
-            if on_time and at < len(highest):
-                seq = self.watermark_seqs[at]
-                yield self._fire(key, last, self.watermarks[at], self.intakes_before(seq), on_time, seq)
-            for i, intake in enumerate(members):
-                if intake.watermark >= last:
-                    yield self._fire(key, last, intake.watermark, intake.rank + 1, members[: i + 1], intake.seq)
+    def _fire_unforetold(self, row: Row) -> None:
+        """Contents only: what the window has taken in since it was last purged."""
+        key, window = row[5], (row[6], row[7])
+        rows, total, xor, result, cause, at = row[9:]
+        held = self.model.fires_unforetold(key, window, rows, result)
+        fits = held is not None and (rows <= held[0] if self.plan.keeps_unknown else held == (rows, total, xor))
+        if not fits:
+            self._note(What.FIRE, "not what the window holds", row)
+        if cause == FireCause.PROCESSING_TIME_TIMER:
+            self.model.fired_by_clock(key, window, at)
 
-    def _fire(
-        self, key: int, last: int, watermark: int, intakes_before: int, rows: list[Intake], cause: int
-    ) -> Expected:
-        fingerprint_sum = fingerprint_xor = 0
-        for intake in rows:
-            fingerprint_sum += intake.fingerprint >> 31
-            fingerprint_xor ^= intake.fingerprint
-        start, end = last + 1 - self.params.size_ms, last + 1
-        row = (key, start, end, watermark, intakes_before, len(rows), fingerprint_sum, fingerprint_xor)
-        return Expected((self.task, self.operator, *row), cause)
+    def _compare_watermark(self, what: What, row: Row) -> None:
+        told, derived = row[_WATERMARK[what]], self.model.watermark
+        if told != derived:
+            where = {"table": _TABLES[what], "task": self.task, "seq": row[0], "watermark": told, "derived": derived}
+            self.wrong[what].append(Wrong("not the task's watermark", where))
 
-    def actual_fires(self) -> list[Row]:
-        """The recorded fires, in the form of the expected ones."""
-        return [
-            (task, operator, key, start, end, self.watermark_at(seq), self.intakes_before(seq), rows, total, xor)
-            for seq, task, operator, _, _, key, start, end, _, rows, total, xor, *_ in self.fires
-        ]
+    def _note(self, what: What, wrong: str, row: Row) -> None:
+        where: dict[str, object] = {"table": _TABLES[what], "task": self.task, "seq": row[0], "key": row[5]}
+        self.wrong[what].append(Wrong(wrong, where))
 
-    def expected_drops(self) -> Iterator[Expected]:
-        """One drop for every late record (rules 10.9, 10.10)."""
-        side = int(self.params.late_output)
-        for intake in self.intakes:
-            if intake.late:
-                row = (
-                    self.task,
-                    self.operator,
-                    intake.rank + 1,
-                    intake.key,
-                    intake.timestamp,
-                    intake.fingerprint,
-                    side,
-                )
-                yield Expected(row, intake.seq)
+    def expected(self, what: What) -> list[Expected]:
+        """What must have followed, of one table."""
+        if what is What.DROP:
+            return self.model.drops
+        return self.model.fires if what is What.FIRE else self.model.merges
 
-    def actual_drops(self) -> list[Row]:
-        """The recorded drops, in the form of the expected ones."""
-        return [
-            (task, operator, self.intakes_before(seq), key, timestamp, fingerprint, side)
-            for seq, task, operator, _, _, key, timestamp, fingerprint, _, side in self.drops
-        ]
-
-
-def judged_params(operator: Operator) -> WindowParams | None:
-    """The operator's parameters when its kind, place, assigner and trigger are those that the window laws judge."""
-    params = operator.params
-    if operator.kind != "window" or operator.input_operator != -1:
-        return None
-    if params.get("assigner") != "tumbling_event_time" or params.get("trigger") != {"kind": "event_time"}:
-        return None
-    size, offset, lateness = params.get("size_ms"), params.get("offset_ms", 0), params.get("lateness_ms", 0)
-    if isinstance(size, int) and isinstance(offset, int) and isinstance(lateness, int):
-        return WindowParams(size, offset, lateness, bool(params.get("late_output", False)))
-    return None
+    def recorded(self, what: What) -> list[Row]:
+        """What was recorded, in the form of what was expected."""
+        if what is What.DROP:
+            return self.drops
+        return self.fires if what is What.FIRE else self.merges
 
 
 def window_timelines(facts: Facts, graph: JobGraph) -> list[WindowTimeline]:
-    """One timeline per judged window operator and subtask."""
+    """One timeline per judged window operator and subtask, played."""
     timelines: dict[tuple[int, int], WindowTimeline] = {}
+    tasks: dict[int, list[WindowTimeline]] = {}
     for operator in graph.operators:
-        params = judged_params(operator)
-        for task in graph.tasks_of(operator.vertex) if params is not None else ():
-            if task.inputs == 1 and params is not None:
-                place = (task.task, operator.operator)
-                timelines[place] = WindowTimeline(*place, params)
+        plan = window_plan(operator)
+        for task in graph.tasks_of(operator.vertex) if plan is not None else ():
+            if task.inputs == 1 and plan is not None:
+                timeline = WindowTimeline(task.task, operator, plan)
+                timelines[task.task, operator.operator] = timeline
+                tasks.setdefault(task.task, []).append(timeline)
     if not timelines:
         return []
-    watermarks: dict[int, list[Row]] = {}
     for row in facts.rows("task_watermark"):
         if row[3] == 0 and row[4] == ElementKind.WATERMARK:
-            watermarks.setdefault(row[1], []).append(row)
-    intakes = _by_operator(facts.rows("window_intake"))
-    fires = _by_operator(facts.rows("window_fire"))
-    drops = _by_operator(facts.rows("late_drop"))
-    for place, timeline in timelines.items():
-        emitted = sorted(watermarks.get(timeline.task, ()))
-        timeline.watermark_seqs = [row[0] for row in emitted]
-        timeline.watermarks = [row[5] for row in emitted]
-        timeline.fires = sorted(fires.get(place, ()))
-        timeline.drops = sorted(drops.get(place, ()))
-        timeline.take_in(sorted(intakes.get(place, ())))
+            for timeline in tasks.get(row[1], ()):
+                timeline.events.append((row[0], What.MARK, row))
+    for what, table in _TABLES.items():
+        _gather(facts.rows(table), what, timelines)
+    for timeline in timelines.values():
+        timeline.play()
     return list(timelines.values())
 
 
-def _by_operator(rows: Sequence[Row]) -> dict[tuple[int, int], list[Row]]:
-    found: dict[tuple[int, int], list[Row]] = {}
+def _gather(rows: Sequence[Row], what: What, timelines: dict[tuple[int, int], WindowTimeline]) -> None:
     for row in rows:
-        found.setdefault((row[1], row[2]), []).append(row)
-    return found
+        found = timelines.get((row[1], row[2]))
+        if found is not None:
+            found.events.append((row[0], what, row))
+
+
+def unjudged(graph: JobGraph) -> str:
+    """The window operators of which something is not judged, and what; '' where all is."""
+    told = []
+    for operator in graph.operators:
+        if operator.kind != "window":
+            continue
+        plan = window_plan(operator)
+        one_input = all(task.inputs == 1 for task in graph.tasks_of(operator.vertex))
+        missing = "all" if plan is None or not one_input else plan.unjudged
+        if missing:
+            told.append(f"{operator.name} ({missing})")
+    return f"not judged: {', '.join(told)}" if told else ""

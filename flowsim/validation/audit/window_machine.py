@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from heapq import heappop, heappush
 
-MARK, INTAKE, FIRE, DROP = range(4)
+MARK, INTAKE, MERGE, FIRE, DROP = range(5)
 COLUMNS = (
     "what", "key", "timestamp", "fingerprint", "watermark", "side_output", "window_start", "window_end", "rows",
-    "fingerprint_sum", "fingerprint_xor", "size", "offset", "lateness", "late_output",
+    "fingerprint_sum", "fingerprint_xor", "result", "cause", "at", "size", "offset", "lateness", "late_output",
 )  # fmt: skip
 _NEVER, _LAST = -(2**63), 2**63 - 1
+_FIRED, _BY_ELEMENT, _BY_EVENT_TIMER = 1, 0, 1
 
 
 class FireMachine:
@@ -27,20 +28,31 @@ class FireMachine:
         """A heap of (last, key) of panes that have not fired on time yet."""
         self.owed: Counter[tuple[int, ...]] = Counter()
         self.owed_by_last_cause: Counter[tuple[int, ...]] = Counter()
+        self.before: tuple[int, ...] = (MARK,)
 
     def take(self, row: tuple[int, ...]) -> str:
+        before, self.before = self.before, row
+        wrong = self._take(row)
+        if self.judge_fires and row[0] == MERGE:
+            return "a merge, where no windows merge"
+        if self.judge_fires and row[0] == before[0] == FIRE and row[12] == before[12]:
+            overtakes = row[6] >= before[6] if row[12] == _BY_ELEMENT else row[13] < before[13]
+            return "out of order" if overtakes else wrong
+        return wrong
+
+    def _take(self, row: tuple[int, ...]) -> str:
         what, _, timestamp, _, told, *_ = row
         if what == MARK:
             self._cause()
             self.watermark = timestamp
             self._reach(row)
             return ""
-        judged = (what in (INTAKE, FIRE)) if self.judge_fires else what == DROP
+        judged = (what in (INTAKE, FIRE, MERGE)) if self.judge_fires else what == DROP
         wrong = "the operator's watermark is not the task's" if judged and told != self.watermark else ""
         if what == INTAKE:
             self._cause()
             self._take_in(row)
-        elif judged:
+        elif judged and what != MERGE:
             seen = self._seen(row)
             if self.owed[seen] > 0:
                 self.owed[seen] -= 1
@@ -61,26 +73,27 @@ class FireMachine:
         self.owed_by_last_cause[row] += 1
 
     def _seen(self, row: tuple[int, ...]) -> tuple[int, ...]:
-        _, key, timestamp, fingerprint, _, side, start, end, rows, total, xor, *_ = row
+        _, key, timestamp, fingerprint, _, side, start, end, rows, total, xor, result, cause, at, *_ = row
         if self.judge_fires:
-            return (key, start, end, self.watermark, self.intakes, rows, total, xor)
+            return (key, start, end, self.watermark, self.intakes, rows, total, xor, result, cause, at)
         return (self.intakes, key, timestamp, fingerprint, side)
 
     def _reach(self, row: tuple[int, ...]) -> None:
         self.highest = max(self.highest, self.watermark)
         while self.to_fire and self.to_fire[0][0] <= self.highest:
             last, key = heappop(self.to_fire)
-            self._fire(key, last, row[11])
+            self._fire(key, last, row[14], _BY_EVENT_TIMER, last)
 
-    def _fire(self, key: int, last: int, size: int) -> None:
+    def _fire(self, key: int, last: int, size: int, cause: int, at: int) -> None:
         if self.judge_fires:
             rows, total, xor = self.panes[key, last]
             end = min(last + 1, _LAST)
-            self._owe((key, last + 1 - size, end, self.watermark, self.intakes, rows, total, xor))
+            fired = (self.watermark, self.intakes, rows, total, xor, _FIRED, cause, at)
+            self._owe((key, last + 1 - size, end, *fired))
 
     def _take_in(self, row: tuple[int, ...]) -> None:
         _, key, timestamp, fingerprint, *_ = row
-        size, offset, lateness, late_output = row[11:]
+        size, offset, lateness, late_output = row[14:]
         self.intakes += 1
         if timestamp == _NEVER:
             return
@@ -95,7 +108,7 @@ class FireMachine:
         pane[1] += fingerprint >> 31
         pane[2] ^= fingerprint
         if self.watermark >= last:
-            self._fire(key, last, size)
+            self._fire(key, last, size, _BY_ELEMENT, timestamp)
         elif is_new:
             heappush(self.to_fire, (last, key))
 

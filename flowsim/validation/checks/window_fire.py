@@ -1,4 +1,4 @@
-"""A window fires when its task's watermark has passed it, as often as its trigger demands, with the rows that belong to it."""
+"""A window fires when its trigger demands it, in order, with the rows that belong to it; and merges as its key's windows meet."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from flowsim.facts.kinds import FireCause, WindowResult
 from flowsim.validation.checks.base import Check, added, examined, tally, union
 from flowsim.validation.checks.window_facts import (
-    FIRE,
-    INTAKE,
     OPERATOR,
-    WATERMARK,
     compare,
+    folded,
+    folded_rows,
     needs_windows,
     window_facts,
-)  # fmt: skip
+)
+from flowsim.validation.checks.window_fold import FIRE, INTAKE, MARK, MERGE
 from flowsim.validation.recordings import Recordings
 
 _PANE: Final = (*OPERATOR, "key", "start", "end")
 _CONTENTS: Final = ("rows", "fingerprint_sum", "fingerprint_xor")
-_FIRE: Final = [*OPERATOR, "key", "window_start", "window_end", "derived", "intakes_before", *_CONTENTS]
+_WHY: Final = ("result", "cause", "at")
+_FIRE: Final = [*OPERATOR, "key", "window_start", "window_end", "derived", "intakes_before", *_CONTENTS, *_WHY]
 
 
 def _contents() -> list[Column]:
@@ -32,12 +34,17 @@ def _contents() -> list[Column]:
     ]
 
 
+def _why(cause: FireCause, at: Column) -> list[Column]:
+    return [F.lit(int(WindowResult.FIRE)).alias("result"), F.lit(int(cause)).alias("cause"), at.alias("at")]
+
+
 def _pane_rows(facts: Recordings) -> DataFrame:
     """The intakes that belong to a pane, with whether the watermark had passed the pane already."""
     rows = window_facts(facts).where((F.col("what") == INTAKE) & ~F.col("late") & F.col("last").isNotNull())
     return rows.select(
         *_PANE,
         "seq",
+        "timestamp",
         "fingerprint",
         "derived",
         "intakes_before",
@@ -48,7 +55,7 @@ def _pane_rows(facts: Recordings) -> DataFrame:
 
 def _passing_watermarks(facts: Recordings) -> DataFrame:
     """The watermarks above all watermarks before them: the first that reaches a time is one of these."""
-    marks = window_facts(facts).where(F.col("what") == WATERMARK)
+    marks = window_facts(facts).where(F.col("what") == MARK)
     before = Window.partitionBy(*OPERATOR).orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
     highest = F.max("timestamp").over(before)
     marks = marks.withColumn("highest", highest).where(
@@ -80,7 +87,8 @@ def _on_time(facts: Recordings) -> DataFrame:
     return first.select(
         *OPERATOR, "pane.key", F.col("pane.start").alias("window_start"), F.col("pane.end").alias("window_end"),
         F.col("first.timestamp").alias("derived"), F.col("first.intakes_before").alias("intakes_before"),
-        *(F.col(f"pane.{c}").alias(c) for c in _CONTENTS), F.col("first.seq").alias("cause"),
+        *(F.col(f"pane.{c}").alias(c) for c in _CONTENTS),
+        *_why(FireCause.EVENT_TIME_TIMER, F.col("reaches")), F.col("first.seq").alias("cause_seq"),
     )  # fmt: skip
 
 
@@ -94,7 +102,8 @@ def _late_but_allowed(facts: Recordings) -> DataFrame:
         rows = rows.withColumn(name, column.over(so_far))
     return rows.where("passed").select(
         *OPERATOR, "key", F.col("start").alias("window_start"), F.col("end").alias("window_end"), "derived",
-        (F.col("intakes_before") + 1).alias("intakes_before"), *_CONTENTS, F.col("seq").alias("cause"),
+        (F.col("intakes_before") + 1).alias("intakes_before"), *_CONTENTS, *_why(FireCause.ELEMENT, F.col("timestamp")),
+        F.col("seq").alias("cause_seq"),
     )  # fmt: skip
 
 
@@ -105,29 +114,49 @@ def _differences(facts: Recordings) -> DataFrame:
 
 
 def _judged_rows(facts: Recordings) -> DataFrame:
-    return window_facts(facts).where(F.col("what").isin(INTAKE, FIRE))
+    return window_facts(facts).where(F.col("what").isin(INTAKE, FIRE, MERGE))
 
 
-def _misread() -> Column:
-    return F.col("watermark") != F.col("derived")
+def _ways() -> dict[str, Column]:
+    """What may be wrong with a row by itself; no windows merge here."""
+    early = (F.col("cause") == int(FireCause.PROCESSING_TIME_TIMER)) & F.expr("time_ns div 1000000 <= at")
+    fires = F.col("what") == FIRE
+    return {
+        "recorded watermark ": F.col("watermark") != F.col("derived"),
+        "out of order": fires & F.col("overtakes"),
+        "before its time": fires & early,
+        "unexpected merge": F.col("what") == MERGE,
+    }
 
 
 def _counts(facts: Recordings) -> DataFrame:
+    rows = _judged_rows(facts)
+    wrong = sum((way.cast("int") for way in _ways().values()), start=F.lit(0))
+    found = folded(facts).where("law = 'window-fire'")
     return tally(
-        examined(_judged_rows(facts), _misread()), added(_differences(facts), F.col("missing") + F.col("unexpected"))
-    )
+        examined(rows), added(rows, wrong), added(_differences(facts), F.col("missing") + F.col("unexpected")),
+        examined(folded_rows(facts, "window_intake", "window_fire", "window_merge")), added(found, F.col("n")),
+    )  # fmt: skip
 
 
 def _evidence(facts: Recordings) -> DataFrame:
-    fires = _differences(facts).select(
-        *OPERATOR, F.when(F.col("missing") > 0, "missing fire").otherwise("unexpected fire").alias("what"), "key", "window_start",
-        "window_end", F.col("derived").alias("watermark"), "intakes_before", *_CONTENTS, F.lit(None).cast("long").alias("seq"),
-    )  # fmt: skip
-    misread = _judged_rows(facts).where(_misread()).select(
-        *OPERATOR, F.concat(F.lit("recorded watermark "), "watermark").alias("what"), "key", "window_start", "window_end",
-        F.col("derived").alias("watermark"), "intakes_before", *_CONTENTS, "seq",
-    )  # fmt: skip
-    return fires.unionByName(misread)
+    def told(rows: DataFrame, what: Column, watermark: str, seq: Column) -> DataFrame:
+        return rows.select(
+            *OPERATOR, what.alias("what"), "key", "window_start", "window_end", F.col(watermark).alias("watermark"),
+            "intakes_before", *_CONTENTS, *_WHY, seq.alias("seq"),
+        )  # fmt: skip
+
+    def number(name: str) -> Column:
+        return F.concat(F.lit(name), "watermark") if name.endswith(" ") else F.lit(name)
+
+    none = F.lit(None).cast("long")
+    missing = F.when(F.col("missing") > 0, "missing fire").otherwise("unexpected fire")
+    frames = [told(_differences(facts), missing, "derived", none)]
+    frames += [
+        told(_judged_rows(facts).where(way), number(name), "derived", F.col("seq")) for name, way in _ways().items()
+    ]
+    frames.append(told(folded(facts).where("law = 'window-fire'"), F.col("what"), "watermark", F.col("seq")))
+    return union(*frames)
 
 
 WINDOW_FIRE = Check("window-fire", needs_windows, _counts, _evidence)

@@ -9,13 +9,21 @@ from tiny_job import FactSet, TinyJob, tiny_job
 
 from flowsim.facts.kinds import ElementKind, Level
 from flowsim.laws.catalogue import Outcome, Verdict
+from flowsim.laws.job_graph import Operator
 from flowsim.laws.judge import check_all
-from flowsim.laws.window_timeline import WindowParams
+from flowsim.laws.window_plan import WindowPlan, window_plan
 from flowsim.units import MAX_WATERMARK
 
 
 def judge(facts: FactSet, law: str, status: str = "complete") -> Outcome:
     return next(outcome for outcome in check_all(facts, status) if outcome.law == law)
+
+
+def plan(**params: object) -> WindowPlan:
+    tumbling = {"assigner": "tumbling_event_time", "trigger": {"kind": "event_time"}}
+    found = window_plan(Operator(0, 0, "window", "window", tumbling | params, -1, ""))
+    assert found is not None
+    return found
 
 
 def test_the_honest_job_fires_on_time_late_but_allowed_and_at_the_end() -> None:
@@ -33,11 +41,11 @@ def test_the_honest_job_fires_on_time_late_but_allowed_and_at_the_end() -> None:
 
 @pytest.mark.parametrize(("timestamp", "start"), [(-1, -5), (0, 0), (4, 0), (5, 5), (-6, -10)])
 def test_windows_start_where_flinks_do(timestamp: int, start: int) -> None:
-    assert WindowParams(5, 0, 0, False).start_of(timestamp) == start
+    assert plan(size_ms=5).windows_of(timestamp, 0, 0) == [(start, start + 5)]
 
 
 def test_cleanup_never_passes_the_end_of_time() -> None:
-    assert WindowParams(10, 0, 5, False).cleanup_of(MAX_WATERMARK - 3) == MAX_WATERMARK
+    assert plan(size_ms=10, lateness_ms=5).cleanup_of((MAX_WATERMARK - 12, MAX_WATERMARK - 2)) == MAX_WATERMARK
 
 
 @pytest.mark.parametrize("column", ["window_start", "window_end", "key", "rows", "fingerprint_sum", "fingerprint_xor"])
@@ -140,7 +148,9 @@ def test_effects_of_the_last_cause_may_be_missing_in_a_prefix() -> None:
     assert judge(facts, "window-fire").violations == 1
 
 
-@pytest.mark.parametrize("change", [{"assigner": "sliding_event_time"}, {"trigger": "count"}, {"size_ms": None}])
+@pytest.mark.parametrize(
+    "change", [{"assigner": "sliding_event_time"}, {"assigner": "MyWindows"}, {"stagger": "random"}, {"size_ms": None}]
+)
 def test_other_windows_are_not_judged(change: dict[str, object]) -> None:
     facts = tiny_job()
     operator = facts.find("operators", kind="window")

@@ -1,0 +1,205 @@
+"""Window jobs as data: an assigner, a trigger, an evictor and a script, drawn at random and printed when they fail.
+
+``window_jobs`` draws combinations that Flink accepts; ``WindowJob.build`` makes the job. What must come out is for the laws
+to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from hypothesis import strategies as st
+
+from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.script import Entry, ScriptedSource, record, sleep, watermark
+from flowsim.datastream import OutputTag, StreamExecutionEnvironment
+from flowsim.datastream.all_windowed_stream import AllWindowedStream
+from flowsim.datastream.common import Duration, Types
+from flowsim.datastream.functions import ProcessAllWindowFunction, ProcessWindowFunction
+from flowsim.datastream.window import (
+    ContinuousEventTimeTrigger,
+    ContinuousProcessingTimeTrigger,
+    CountEvictor,
+    CountTrigger,
+    DynamicEventTimeSessionWindows,
+    DynamicProcessingTimeSessionWindows,
+    EventTimeSessionWindows,
+    EventTimeTrigger,
+    Evictor,
+    GlobalWindows,
+    NeverTrigger,
+    ProcessingTimeoutTrigger,
+    ProcessingTimeSessionWindows,
+    ProcessingTimeTrigger,
+    PurgingTrigger,
+    SessionWindowTimeGapExtractor,
+    SlidingEventTimeWindows,
+    SlidingProcessingTimeWindows,
+    TimeEvictor,
+    Trigger,
+    TumblingEventTimeWindows,
+    TumblingProcessingTimeWindows,
+    Window,
+    WindowAssigner,
+)
+from flowsim.datastream.windowed_stream import WindowedStream
+from flowsim.graph.stream_graph import StreamGraph
+
+_Windows = TypeVar("_Windows", WindowedStream, AllWindowedStream)
+Reading = tuple[str, int]
+"""A key, and a number that a dynamic session takes for its gap."""
+
+
+def _ms(number: int) -> Duration:
+    return Duration.of_millis(number)
+
+
+def _key_of(reading: object) -> str:
+    assert isinstance(reading, tuple)
+    return str(reading[0])
+
+
+class _GapOfReading(SessionWindowTimeGapExtractor):
+    def extract(self, element: object) -> int:
+        assert isinstance(element, tuple)
+        (_, number) = element
+        assert isinstance(number, int)
+        return number % 7 + 1
+
+
+class _RowsOfWindow(ProcessWindowFunction[Reading, tuple[str, int, int], str, Window]):
+    def process(
+        self, key: str, context: ProcessWindowFunction.Context[Window], elements: Iterable[Reading]
+    ) -> Iterable[tuple[str, int, int]]:
+        yield key, context.window().max_timestamp(), len(list(elements))
+
+
+class _RowsOfAll(ProcessAllWindowFunction[Reading, tuple[str, int, int], Window]):
+    def process(
+        self, context: ProcessAllWindowFunction.Context[Window], elements: Iterable[Reading]
+    ) -> Iterable[tuple[str, int, int]]:
+        yield "all", context.window().max_timestamp(), len(list(elements))
+
+
+ASSIGNERS: Final[Mapping[str, Callable[[], WindowAssigner]]] = {
+    "tumbling": lambda: TumblingEventTimeWindows.of(_ms(10), _ms(3)),
+    "sliding": lambda: SlidingEventTimeWindows.of(_ms(10), _ms(4)),
+    "sliding with an offset": lambda: SlidingEventTimeWindows.of(_ms(6), _ms(3), _ms(1)),
+    "sliding with gaps": lambda: SlidingEventTimeWindows.of(_ms(3), _ms(8)),
+    "sessions": lambda: EventTimeSessionWindows.with_gap(_ms(4)),
+    "dynamic sessions": lambda: DynamicEventTimeSessionWindows(_GapOfReading()),
+    "tumbling by clock": lambda: TumblingProcessingTimeWindows.of(_ms(7)),
+    "sliding by clock": lambda: SlidingProcessingTimeWindows.of(_ms(9), _ms(4)),
+    "sessions by clock": lambda: ProcessingTimeSessionWindows.with_gap(_ms(5)),
+    "dynamic sessions by clock": lambda: DynamicProcessingTimeSessionWindows(_GapOfReading()),
+    "global": GlobalWindows.create,
+    "global to the end": GlobalWindows.create_with_end_of_stream_trigger,
+}
+"""By name; all of them are judged."""
+
+TRIGGERS: Final[Mapping[str, Callable[[], Trigger] | None]] = {
+    "the assigner's": None,
+    "event time": EventTimeTrigger.create,
+    "clock": ProcessingTimeTrigger.create,
+    "never": NeverTrigger,
+    "count": lambda: CountTrigger.of(3),
+    "every 4 ms": lambda: ContinuousEventTimeTrigger.of(_ms(4)),
+    "every 6 ms by clock": lambda: ContinuousProcessingTimeTrigger.of(_ms(6)),
+    "event time, purging": lambda: PurgingTrigger.of(EventTimeTrigger.create()),
+    "clock, purging": lambda: PurgingTrigger.of(ProcessingTimeTrigger.create()),
+    "count, purging": lambda: PurgingTrigger.of(CountTrigger.of(2)),
+    "every 4 ms, purging": lambda: PurgingTrigger.of(ContinuousEventTimeTrigger.of(_ms(4))),
+    "every 6 ms by clock, purging": lambda: PurgingTrigger.of(ContinuousProcessingTimeTrigger.of(_ms(6))),
+    "count or timeout": lambda: ProcessingTimeoutTrigger.of(CountTrigger.of(3), _ms(8)),
+    "event time or timeout": lambda: ProcessingTimeoutTrigger.of(EventTimeTrigger.create(), _ms(5), False, False),
+    "timeout after the last": lambda: ProcessingTimeoutTrigger.of(PurgingTrigger.of(CountTrigger.of(4)), _ms(5), True, True),
+}  # fmt: skip
+EVICTORS: Final[Mapping[str, Callable[[], Evictor] | None]] = {
+    "none": None,
+    "last 2": lambda: CountEvictor.of(2),
+    "last 3, after": lambda: CountEvictor.of(3, True),
+    "youngest 5 ms": lambda: TimeEvictor.of(_ms(5)),
+    "youngest 4 ms, after": lambda: TimeEvictor.of(_ms(4), True),
+}
+_NEVER_MERGE: Final = ("never", "count or timeout", "event time or timeout", "timeout after the last")
+_BY_CLOCK_ALONE: Final = ("clock", "every 6 ms by clock", "clock, purging", "every 6 ms by clock, purging")
+
+
+@dataclass(frozen=True, slots=True)
+class WindowJob:
+    """A keyed window over one script per source subtask."""
+
+    assigner: str
+    trigger: str
+    evictor: str
+    lateness_ms: int
+    late_output: bool
+    window_all: bool
+    scripts: tuple[tuple[Entry, ...], ...]
+
+    def build(self) -> StreamGraph:
+        """source -> (key) -> window -> sink, and late records to a sink of their own."""
+        env = StreamExecutionEnvironment.get_execution_environment().set_max_parallelism(8)
+        readings = env.add_source(ScriptedSource(*self.scripts)).set_parallelism(len(self.scripts))
+        assigner, late = ASSIGNERS[self.assigner](), OutputTag("late")
+        if self.window_all:
+            alone = self._furnished(readings.window_all(assigner), late)
+            counted = alone.process(_RowsOfAll())
+        else:
+            keyed = readings.key_by(_key_of, Types.STRING())
+            counted = self._furnished(keyed.window(assigner), late).process(_RowsOfWindow()).set_parallelism(2)
+        counted = counted.name("window")
+        counted.sink_to(CollectSink()).name("sink")
+        if self.late_output:
+            counted.get_side_output(late).rebalance().sink_to(CollectSink()).name("late sink")
+        return env.stream_graph("random windows")
+
+    def _furnished(self, windows: _Windows, late: OutputTag) -> _Windows:
+        trigger, evictor = TRIGGERS[self.trigger], EVICTORS[self.evictor]
+        windows = windows if trigger is None else windows.trigger(trigger())
+        windows = windows if evictor is None else windows.evictor(evictor())
+        windows = windows.allowed_lateness(self.lateness_ms)
+        return windows.side_output_late_data(late) if self.late_output else windows
+
+
+def accepted(assigner: str, trigger: str) -> bool:
+    """Whether Flink can run this pair: what merges needs a trigger that can, a window of event time is long past by the
+    clock, where a trigger that goes by the clock alone would fire without end, and so would one that fires every few ms of
+    event time in a window that ends with time itself.
+    """
+    if "sessions" in assigner and trigger in _NEVER_MERGE:
+        return False
+    if assigner.startswith("global") and trigger.startswith("every 4 ms"):
+        return False
+    return trigger not in _BY_CLOCK_ALONE or "clock" in assigner or assigner.startswith("global")
+
+
+@st.composite
+def window_jobs(draw: st.DrawFn) -> WindowJob:
+    """Window jobs that Flink accepts: records out of order, watermarks, and pauses that let the clock go on."""
+    pairs = [(a, t) for a in ASSIGNERS for t in TRIGGERS if accepted(a, t)]
+    assigner, trigger = draw(st.sampled_from(pairs))
+    return WindowJob(
+        assigner, trigger, draw(st.sampled_from(sorted(EVICTORS))), draw(st.sampled_from((0, 3, 9))), draw(st.booleans()),
+        draw(st.integers(0, 5)) == 0, tuple(draw(st.lists(_scripts(), min_size=1, max_size=2))),
+    )  # fmt: skip
+
+
+@st.composite
+def _scripts(draw: st.DrawFn) -> tuple[Entry, ...]:
+    entries: list[Entry] = []
+    now, mark = draw(st.integers(-20, 5)), -40
+    for _ in range(draw(st.integers(4, 24))):
+        now += draw(st.integers(0, 4))
+        what = draw(st.integers(0, 9))
+        if what < 7:
+            at = now - draw(st.sampled_from((0, 0, 1, 2, 5, 12, 20)))
+            entries.append(record((draw(st.sampled_from("abc")), draw(st.integers(0, 20))), at))
+        elif what == 7:
+            entries.append(sleep(draw(st.integers(1, 12))))
+        elif now > mark:
+            mark = now
+            entries.append(watermark(now))
+    return tuple(entries)

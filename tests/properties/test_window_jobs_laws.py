@@ -1,0 +1,52 @@
+"""Whatever the windows, the trigger, the evictor and the data: the laws hold; and all three forms see the same damage."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from window_forms import Damaged, audited, folded, in_process
+
+from flowsim.testing import Schedule, assert_laws, schedules
+from flowsim.testing.random_windows import WindowJob, window_jobs
+
+pytestmark = pytest.mark.property
+
+TABLES = ("window_fire", "window_fire", "window_intake", "window_merge", "late_drop", "task_watermark")
+LEFT_ALONE = ("task", "operator", "key_hash", "kind", "input")
+
+
+def damage(facts: Damaged, random: Random) -> None:
+    """Changes, takes out or repeats one row; now and then nothing."""
+    rows = facts.tables[random.choice(TABLES)]
+    if not rows or random.random() < 0.1:
+        return
+    row = random.choice(rows)
+    match random.randrange(4):
+        case 0:
+            rows.remove(row)
+        case 1:
+            later = [r for table in facts.tables.values() for r in table if r["seq"] > row["seq"]]  # type: ignore[operator]
+            for other in later:
+                other["seq"] = int(other["seq"]) + 1
+            rows.append({**row, "seq": int(row["seq"]) + 1})
+        case _:
+            column = random.choice([name for name in row if name not in LEFT_ALONE])
+            far = column in ("seq", "time_ns") and random.random() < 0.5
+            value = int(row[column])
+            row[column] = value - 1 if value > 2**62 else value + random.choice((-9, 9) if far else (-1, 1))
+
+
+@given(job=window_jobs(), schedule=schedules(), damages=st.integers(0, 10**6), whole=st.booleans())
+def test_every_window_job_keeps_the_laws_and_all_forms_see_the_same_damage(
+    job: WindowJob, schedule: Schedule, damages: int, whole: bool
+) -> None:
+    run = assert_laws(job.build(), schedule=schedule, must_examine=("conservation",))
+    for seed in range(damages, damages + 4):
+        facts = Damaged(run.facts)
+        damage(facts, Random(seed))
+        counted = in_process(facts, whole)
+        assert counted == folded(facts, whole)
+        assert {law: n > 0 for law, n in counted.items()} == audited(facts, whole)

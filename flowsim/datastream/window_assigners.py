@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Collection
+from typing import Generic, TypeVar
 
 from flowsim.datastream.common.time import Duration, Time, millis_of
 from flowsim.errors import BadInput
 from flowsim.operators.windowing import assigners
+from flowsim.operators.windowing.global_window import GlobalWindow
+from flowsim.operators.windowing.time_window import TimeWindow
 from flowsim.operators.windowing.triggers import Trigger
 from flowsim.operators.windowing.window import Window
 from flowsim.operators.windowing.window_stagger import WindowStagger
@@ -14,15 +18,22 @@ from flowsim.operators.windowing.window_stagger import WindowStagger
 Length = Duration | Time
 
 
-class WindowAssigner(assigners.WindowAssigner):
-    """Base of one's own assigners: ``assign_windows``, ``get_default_trigger`` and ``is_event_time``. PyFlink: WindowAssigner.
+T = TypeVar("T")
+W = TypeVar("W", bound=Window)
 
-    A serializer of windows is not asked for.
-    """
+
+class WindowAssigner(assigners.WindowAssigner, Generic[T, W]):
+    """Base of one's own assigners, of windows W to records T; no serializer is asked for. PyFlink: WindowAssigner."""
 
     __slots__ = ()
 
     WindowAssignerContext = assigners.WindowAssignerContext
+
+    @abstractmethod
+    def assign_windows(  # type: ignore[override]  # it is the job that brings records of this kind
+        self, element: T, timestamp: int | None, context: assigners.WindowAssignerContext, /
+    ) -> Collection[W]:
+        """Windows of one record, in the order in which they are to be handled."""
 
     def get_default_trigger(self, env: object) -> Trigger:
         """The trigger of a job that sets none; ``env`` is None."""
@@ -34,7 +45,7 @@ class WindowAssigner(assigners.WindowAssigner):
         return self.get_default_trigger(None)
 
 
-class MergingWindowAssigner(WindowAssigner, assigners.MergingWindowAssigner):
+class MergingWindowAssigner(WindowAssigner[T, W], assigners.MergingWindowAssigner):
     """Base of one's own assigners whose windows merge: ``merge_windows`` too. PyFlink: MergingWindowAssigner."""
 
     __slots__ = ()
@@ -58,7 +69,7 @@ class SessionWindowTimeGapExtractor:
 Extractor = assigners.SessionWindowTimeGapExtractor | Callable[[object], int]
 
 
-class TumblingEventTimeWindows(assigners.TumblingEventTimeWindows, WindowAssigner):
+class TumblingEventTimeWindows(assigners.TumblingEventTimeWindows, WindowAssigner[object, TimeWindow]):
     """Windows of one size, end to end (rules 10.2, 10.3). PyFlink: TumblingEventTimeWindows."""
 
     __slots__ = ()
@@ -72,7 +83,7 @@ class TumblingEventTimeWindows(assigners.TumblingEventTimeWindows, WindowAssigne
         return TumblingEventTimeWindows(_size(size, what), _offset(offset, what), _stagger(window_stagger, what))
 
 
-class TumblingProcessingTimeWindows(assigners.TumblingProcessingTimeWindows, WindowAssigner):
+class TumblingProcessingTimeWindows(assigners.TumblingProcessingTimeWindows, WindowAssigner[object, TimeWindow]):
     """The same by the clock of the operator (rule 10.6). PyFlink: TumblingProcessingTimeWindows."""
 
     __slots__ = ()
@@ -86,7 +97,7 @@ class TumblingProcessingTimeWindows(assigners.TumblingProcessingTimeWindows, Win
         return TumblingProcessingTimeWindows(_size(size, what), _offset(offset, what), _stagger(window_stagger, what))
 
 
-class SlidingEventTimeWindows(assigners.SlidingEventTimeWindows, WindowAssigner):
+class SlidingEventTimeWindows(assigners.SlidingEventTimeWindows, WindowAssigner[object, TimeWindow]):
     """Windows of one size that begin every slide (rule 10.4). PyFlink: SlidingEventTimeWindows."""
 
     __slots__ = ()
@@ -98,7 +109,7 @@ class SlidingEventTimeWindows(assigners.SlidingEventTimeWindows, WindowAssigner)
         return SlidingEventTimeWindows(_size(size, what), millis_of(slide, f"{what}: slide"), _offset(offset, what))
 
 
-class SlidingProcessingTimeWindows(assigners.SlidingProcessingTimeWindows, WindowAssigner):
+class SlidingProcessingTimeWindows(assigners.SlidingProcessingTimeWindows, WindowAssigner[object, TimeWindow]):
     """The same by the clock of the operator (rule 10.6). PyFlink: SlidingProcessingTimeWindows."""
 
     __slots__ = ()
@@ -112,7 +123,9 @@ class SlidingProcessingTimeWindows(assigners.SlidingProcessingTimeWindows, Windo
         )
 
 
-class DynamicEventTimeSessionWindows(assigners.DynamicEventTimeSessionWindows, MergingWindowAssigner):
+class DynamicEventTimeSessionWindows(
+    assigners.DynamicEventTimeSessionWindows, MergingWindowAssigner[object, TimeWindow]
+):
     """Sessions whose gap depends on the record (rule 10.5). PyFlink: DynamicEventTimeSessionWindows."""
 
     __slots__ = ()
@@ -123,7 +136,9 @@ class DynamicEventTimeSessionWindows(assigners.DynamicEventTimeSessionWindows, M
         return DynamicEventTimeSessionWindows(_extractor(extractor, "DynamicEventTimeSessionWindows.with_dynamic_gap"))
 
 
-class DynamicProcessingTimeSessionWindows(assigners.DynamicProcessingTimeSessionWindows, MergingWindowAssigner):
+class DynamicProcessingTimeSessionWindows(
+    assigners.DynamicProcessingTimeSessionWindows, MergingWindowAssigner[object, TimeWindow]
+):
     """The same by the clock of the operator (rule 10.6). PyFlink: DynamicProcessingTimeSessionWindows."""
 
     __slots__ = ()
@@ -135,7 +150,7 @@ class DynamicProcessingTimeSessionWindows(assigners.DynamicProcessingTimeSession
         return DynamicProcessingTimeSessionWindows(_extractor(extractor, what))
 
 
-class EventTimeSessionWindows(assigners.EventTimeSessionWindows, MergingWindowAssigner):
+class EventTimeSessionWindows(assigners.EventTimeSessionWindows, MergingWindowAssigner[object, TimeWindow]):
     """Sessions that end when nothing came for the gap (rule 10.5). PyFlink: EventTimeSessionWindows."""
 
     __slots__ = ()
@@ -151,7 +166,7 @@ class EventTimeSessionWindows(assigners.EventTimeSessionWindows, MergingWindowAs
         return DynamicEventTimeSessionWindows(_extractor(extractor, "EventTimeSessionWindows.with_dynamic_gap"))
 
 
-class ProcessingTimeSessionWindows(assigners.ProcessingTimeSessionWindows, MergingWindowAssigner):
+class ProcessingTimeSessionWindows(assigners.ProcessingTimeSessionWindows, MergingWindowAssigner[object, TimeWindow]):
     """The same by the clock of the operator (rule 10.6). PyFlink: ProcessingTimeSessionWindows."""
 
     __slots__ = ()
@@ -168,7 +183,7 @@ class ProcessingTimeSessionWindows(assigners.ProcessingTimeSessionWindows, Mergi
         return DynamicProcessingTimeSessionWindows(_extractor(extractor, what))
 
 
-class GlobalWindows(assigners.GlobalWindows, WindowAssigner):
+class GlobalWindows(assigners.GlobalWindows, WindowAssigner[object, GlobalWindow]):
     """One window for all records of a key (rule 10.6). PyFlink: GlobalWindows."""
 
     __slots__ = ()

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from typing import Generic, TypeVar
+
 from flowsim.datastream.common.time import Duration, Time, millis_of
 from flowsim.datastream.delta import AnyDeltaFunction, delta_of
 from flowsim.operators.windowing import triggers
+from flowsim.operators.windowing.window import Window
 from flowsim.values import TypeInformation, Types
 
 Length = Duration | Time
 
 
-class Trigger(triggers.Trigger):
-    """Base of one's own triggers: define ``on_element``, ``on_event_time``, ``on_processing_time`` and ``clear``.
+T = TypeVar("T")
+W = TypeVar("W", bound=Window)
+
+
+class Trigger(triggers.Trigger, Generic[T, W]):
+    """Base of one's own triggers, for records T in windows W.
 
     For windows that merge define ``can_merge`` and ``on_merge`` too. What it must know of a key and window it keeps in
     ``ctx.get_partitioned_state(descriptor)``: one object serves them all. PyFlink: Trigger.
@@ -22,8 +30,32 @@ class Trigger(triggers.Trigger):
     TriggerContext = triggers.TriggerContext
     OnMergeContext = triggers.OnMergeContext
 
+    # Narrower than what the operator calls: it is the job that brings records and windows of these kinds.
 
-class EventTimeTrigger(triggers.EventTimeTrigger, Trigger):
+    @abstractmethod
+    def on_element(  # type: ignore[override]
+        self, element: T, timestamp: int | None, window: W, ctx: triggers.TriggerContext, /
+    ) -> triggers.TriggerResult:
+        """A record was added to the window; timestamp in ms."""
+
+    @abstractmethod
+    def on_event_time(  # type: ignore[override]
+        self, time: int, window: W, ctx: triggers.TriggerContext, /
+    ) -> triggers.TriggerResult:
+        """The watermark reached an event-time timer of the window, in ms."""
+
+    @abstractmethod
+    def on_processing_time(  # type: ignore[override]
+        self, time: int, window: W, ctx: triggers.TriggerContext, /
+    ) -> triggers.TriggerResult:
+        """A processing-time timer of the window is due, in ms."""
+
+    @abstractmethod
+    def clear(self, window: W, ctx: triggers.TriggerContext, /) -> None:  # type: ignore[override]
+        """Forgets what it keeps for the window."""
+
+
+class EventTimeTrigger(triggers.EventTimeTrigger, Trigger[object, Window]):
     """Fires when the watermark passes the end of the window (rule 10.17). PyFlink: EventTimeTrigger."""
 
     __slots__ = ()
@@ -33,7 +65,7 @@ class EventTimeTrigger(triggers.EventTimeTrigger, Trigger):
         return EventTimeTrigger()
 
 
-class ProcessingTimeTrigger(triggers.ProcessingTimeTrigger, Trigger):
+class ProcessingTimeTrigger(triggers.ProcessingTimeTrigger, Trigger[object, Window]):
     """Fires when processing time passes the end of the window (rule 10.18). PyFlink: ProcessingTimeTrigger."""
 
     __slots__ = ()
@@ -43,7 +75,7 @@ class ProcessingTimeTrigger(triggers.ProcessingTimeTrigger, Trigger):
         return ProcessingTimeTrigger()
 
 
-class ContinuousEventTimeTrigger(triggers.ContinuousEventTimeTrigger, Trigger):
+class ContinuousEventTimeTrigger(triggers.ContinuousEventTimeTrigger, Trigger[object, Window]):
     """Fires every interval of event time, and at the end (rule 10.21). PyFlink: ContinuousEventTimeTrigger."""
 
     __slots__ = ()
@@ -54,7 +86,7 @@ class ContinuousEventTimeTrigger(triggers.ContinuousEventTimeTrigger, Trigger):
         return ContinuousEventTimeTrigger(millis_of(interval, "ContinuousEventTimeTrigger.of"))
 
 
-class ContinuousProcessingTimeTrigger(triggers.ContinuousProcessingTimeTrigger, Trigger):
+class ContinuousProcessingTimeTrigger(triggers.ContinuousProcessingTimeTrigger, Trigger[object, Window]):
     """Fires every interval of processing time (rule 10.22). PyFlink: ContinuousProcessingTimeTrigger."""
 
     __slots__ = ()
@@ -65,7 +97,7 @@ class ContinuousProcessingTimeTrigger(triggers.ContinuousProcessingTimeTrigger, 
         return ContinuousProcessingTimeTrigger(millis_of(interval, "ContinuousProcessingTimeTrigger.of"))
 
 
-class CountTrigger(triggers.CountTrigger, Trigger):
+class CountTrigger(triggers.CountTrigger, Trigger[object, Window]):
     """Fires at every so many records of a key and window (rule 10.19). PyFlink: CountTrigger."""
 
     __slots__ = ()
@@ -75,7 +107,7 @@ class CountTrigger(triggers.CountTrigger, Trigger):
         return CountTrigger(window_size)
 
 
-class PurgingTrigger(triggers.PurgingTrigger, Trigger):
+class PurgingTrigger(triggers.PurgingTrigger, Trigger[object, Window]):
     """Purges the window whenever another trigger fires (rule 10.20). PyFlink: PurgingTrigger."""
 
     __slots__ = ()
@@ -85,13 +117,13 @@ class PurgingTrigger(triggers.PurgingTrigger, Trigger):
         return PurgingTrigger(nested_trigger)
 
 
-class NeverTrigger(triggers.NeverTrigger, Trigger):
+class NeverTrigger(triggers.NeverTrigger, Trigger[object, Window]):
     """Never fires: what a global window has until it is given another (rule 10.6). PyFlink: NeverTrigger."""
 
     __slots__ = ()
 
 
-class DeltaTrigger(triggers.DeltaTrigger, Trigger):
+class DeltaTrigger(triggers.DeltaTrigger, Trigger[object, Window]):
     """Fires when a record is far from the one that was noted (rule 10.23). Flink: DeltaTrigger; PyFlink has none."""
 
     __slots__ = ()
@@ -105,7 +137,7 @@ class DeltaTrigger(triggers.DeltaTrigger, Trigger):
         return DeltaTrigger(threshold, delta_of(delta_function, "DeltaTrigger.of"), state_type)
 
 
-class ProcessingTimeoutTrigger(triggers.ProcessingTimeoutTrigger, Trigger):
+class ProcessingTimeoutTrigger(triggers.ProcessingTimeoutTrigger, Trigger[object, Window]):
     """Another trigger, and a firing when that kept records waiting (rule 10.23). Flink: ProcessingTimeoutTrigger.
 
     PyFlink has none.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from hypothesis import strategies as st
 
@@ -83,7 +83,7 @@ class _RowsOfAll(ProcessAllWindowFunction[Reading, tuple[str, int, int], Window]
         yield "all", context.window().max_timestamp(), len(list(elements))
 
 
-ASSIGNERS: Final[Mapping[str, Callable[[], WindowAssigner]]] = {
+ASSIGNERS: Final[Mapping[str, Callable[[], WindowAssigner[Any, Any]]]] = {
     "tumbling": lambda: TumblingEventTimeWindows.of(_ms(10), _ms(3)),
     "sliding": lambda: SlidingEventTimeWindows.of(_ms(10), _ms(4)),
     "sliding with an offset": lambda: SlidingEventTimeWindows.of(_ms(6), _ms(3), _ms(1)),
@@ -99,7 +99,7 @@ ASSIGNERS: Final[Mapping[str, Callable[[], WindowAssigner]]] = {
 }
 """By name; all of them are judged."""
 
-TRIGGERS: Final[Mapping[str, Callable[[], Trigger] | None]] = {
+TRIGGERS: Final[Mapping[str, Callable[[], Trigger[Any, Any]] | None]] = {
     "the assigner's": None,
     "event time": EventTimeTrigger.create,
     "clock": ProcessingTimeTrigger.create,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from flowsim.datastream import window as api
 from flowsim.datastream.all_windowed_stream import AllWindowedStream
@@ -65,7 +66,7 @@ class WindowParts:
     def __init__(self, context: CompileContext, path: Path, window: PlainWindowModel, schema: RecordSchema) -> None:
         self._context = context
         self._schema = schema
-        self.assigner: api.WindowAssigner = self._assigner(path, window)
+        self.assigner: api.WindowAssigner[Any, Any] = self._assigner(path, window)
         self.trigger: Trigger | None = None
         self.evictor: api.Evictor | None = None
         if window.count is not None:
@@ -75,7 +76,7 @@ class WindowParts:
         if window.evictor is not None:
             self.evictor = self._evictor((*path, "evictor"), window.evictor)
 
-    def _assigner(self, path: Path, window: PlainWindowModel) -> api.WindowAssigner:
+    def _assigner(self, path: Path, window: PlainWindowModel) -> api.WindowAssigner[Any, Any]:
         by_event_time = window.time == "event"
         offset = Duration.of_millis(window.offset)
         if window.tumbling is not None:

@@ -77,12 +77,12 @@ class Noon:
         raise AssertionError("nothing here is left to chance")
 
 
-class Minutes(WindowAssigner):
+class Minutes(WindowAssigner[object, TimeWindow]):
     """An assigner as PyFlink's users write it."""
 
     def assign_windows(
         self, element: object, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
-    ) -> Collection[Window]:
+    ) -> Collection[TimeWindow]:
         return [TimeWindow(context.get_current_processing_time() // 60_000, 1)]
 
     def get_default_trigger(self, env: object) -> Trigger:
@@ -246,6 +246,28 @@ def test_every_trigger_is_a_trigger_and_is_described(make: Callable[[], Trigger]
     trigger = make()
     assert isinstance(trigger, Trigger)
     assert trigger_of(trigger) == described
+
+
+def test_a_trigger_of_ones_own_names_its_records_and_windows_as_in_pyflink() -> None:
+    class EveryTenth(Trigger[int, TimeWindow]):
+        def on_element(
+            self, element: int, timestamp: int | None, window: TimeWindow, ctx: Trigger.TriggerContext
+        ) -> TriggerResult:
+            return TriggerResult.FIRE if element % 10 == window.start else TriggerResult.CONTINUE
+
+        def on_event_time(self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
+            return TriggerResult.CONTINUE
+
+        def on_processing_time(self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
+            return TriggerResult.CONTINUE
+
+        def clear(self, window: TimeWindow, ctx: Trigger.TriggerContext) -> None:
+            return
+
+    assert trigger_of(EveryTenth()) == {"kind": "custom", "class": "EveryTenth"}
+    assert not EveryTenth().can_merge()
+    with pytest.raises(BadInput, match="EveryTenth does not support merging"):
+        EveryTenth().on_merge(TimeWindow(0, 1), None)  # type: ignore[arg-type]  # never asked
 
 
 def test_evictors_are_described_with_their_side_of_the_window_function() -> None:

@@ -74,7 +74,7 @@ class EvictingWindowOperator(WindowOperator):
 
 
 class EvictableContents:
-    """Keeps every record with its timestamp, in the order of arrival. Flink: ListState of StreamRecords."""
+    """Keeps every record with its timestamp, in the order of arrival. Flink: ListState."""
 
     __slots__ = ("timestamp", "fingerprint")
 

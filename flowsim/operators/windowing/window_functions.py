@@ -179,7 +179,10 @@ class FoldingWindowFunction:
 
 
 class InternalProcessAllWindowFunction:
-    """Calls a ProcessAllWindowFunction. Flink: InternalIterable-, InternalSingleValueProcessAllWindowFunction."""
+    """Calls a ProcessAllWindowFunction.
+
+    Flink: InternalIterableProcessAllWindowFunction, InternalSingleValueProcessAllWindowFunction.
+    """
 
     __slots__ = ("_function", "_single_value")
 

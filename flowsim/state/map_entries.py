@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from flowsim.errors import ValueNotAllowed
 from flowsim.values import TypeInformation, java_hash, state_key
-from flowsim.values.java_hash_map import DEFAULT_CAPACITY, capacity_for, spread, table_size_for
+from flowsim.values.java_hash_map import DEFAULT_CAPACITY, JavaBins, capacity_for, table_size_for
 
 V = TypeVar("V")
-
-_LONGEST_LIST: Final = 8
-_LEAST_TREE_CAPACITY: Final = 64
 
 
 def hash_code(value: object, declared: TypeInformation | None) -> int:
@@ -24,19 +21,18 @@ def hash_code(value: object, declared: TypeInformation | None) -> int:
 
 
 class _Node(Generic[V]):
-    __slots__ = ("key", "value", "spread")
+    __slots__ = ("key", "value")
 
-    def __init__(self, key: object, value: V, spread: int) -> None:
+    def __init__(self, key: object, value: V) -> None:
         self.key = key
         self.value = value
-        self.spread = spread
 
 
 class MapEntries(Generic[V]):
     """Keys are the same if ``state_key`` says so, and hash by their declared type.
 
-    Iteration goes by bucket, and inside a bucket by the order of insertion. Java turns a bucket with nine keys and more
-    into a tree, whose order is not followed.
+    Iteration goes by bucket, and inside a bucket by the order of insertion, or by that of the tree which a large map makes
+    of a bucket with nine keys.
 
     >>> numbers = MapEntries[str]()
     >>> for number in (17, 2, 1):
@@ -45,14 +41,12 @@ class MapEntries(Generic[V]):
     [17, 1, 2]
     """
 
-    __slots__ = ("_nodes", "_bins", "_capacity", "_initial_capacity", "key_type")
+    __slots__ = ("_nodes", "_bins", "_initial_capacity", "key_type")
 
     def __init__(self, key_type: TypeInformation | None = None, expected_size: int | None = None) -> None:
         """With ``expected_size`` as large from the beginning as Flink makes a map for so many keys."""
-        # In insertion order, which is also the order inside every bucket: a resize keeps it, a removed key loses it.
         self._nodes: dict[object, _Node[V]] = {}
-        self._bins: dict[int, int] = {}
-        self._capacity = 0
+        self._bins: JavaBins[object] | None = None
         self._initial_capacity = 0 if expected_size is None else capacity_for(expected_size)
         self.key_type = key_type
 
@@ -74,62 +68,44 @@ class MapEntries(Generic[V]):
         if node is not None:
             node.value = value
             return
-        if not self._capacity:
-            self._capacity = self._initial_capacity or DEFAULT_CAPACITY
-        node = self._nodes[key_id] = _Node(key, value, spread(hash_code(key, self.key_type)))
-        index = node.spread & self._capacity - 1
-        crowd = self._bins.get(index, 0)
-        self._bins[index] = crowd + 1
-        if crowd >= _LONGEST_LIST and self._capacity < _LEAST_TREE_CAPACITY:
-            self._double()
-        if len(self._nodes) > self._threshold:
-            self._double()
+        if self._bins is None:
+            self._bins = JavaBins(self._initial_capacity or DEFAULT_CAPACITY)
+        self._nodes[key_id] = _Node(key, value)
+        self._bins.add(key_id, hash_code(key, self.key_type))
 
     def put_all(self, entries: Iterable[tuple[object, V]]) -> None:
         """Sets the values of several keys, making room for all of them first: a new map only as much as they need."""
         entries = list(entries)
         if not entries:
             return
-        if not self._capacity:
+        if self._bins is None:
             self._initial_capacity = max(self._initial_capacity, table_size_for(int(len(entries) / 0.75 + 1)))
         else:
-            while len(entries) > self._threshold:
-                self._double()
+            while len(entries) > self._bins.threshold:
+                self._bins.double()
         for key, value in entries:
             self.put(key, value)
 
     def remove(self, key: object) -> bool:
         """Forgets a key and tells whether it was there; the map never becomes smaller inside."""
-        node = self._nodes.pop(state_key(key), None)
-        if node is None:
+        key_id = state_key(key)
+        if self._bins is None or self._nodes.pop(key_id, None) is None:
             return False
-        self._bins[node.spread & self._capacity - 1] -= 1
+        self._bins.remove(key_id)
         return True
 
     def clear(self) -> None:
         """Forgets all keys; the map stays as large inside as it was."""
         self._nodes.clear()
-        self._bins.clear()
+        if self._bins is not None:
+            self._bins.clear()
 
     def items(self) -> list[tuple[object, V]]:
         """Keys and values in Java's order."""
-        mask = self._capacity - 1
-        nodes: Iterable[_Node[V]] = self._nodes.values()
-        if len(self._nodes) > 1:
-            nodes = sorted(nodes, key=lambda node: node.spread & mask)
+        if self._bins is None:
+            return []
+        nodes = (self._nodes[key_id] for key_id in self._bins.in_order())
         return [(node.key, node.value) for node in nodes]
 
     def __iter__(self) -> Iterator[tuple[object, V]]:
         return iter(self.items())
-
-    @property
-    def _threshold(self) -> int:
-        return self._capacity * 3 // 4
-
-    def _double(self) -> None:
-        self._capacity *= 2
-        mask = self._capacity - 1
-        self._bins = {}
-        for node in self._nodes.values():
-            index = node.spread & mask
-            self._bins[index] = self._bins.get(index, 0) + 1

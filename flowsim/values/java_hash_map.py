@@ -2,14 +2,16 @@
 
 An entry stands in the bin that the low bits of its spread hash name; bins come in order, and inside one the entries come
 in the order in which they were put. The table doubles when it is three quarters full, and, while it has fewer than 64
-bins, also when an entry is the ninth of its bin. It never shrinks. Bins of a larger table that hold nine entries or more
-become trees in Java; their order is not followed further (the order of insertion stays).
+bins, also when an entry is the ninth of its bin. It never shrinks. In a larger table the ninth entry of a bin makes a tree
+of it, which orders it otherwise (``java_tree_bin``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Final, Generic, TypeVar
+
+from flowsim.values.java_tree_bin import JavaTreeBin
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -18,6 +20,7 @@ T = TypeVar("T")
 DEFAULT_CAPACITY: Final = 16
 _LONGEST_LIST: Final = 8
 _LEAST_TREE_CAPACITY: Final = 64
+_SHORTEST_TREE: Final = 6
 
 
 def spread(java_hash: int) -> int:
@@ -53,6 +56,113 @@ def in_order_of_bins(items: Iterable[T], hash_of: Callable[[T], int], capacity: 
     return sorted(items, key=lambda item: spread(hash_of(item)) & mask)
 
 
+class JavaBins(Generic[K]):
+    """Where the keys of a map stand, and so the order in which it gives them out; what they map to is kept elsewhere."""
+
+    __slots__ = ("_spreads", "_in_bin", "_trees", "_capacity")
+
+    def __init__(self, capacity: int = DEFAULT_CAPACITY) -> None:
+        # In the order of insertion, which is also the order inside every bin that is no tree.
+        self._spreads: dict[K, int] = {}
+        self._in_bin: dict[int, int] = {}
+        self._trees: dict[int, JavaTreeBin[K]] = {}
+        self._capacity = capacity
+
+    @property
+    def threshold(self) -> int:
+        """With more keys than that the table doubles."""
+        return self._capacity * 3 // 4
+
+    def add(self, key: K, java_hash: int) -> None:
+        """A key that is not there yet."""
+        spread_hash = self._spreads[key] = spread(java_hash)
+        index = spread_hash & self._capacity - 1
+        crowd = self._in_bin[index] = self._in_bin.get(index, 0) + 1
+        tree = self._trees.get(index)
+        if tree is not None:
+            tree.add(key, _signed(spread_hash))
+        elif crowd > _LONGEST_LIST:
+            if self._capacity < _LEAST_TREE_CAPACITY:
+                self.double()
+            else:
+                mask = self._capacity - 1
+                self._plant(index, [each for each, number in self._spreads.items() if number & mask == index])
+        if len(self._spreads) > self.threshold:
+            self.double()
+
+    def remove(self, key: K) -> None:
+        """A key that is there."""
+        index = self._spreads.pop(key) & self._capacity - 1
+        self._in_bin[index] -= 1
+        tree = self._trees.get(index)
+        if tree is not None and not tree.remove(key):
+            del self._trees[index]
+            self._as_list(tree)
+
+    def clear(self) -> None:
+        """No key is left; the table stays as large as it is."""
+        self._spreads.clear()
+        self._in_bin.clear()
+        self._trees.clear()
+
+    def in_order(self) -> list[K]:
+        """All keys in Java's order."""
+        mask, spreads = self._capacity - 1, self._spreads
+        if not self._trees:
+            return sorted(spreads, key=lambda key: spreads[key] & mask) if len(spreads) > 1 else list(spreads)
+        place = {key: number for tree in self._trees.values() for number, key in enumerate(tree)}
+        return sorted(spreads, key=lambda key: (spreads[key] & mask, place.get(key, 0)))
+
+    def double(self) -> None:
+        """Twice as many bins; each goes to two, in its order."""
+        trees, bit = self._trees, self._capacity
+        self._capacity *= 2
+        self._trees = {}
+        for index, tree in trees.items():
+            self._split(index, bit, tree)
+        mask = self._capacity - 1
+        self._in_bin = {}
+        for number in self._spreads.values():
+            self._in_bin[number & mask] = self._in_bin.get(number & mask, 0) + 1
+
+    def _split(self, index: int, bit: int, tree: JavaTreeBin[K]) -> None:
+        halves: tuple[list[K], list[K]] = ([], [])
+        for key in tree:
+            halves[1 if self._spreads[key] & bit else 0].append(key)
+        for number, (half, other) in enumerate((halves, halves[::-1])):
+            if not half:
+                continue
+            if len(half) <= _SHORTEST_TREE:
+                self._as_list(half)
+            elif other:
+                self._plant(index + number * bit, half)
+            else:
+                self._trees[index + number * bit] = tree
+
+    def _plant(self, index: int, keys: list[K]) -> None:
+        self._trees[index] = JavaTreeBin([(key, _signed(self._spreads[key])) for key in keys], _compare)
+
+    def _as_list(self, keys: Iterable[K]) -> None:
+        """What was a tree is a list again, in the order in which the tree gave it out."""
+        for key in keys:
+            if key in self._spreads:
+                self._spreads[key] = self._spreads.pop(key)
+
+
+def _signed(spread_hash: int) -> int:
+    return spread_hash - 0x100000000 if spread_hash & 0x80000000 else spread_hash
+
+
+def _compare(key: object, other: object) -> int:
+    """Java's ``compareTo`` of numbers and strings; of other keys of one hash code Java's order is chance."""
+    if isinstance(key, int) and isinstance(other, int):
+        return (key > other) - (key < other)
+    if isinstance(key, str) and isinstance(other, str):
+        mine, its = key.encode("utf-16-be", "surrogatepass"), other.encode("utf-16-be", "surrogatepass")
+        return (mine > its) - (mine < its)
+    return 1
+
+
 class JavaHashMap(Generic[K, V]):
     """A dictionary that iterates as Java's does; ``hash_of`` answers Java's hash code of a key.
 
@@ -64,13 +174,12 @@ class JavaHashMap(Generic[K, V]):
     ['cleanup', 'window-timers', 'user-timers']
     """
 
-    __slots__ = ("_entries", "_hash_of", "_capacity", "_in_bin")
+    __slots__ = ("_entries", "_hash_of", "_bins")
 
     def __init__(self, hash_of: Callable[[K], int]) -> None:
         self._entries: dict[K, V] = {}
         self._hash_of = hash_of
-        self._capacity = DEFAULT_CAPACITY
-        self._in_bin = [0] * DEFAULT_CAPACITY
+        self._bins = JavaBins[K]()
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -86,18 +195,18 @@ class JavaHashMap(Generic[K, V]):
         is_new = key not in self._entries
         self._entries[key] = value
         if is_new:
-            self._note(key)
+            self._bins.add(key, self._hash_of(key))
 
     def remove(self, key: K) -> V | None:
         """What stood there, None if nothing."""
-        value = self._entries.pop(key, None)
-        if value is not None:
-            self._in_bin[self._bin(key)] -= 1
-        return value
+        if key not in self._entries:
+            return None
+        self._bins.remove(key)
+        return self._entries.pop(key)
 
     def __iter__(self) -> Iterator[K]:
         """The keys in Java's order."""
-        return iter(in_order_of_bins(self._entries, self._hash_of, self._capacity))
+        return iter(self._bins.in_order())
 
     def values(self) -> list[V]:
         """In the order of their keys."""
@@ -105,21 +214,4 @@ class JavaHashMap(Generic[K, V]):
 
     def keys_among(self, wanted: Callable[[K], bool]) -> list[K]:
         """Those keys only, in Java's order."""
-        return in_order_of_bins(filter(wanted, self._entries), self._hash_of, self._capacity)
-
-    def _bin(self, key: K) -> int:
-        return spread(self._hash_of(key)) & (self._capacity - 1)
-
-    def _note(self, key: K) -> None:
-        index = self._bin(key)
-        self._in_bin[index] += 1
-        if self._in_bin[index] > _LONGEST_LIST and self._capacity < _LEAST_TREE_CAPACITY:
-            self._grow()
-        if 4 * len(self._entries) > 3 * self._capacity:
-            self._grow()
-
-    def _grow(self) -> None:
-        self._capacity *= 2
-        self._in_bin = [0] * self._capacity
-        for key in self._entries:
-            self._in_bin[self._bin(key)] += 1
+        return list(filter(wanted, self))

@@ -126,12 +126,12 @@ def obey(orders: list[int], timers: TimerService) -> None:
 
 
 def follow_up(timestamp: int, domain: TimeDomain, timers: TimerService) -> None:
-    """A timer at a multiple of 5 sets another one 3 ms later."""
+    """A timer at a multiple of 5 sets another one 4 ms later."""
     if timestamp % 5 == 0:
         if domain is TimeDomain.EVENT_TIME:
-            timers.register_event_time_timer(timestamp + 3)
+            timers.register_event_time_timer(timestamp + 4)
         else:
-            timers.register_processing_time_timer(timestamp + 3)
+            timers.register_processing_time_timer(timestamp + 4)
 
 
 class Timers(KeyedProcessFunction):

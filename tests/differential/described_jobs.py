@@ -4,9 +4,11 @@ A description is JSON:
 
 ``kind``             what the operator is: pass, window, timers, state, reduce, interval_join, window_join, co_group,
                      co_map, co_flat_map, co_process, keyed_co_process, broadcast, keyed_broadcast
-``sources``          each with ``scripts`` (per subtask entries [step, "r", number, key, value, timestamp, orders],
-                     [step, "w", timestamp], [step, "i"], [step, "end"]), ``strategy`` (watermarks of its own, or null),
-                     ``before`` (functions chained to it) and ``legacy`` (which of our two kinds of source plays it)
+``sources``          each with ``scripts`` (per subtask entries [step, "r", number, key, value, timestamp, orders, split],
+                     [step, "w", timestamp, split], [step, "i", split], [step, "end_split", split], [step, "end"]),
+                     ``strategy`` (watermarks of its own, or null), ``via`` ("function": an old source, with the strategy
+                     in an operator behind it; "source": a new one, whose records may belong to splits), ``before``
+                     (functions chained to it) and ``legacy`` (which of our two kinds of task plays an old source)
 ``inputs``           per input of the operator the sources that are united there, one of them perhaps twice
 ``parallelism``, ``max_parallelism``, ``chaining``, ``key_type``, ``after`` (functions behind the operator)
 ``steps``            how many steps order the entries over all sources: one happens when all before it are done

@@ -35,12 +35,14 @@ def entry(row: list[Any]) -> Entry:
     step, action, *rest = row
     match action:
         case "r":
-            number, key, value, timestamp, orders = rest
-            return record((number, key, value, orders), timestamp, step=step)
+            number, key, value, timestamp, orders, split = rest
+            return record((number, key, value, orders), timestamp, step=step, split=split)
         case "w":
-            return watermark(rest[0], step=step)
+            return watermark(rest[0], step=step, split=rest[1])
         case "i":
-            return idle(step=step)
+            return idle(step=step, split=rest[0])
+        case "end_split":
+            return end(step=step, split=rest[0])
         case _:
             return end(step=step)
 
@@ -48,8 +50,11 @@ def entry(row: list[Any]) -> Entry:
 def source(env: StreamExecutionEnvironment, described: Job, gap_ms: int) -> DataStream:
     scripted = ScriptedSource(*([entry(row) for row in script] for script in described["scripts"]), gap_ms=gap_ms)
     parallelism = len(described["scripts"])
-    stream = env.add_source(LegacySource(scripted) if described["legacy"] else scripted)
-    if described["strategy"] is not None:
+    if described["via"] == "source":
+        stream = env.from_source(scripted, strategy(described["strategy"]), "script")
+    else:
+        stream = env.add_source(LegacySource(scripted) if described["legacy"] else scripted)
+    if described["via"] == "function" and described["strategy"] is not None:
         stream = stream.assign_timestamps_and_watermarks(strategy(described["strategy"])).set_parallelism(parallelism)
     for function in described["before"]:
         match function:

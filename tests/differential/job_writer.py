@@ -10,8 +10,9 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from script_writer import Script, ScriptWriter, split_up
+
 Job = dict[str, Any]
-Script = list[list[Any]]
 
 START_MS = 1000
 GAP_MS = 97
@@ -39,6 +40,7 @@ TWO_INPUTS = (
     "interval_join", "window_join", "co_group", "co_map", "co_flat_map", "co_process", "keyed_co_process", "broadcast",
     "keyed_broadcast",
 )  # fmt: skip
+PERIODIC = ["bounded", "monotonous"]
 INTERVALS = [period for period in (90, 110, 130, 150, 170, 250) if not meets_a_step(period, 1)]
 
 FAMILIES = ONE_INPUT + TWO_INPUTS
@@ -52,11 +54,17 @@ class JobWriter:
         self.seed = seed
         self.chance = random.Random(seed)
         self.family = families[seed % len(families)]
-        self.manual_time = self.family == "processing_time" or self.often(0.25)
+        self.manual_time = self.family == "processing_time" or self.often(0.35)
         self.base = self.chance.choice([0, 0, 0, -60, -1_000_003, 1_700_000_000_000])
-        self.keys = [f"k{number}" for number in self.chance.sample(range(-5, 12), self.chance.choice([1, 2, 4, 8]))]
+        joins = self.family in ("interval_join", "window_join", "co_group")
+        count = self.chance.choice([1, 1, 2] if joins else [1, 2, 2, 4, 8])
+        self.keys = [f"k{number}" for number in self.chance.sample(range(-5, 12), count)]
+        self.fails_without_timestamp = self.family not in ("co_map", "co_flat_map", "state")
         self.next_number = 0
-        self.has_periodic = False
+        self.beat_ms = self.chance.choice([62, 72, 88, 150])
+        self.interval_ms = self.beat_ms
+        self.may_beat = self.manual_time
+        """Whether a source may emit periodically: one of them, at even ms, while nothing else is due at even ms."""
         self.has_late_timers = False
         """Whether timers are set for times that have passed: they fire at once, before or after what follows."""
 
@@ -72,13 +80,14 @@ class JobWriter:
         inputs = self.inputs(2 if self.family in TWO_INPUTS else 1)
         sources = 1 + max(map(max, inputs))
         parallelism = 1 if is_all else chance.choice([1, 1, 2, 3, 4])
-        subtasks = [chance.choice([1, 1, 1, 2, 3]) for _ in range(sources)]
+        subtasks = [chance.choice([1, 1, 1, 1, 2, 3]) for _ in range(sources)]
         if not has_keys and not is_all:
             # A record goes forward, to the subtask of the same number: the one way that is determined without keys.
             subtasks = [parallelism] * sources
         is_free = subtasks == [1] and inputs == [[0]] and not self.manual_time and self.often(0.5)
         twice = {number for numbers in inputs for number in numbers if numbers.count(number) > 1}
-        scripts, steps = self.scripts(subtasks, is_free, twice)
+        writer = ScriptWriter(chance, self, subtasks, twice)
+        scripts, steps = (writer.free(), 0) if is_free else writer.in_steps(MOST_STEPS)
         return {
             "seed": self.seed,
             "family": self.family,
@@ -92,7 +101,7 @@ class JobWriter:
             "steps": steps,
             "manual_time": self.manual_time,
             "gap_ms": GAP_MS if self.manual_time else 10,
-            "auto_watermark_interval_ms": chance.choice([62, 71, 88, 150]) if self.manual_time else 0,
+            "auto_watermark_interval_ms": self.interval_ms if self.manual_time else 0,
             **body,
         }
 
@@ -115,70 +124,38 @@ class JobWriter:
         """One that comes twice puts one element per step on its two channels: Flink leaves open which is read first."""
         functions = ["map", "filter"] if comes_twice or self.has_late_timers else ["map", "filter", "flat_map"]
         before = [self.chance.choice(functions) for _ in range(self.chance.choice([0, 0, 0, 1, 2]))]
-        strategy = self.strategy(scripts) if not comes_twice and self.often(0.35) else None
-        return {"scripts": scripts, "strategy": strategy, "before": before, "legacy": self.often(0.4)}
+        strategy = self.strategy(scripts) if not comes_twice and self.often(0.6 if self.manual_time else 0.35) else None
+        via = "function" if strategy is None or self.often(0.5) else "source"
+        if strategy is not None and strategy["kind"] in PERIODIC and via == "function":
+            self.interval_ms = self.beat_ms - 1  # its timers fire 1 ms after their time
+        # What splits say together comes out periodically whatever their strategy.
+        if via == "source" and self.often(0.6) and (not self.manual_time or strategy["kind"] in PERIODIC):
+            for script in scripts:
+                split_up(self.chance, script)
+        return {
+            "scripts": scripts, "strategy": strategy, "via": via, "before": before, "legacy": self.often(0.4),
+        }  # fmt: skip
 
     def strategy(self, scripts: list[Script]) -> Job | None:
         """Periodic in one subtask only: two beats at the same time may go either way."""
-        is_periodic = self.manual_time and len(scripts) == 1 and not self.has_periodic and self.often(0.7)
+        is_periodic = self.may_beat and len(scripts) == 1 and self.often(0.8)
         if self.has_late_timers and not is_periodic:
             return None
-        kinds = ["bounded", "monotonous"] if is_periodic else ["per_record", "punctuated"]
+        kinds = PERIODIC if is_periodic else ["per_record", "punctuated"]
         strategy = {"kind": self.chance.choice(kinds), "bound_ms": self.chance.choice([0, 3, 8])}
         strategy["shift_ms"] = self.chance.choice([0, 0, 5])
         if is_periodic:
-            self.has_periodic = True
+            self.may_beat = False
             if self.often(0.6):
                 strategy["idle_ms"] = self.chance.choice([130, 250, 400])
         return strategy
-
-    def scripts(self, subtasks: list[int], is_free: bool, twice: set[int]) -> tuple[list[list[Script]], int]:
-        chance = self.chance
-        written: list[list[Script]] = [[[] for _ in range(count)] for count in subtasks]
-        places = [(source, subtask) for source, count in enumerate(subtasks) for subtask in range(count)]
-        reached, told = dict.fromkeys(places, self.base), dict.fromkeys(places, False)
-        spread, disorder = chance.choice([1, 4, 8]), chance.choice([0, 4, 10, 25])
-        watermarks, idles = chance.choice([0.1, 0.3, 0.45]), chance.choice([0.0, 0.0, 0.08])
-        count = chance.randint(20, 90) if is_free else chance.randint(15, MOST_STEPS - len(places))
-        for step in range(count):
-            place = chance.choice(places)
-            script = written[place[0]][place[1]]
-            reached[place] += chance.randint(0, spread)
-            at = -1 if is_free else step
-            drawn = chance.random()
-            wakes = place[0] in twice and script and script[-1][1] == "i"
-            if drawn < watermarks or wakes:
-                # Now and then one that goes back, or one that leaves no room for disorder.
-                script.append([at, "w", reached[place] - chance.choice([1, disorder + 1, disorder + 1, 20])])
-            elif drawn < watermarks + idles:
-                script.append([at, "i"])
-            else:
-                timestamp: int | None = reached[place] - chance.randint(0, disorder)
-                if self.often(0.05) and (told[place] or not self.needs_timestamps or self.often(0.1)):
-                    # It repeats the one before; where there is none, most operators fail the job.
-                    timestamp = None
-                told[place] = True
-                script.append([at, "r", *self.event(step), timestamp, self.orders(reached[place], step)])
-        steps = 0 if is_free else count
-        chance.shuffle(places)
-        for place in places:
-            script = written[place[0]][place[1]]
-            if not is_free:
-                script.append([steps, "end"])
-                steps += 1
-        return written, steps
 
     @property
     def is_tagged(self) -> bool:
         """Whether windows hold records of two streams: what looks into them would see Java's tag or ours."""
         return self.family in ("window_join", "co_group")
 
-    @property
-    def needs_timestamps(self) -> bool:
-        """Whether a record without one fails the job, or makes it depend on what Flink leaves open."""
-        return self.family not in ("co_map", "co_flat_map", "state")
-
-    def event(self, step: int) -> list[Any]:
+    def event(self) -> list[Any]:
         self.next_number += 1
         return [self.next_number, self.chance.choice(self.keys), self.chance.randint(-20, 60)]
 
@@ -193,6 +170,7 @@ class JobWriter:
             if self.manual_time and self.often(0.5):
                 # After this step, so that no timer is due at once, and between two steps.
                 due = START_MS + GAP_MS * chance.randint(step + 1, step + 7) + chance.randint(10, 80)
+                due += due % 2
                 orders += [3 if self.often(0.8) else 4, due]
             else:
                 orders += [1 if self.often(0.8) else 2, now + chance.randint(-6, 15)]
@@ -222,7 +200,7 @@ class JobWriter:
 
     def interval_join(self) -> Job:
         lower = self.chance.choice([-5, -2, 0, 1])
-        upper = lower + self.chance.choice([0, 2, 6, 15])
+        upper = lower + self.chance.choice([0, 3, 6, 15])
         return {
             "kind": "interval_join", "lower_ms": lower, "upper_ms": upper,
             "lower_exclusive": upper - lower > 2 and self.often(0.3),
@@ -283,7 +261,7 @@ class JobWriter:
         chance = self.chance
         shape = chance.choice(["tumbling", "sliding", "session"])
         period = chance.choice([100, 130, 150, 250])
-        offset = chance.choice([number for number in (0, 30, 45, -30) if not meets_a_step(period, number)])
+        offset = chance.choice([number for number in (1, 31, 45, -29) if not meets_a_step(period, number)])
         match shape:
             case "tumbling":
                 return {
@@ -296,13 +274,16 @@ class JobWriter:
                 size = period * chance.choice([1, 2, 3])
                 return {"kind": "sliding_processing_time", "size_ms": size, "slide_ms": period, "offset_ms": offset}
             case _:
+                self.may_beat = False
                 if self.often(0.3):
                     return {"kind": "dynamic_session_processing_time"}
                 return {"kind": "session_processing_time", "gap_ms": chance.choice([50, 120, 230])}
 
     def stagger(self) -> str:
         """Natural stagger goes by the processing time of the first record of a subtask, random is random."""
-        return "natural" if self.manual_time and self.often(0.25) else "aligned"
+        is_natural = self.manual_time and self.often(0.25)
+        self.may_beat = self.may_beat and not is_natural
+        return "natural" if is_natural else "aligned"
 
     def trigger(self, assigner: str) -> Job:
         chance = self.chance
@@ -334,6 +315,7 @@ class JobWriter:
             case "continuous_processing_time":
                 return {"kind": "continuous_processing_time", "interval_ms": chance.choice(INTERVALS)}
             case "timeout":
+                self.may_beat = False
                 return {"kind": "timeout", "of": self.trigger(assigner), "interval_ms": chance.choice([120, 250]),
                         "reset_on_element": self.often(0.5), "clear_on_timeout": self.often(0.5)}  # fmt: skip
             case kind:

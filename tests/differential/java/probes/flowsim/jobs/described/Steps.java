@@ -33,6 +33,7 @@ import org.apache.flink.streaming.runtime.tasks.mailbox.MailboxProcessor;
 final class Steps {
     private static final Object LOCK = new Object();
     private static final int LONGEST_SECONDS = 30;
+    private static final Map<Integer, List<CompletableFuture<Void>>> WAITING = new HashMap<>();
     private static int granted;
     private static int performed;
 
@@ -50,6 +51,7 @@ final class Steps {
         synchronized (LOCK) {
             granted = -1;
             performed = -1;
+            WAITING.clear();
         }
     }
 
@@ -58,6 +60,25 @@ final class Steps {
             while (granted < step) {
                 LOCK.wait();
             }
+        }
+    }
+
+    /** For a source that must not wait inside: the future is done as soon as the step is granted. */
+    static CompletableFuture<Void> whenGranted(int step) {
+        synchronized (LOCK) {
+            CompletableFuture<Void> future = new CompletableFuture<>();
+            if (granted >= step) {
+                future.complete(null);
+            } else {
+                WAITING.computeIfAbsent(step, ignored -> new ArrayList<>()).add(future);
+            }
+            return future;
+        }
+    }
+
+    static boolean isGranted(int step) {
+        synchronized (LOCK) {
+            return granted >= step;
         }
     }
 
@@ -78,9 +99,8 @@ final class Steps {
                     settle();
                 }
             }
+            grant(step);
             synchronized (LOCK) {
-                granted = step;
-                LOCK.notifyAll();
                 long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LONGEST_SECONDS);
                 while (performed < step && !isOver()) {
                     LOCK.wait(100);
@@ -90,6 +110,18 @@ final class Steps {
                 }
             }
             settle();
+        }
+    }
+
+    private static void grant(int step) {
+        List<CompletableFuture<Void>> waiting;
+        synchronized (LOCK) {
+            granted = step;
+            waiting = WAITING.remove(step);
+            LOCK.notifyAll();
+        }
+        if (waiting != null) {
+            waiting.forEach(future -> future.complete(null));
         }
     }
 

@@ -43,9 +43,17 @@ final class Streams {
 
     private DataStream<Tuple4<Integer, String, Long, long[]>> source(StreamExecutionEnvironment env, JsonNode source) {
         int parallelism = source.get("scripts").size();
+        boolean isFunction = source.get("via").asText().equals("function");
         SingleOutputStreamOperator<Tuple4<Integer, String, Long, long[]>> stream =
-                env.addSource(new Script(source.get("scripts")), "script", Event.TYPE).setParallelism(parallelism);
-        if (!source.get("strategy").isNull()) {
+                isFunction
+                        ? env.addSource(new Script(source.get("scripts")), "script", Event.TYPE)
+                        : env.fromSource(
+                                new ScriptSource(source.get("scripts")),
+                                strategy(source.get("strategy")),
+                                "script",
+                                Event.TYPE);
+        stream.setParallelism(parallelism);
+        if (isFunction && !source.get("strategy").isNull()) {
             stream =
                     stream.assignTimestampsAndWatermarks(strategy(source.get("strategy")))
                             .setParallelism(parallelism);

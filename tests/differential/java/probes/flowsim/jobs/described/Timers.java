@@ -8,7 +8,7 @@ import org.apache.flink.util.Collector;
 
 /**
  * Sets timers as ordered: pairs of 1 (register event time), 2 (delete event time), 3 (register processing time) or 4 (delete
- * processing time) and a timestamp. A timer at a multiple of 5 sets another one 3 ms later.
+ * processing time) and a timestamp. A timer at a multiple of 5 sets another one 4 ms later.
  */
 final class Timers extends KeyedProcessFunction<Object, Tuple4<Integer, String, Long, long[]>, String> {
     static void obey(long[] orders, TimerService timers) {
@@ -33,9 +33,9 @@ final class Timers extends KeyedProcessFunction<Object, Tuple4<Integer, String, 
     static void followUp(long timestamp, TimeDomain domain, TimerService timers) {
         if (timestamp % 5 == 0) {
             if (domain == TimeDomain.EVENT_TIME) {
-                timers.registerEventTimeTimer(timestamp + 3);
+                timers.registerEventTimeTimer(timestamp + 4);
             } else {
-                timers.registerProcessingTimeTimer(timestamp + 3);
+                timers.registerProcessingTimeTimer(timestamp + 4);
             }
         }
     }

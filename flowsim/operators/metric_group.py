@@ -44,7 +44,7 @@ class Meter:
 
 
 class Distribution:
-    """Least, greatest, sum and number of what was measured. PyFlink: Distribution."""
+    """Least, greatest, sum and number of what was measured; a name of PyFlink's alone."""
 
     __slots__ = ("count", "max", "min", "sum")
 

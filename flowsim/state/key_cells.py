@@ -30,7 +30,7 @@ class Cells(Protocol):
 
 
 class _NoKeySet(dict[Place, object]):
-    """The cells before any key was set. Flink: StateTable.checkKeyNamespacePreconditions."""
+    """The cells before any key was set, which Flink refuses to look into as well."""
 
     def get(self, place: Place, default: object = None) -> NoReturn:
         raise _no_key_set(place)

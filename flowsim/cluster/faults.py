@@ -78,6 +78,7 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
         ),
         FaultKind("late_row_kept", Site.OPERATOR, "a late row is added to its window", "late-rows"),
         FaultKind("late_row_lost_early", Site.OPERATOR, "a row in time is treated as late", "late-rows"),
+        FaultKind("late_row_vanishes", Site.OPERATOR, "a late row is gone without a trace", "lateness"),
         FaultKind("session_loses_rows", Site.OPERATOR, "a merge forgets what the absorbed window had", "window-fire"),
         FaultKind("window_fires_twice", Site.OPERATOR, "a window is not cleaned up and fires again", "window-fire"),
         FaultKind("purge_forgotten", Site.OPERATOR, "a purge leaves the contents of the window", "window-fire"),

@@ -120,6 +120,7 @@ class IntervalJoined:
         params = {
             "lower_ms": bounds.lower_ms, "upper_ms": bounds.upper_ms, "late_left": late_left is not None,
             "late_right": late_right is not None, "reading": reading,
+            "late_tags": sorted({tag.tag_id for tag in (late_left, late_right) if tag is not None}),
         }  # fmt: skip
         env = self._stream1.get_execution_environment()
         description = OperatorDescription("interval_join", params)

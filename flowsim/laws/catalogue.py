@@ -72,6 +72,10 @@ LAWS: Final[Sequence[Law]] = (
     Law("late-rows",
         "A row is dropped as late exactly when every window it belongs to has been cleaned up at its arrival.",
         ("10.8", "10.9", "10.10"), Level.ELEMENTS),
+    Law("lateness",
+        "No record is lost to lateness silently: what is late is dropped and counted, or goes to the late side output, never "
+        "both and never neither.",
+        ("10.9", "10.10", "10.35"), Level.ELEMENTS),
     Law("conservation",
         "No operator gains or loses records: what goes into each is what the one before gave out, and its kind accounts for "
         "the rest.",

@@ -15,6 +15,7 @@ from flowsim.laws.ends import end
 from flowsim.laws.facts import NOTHING_KEPT, Facts, Findings, not_applicable
 from flowsim.laws.in_flight import in_flight
 from flowsim.laws.job_graph import JobGraph, job_graph
+from flowsim.laws.lateness import lateness
 from flowsim.laws.life_cycle import life_cycle
 from flowsim.laws.mails import mails
 from flowsim.laws.routing import key_routing
@@ -36,6 +37,7 @@ CHECKS: Final[dict[str, Check]] = {
     "key-routing": key_routing,
     "window-fire": window_fire,
     "late-rows": late_rows,
+    "lateness": lateness,
     "conservation": conservation,
     "credits": credits,
     "actions": actions,

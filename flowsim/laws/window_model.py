@@ -75,8 +75,6 @@ class WindowModel:
     fires: list[Expected] = field(default_factory=list)
     drops: list[Expected] = field(default_factory=list)
     merges: list[Expected] = field(default_factory=list)
-    kept: int = 0
-    """Records that went into at least one window."""
     _trigger: Trigger = field(default_factory=Silent)
     _memories: dict[tuple[int, Window], Memory] = field(default_factory=dict)
     _contents: dict[tuple[int, Window], Contents] = field(default_factory=dict)
@@ -116,7 +114,6 @@ class WindowModel:
                 continue
             placed = True
             self._add(intake, window)
-        self.kept += placed
         if not placed and self.plan.is_row_late(intake.timestamp, self.watermark):
             row = (self.intakes, intake.key, intake.timestamp, intake.fingerprint, int(self.plan.late_output))
             self.drops.append(Expected(row, intake.seq))

@@ -28,7 +28,7 @@ def damage(facts: Damaged, random: Random) -> None:
         case 0:
             rows.remove(row)
         case 1:
-            later = [r for table in facts.tables.values() for r in table if r["seq"] > row["seq"]]  # type: ignore[operator]
+            later = [r for table in facts.tables.values() for r in table if r["seq"] > row["seq"]]
             for other in later:
                 other["seq"] = int(other["seq"]) + 1
             rows.append({**row, "seq": int(row["seq"]) + 1})
@@ -36,7 +36,8 @@ def damage(facts: Damaged, random: Random) -> None:
             column = random.choice([name for name in row if name not in LEFT_ALONE])
             far = column in ("seq", "time_ns") and random.random() < 0.5
             value = int(row[column])
-            row[column] = value - 1 if value > 2**62 else value + random.choice((-9, 9) if far else (-1, 1))
+            step = random.choice((-9, 9) if far else (-1, 1))
+            row[column] = value + (step if abs(value) < 2**62 else -1 if value > 0 else 1)
 
 
 @given(job=window_jobs(), schedule=schedules(), damages=st.integers(0, 10**6), whole=st.booleans())

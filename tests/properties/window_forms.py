@@ -60,7 +60,7 @@ def folded(facts: Damaged, whole: bool) -> dict[str, int]:
         batch = pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
         for answer in window_fold.fold_windows(iter((batch.slice(0, 3), batch.slice(3)))):
             for line in answer.to_pylist():
-                if line["what"] != window_fold.KEPT:
+                if line["what"] != window_fold.LATE:
                     found[line["law"]] += line["n"]
     return dict(found)
 

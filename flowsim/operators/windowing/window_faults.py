@@ -22,6 +22,9 @@ LATE_ROW_KEPT: Final = "late_row_kept"
 LATE_ROW_LOST_EARLY: Final = "late_row_lost_early"
 """The second row of a subtask is treated as late whatever the watermark says."""
 
+LATE_ROW_VANISHES: Final = "late_row_vanishes"
+"""The first late row of a subtask is in no window, is not counted, and goes to no side output."""
+
 SESSION_LOSES_ROWS: Final = "session_loses_rows"
 """The first merge of windows that both have rows forgets what the absorbed one had."""
 
@@ -37,6 +40,7 @@ WINDOW_FAULTS: Final = frozenset(
         WINDOW_FIRES_EARLY,
         LATE_ROW_KEPT,
         LATE_ROW_LOST_EARLY,
+        LATE_ROW_VANISHES,
         SESSION_LOSES_ROWS,
         WINDOW_FIRES_TWICE,
         PURGE_FORGOTTEN,
@@ -74,6 +78,8 @@ def switch_on(faults: Collection[str], operator: BreakableOperator) -> None:
         past_cleanup, past_lateness = operator.is_window_late, operator.is_element_late
         operator.is_window_late = lambda window: operator.records_in == 2 or past_cleanup(window)
         operator.is_element_late = lambda timestamp: operator.records_in == 2 or past_lateness(timestamp)
+    if LATE_ROW_VANISHES in faults:
+        operator.is_element_late = _overlooking_once(operator.is_element_late)
     if PURGE_FORGOTTEN in faults:
         operator.purge = _forgetting_once(operator.purge)
 
@@ -88,6 +94,19 @@ def _forgetting_once(purge: Callable[[Window], None]) -> Callable[[Window], None
         forgot = True
 
     return forgetting
+
+
+def _overlooking_once(is_late: Callable[[int | None], bool]) -> Callable[[int | None], bool]:
+    overlooked = False
+
+    def overlooking(timestamp: int | None) -> bool:
+        nonlocal overlooked
+        if not is_late(timestamp):
+            return False
+        found, overlooked = overlooked, True
+        return found
+
+    return overlooking
 
 
 class BrokenContents:

@@ -22,7 +22,7 @@ class AnyFireMachine:
 
     def __init__(self) -> None:
         self.windows: AnyWindows | None = None
-        self.late_output = 0
+        self.late_output = self.late = 0
         self.owed: Counter[tuple[int, ...]] = Counter()
         self.excused: Counter[tuple[int, ...]] = Counter()
         """What the last cause calls for."""
@@ -75,6 +75,7 @@ class AnyFireMachine:
         self.excused.clear()
         absorbed = {(merge[8], merge[9]) for merge in merges if merge[1] == row[1]}
         late = windows.record(row[1], row[2], row[3], row[4], row[5], absorbed)
+        self.late += late
         if late and DROP in self.judged:
             self._owe((DROP, windows.count, *row[1:4], self.late_output))
         for merge in windows.merges if MERGE in self.judged else ():
@@ -126,3 +127,22 @@ class AnyDropMachine(AnyFireMachine):
     """The same operator; its late drops are judged."""
 
     judged = (DROP,)
+
+
+class LateCountMachine(AnyFireMachine):
+    """The same operator; only how many rows were late, and how many were dropped, is compared."""
+
+    judged = ()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dropped = 0
+
+    def take(self, row: tuple[Any, ...]) -> str:
+        self.dropped += row[0] == DROP
+        super().take(row)
+        return ""
+
+    def end(self, whole: bool) -> str:
+        super().end(whole)
+        return "late rows that were not dropped, or others" if abs(self.late - self.dropped) > (not whole) else ""

@@ -20,7 +20,7 @@ def _places(facts: Recordings) -> DataFrame:
     return facts["tasks"].select(*TASK, "vertex").join(operators, ["run", "vertex"])
 
 
-def _counters(facts: Recordings) -> DataFrame:
+def first_counters(facts: Recordings) -> DataFrame:
     """The first counters of every operator."""
     order = Window.partitionBy(*_PLACE).orderBy("seq")
     first = facts["operator_counts"].withColumn("nth", F.row_number().over(order)).where("nth = 1")
@@ -35,7 +35,7 @@ def _equation(rows: DataFrame, what: str, left: Column, right: Column) -> DataFr
     return rows.select(*_PLACE, F.lit(what).alias("what"), left.alias("left"), right.alias("right"))
 
 
-def _sent(facts: Recordings) -> DataFrame:
+def sent_by_edge(facts: Recordings) -> DataFrame:
     """The records sent per channel, with the edge and the operator that feeds it."""
     edges = facts["edges"].select(
         "run", "edge", F.col("source_operator").alias("operator"), "partitioner", "side_output"
@@ -71,7 +71,7 @@ def _by_kind(facts: Recordings, counted: DataFrame) -> DataFrame:
 def _by_input(facts: Recordings, counted: DataFrame) -> DataFrame:
     received = _number(facts["received"].where(kind_is(ElementKind.RECORD)), *TASK)
     heads = counted.where("input_operator < 0 and kind != 'source'").join(received, list(TASK), "left")
-    before = _counters(facts).select(
+    before = first_counters(facts).select(
         *TASK, F.col("operator").alias("input_operator"), F.col("records_out").alias("given")
     )
     chained = counted.where("input_operator >= 0 and input_tag = ''").join(before, [*TASK, "input_operator"])
@@ -82,10 +82,10 @@ def _by_input(facts: Recordings, counted: DataFrame) -> DataFrame:
 
 
 def _by_output(facts: Recordings, counted: DataFrame) -> DataFrame:
-    sent = _sent(facts)
+    sent = sent_by_edge(facts)
     main = sent.where("side_output = ''").join(counted, list(_PLACE))
     inside = _places(facts).where("input_tag != '' and input_operator >= 0")
-    inside = inside.join(_counters(facts), list(_PLACE), "left")
+    inside = inside.join(first_counters(facts), list(_PLACE), "left")
     readers = inside.select(
         *TASK,
         F.col("input_operator").alias("operator"),
@@ -106,7 +106,7 @@ def _by_output(facts: Recordings, counted: DataFrame) -> DataFrame:
 
 def _broken(facts: Recordings) -> DataFrame:
     counted = facts.shared(
-        "audited counters", lambda all_facts: _places(all_facts).join(_counters(all_facts), list(_PLACE))
+        "audited counters", lambda all_facts: _places(all_facts).join(first_counters(all_facts), list(_PLACE))
     )
     equations = union(_by_kind(facts, counted), _by_input(facts, counted), _by_output(facts, counted))
     done = (F.col("event") == int(LifeEvent.FINISHED)) & (F.col("operator") == -1)

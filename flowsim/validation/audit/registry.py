@@ -10,6 +10,7 @@ from flowsim.validation.audit.conservation import CONSERVATION
 from flowsim.validation.audit.ends import ENDS
 from flowsim.validation.audit.flow import CREDITS, IN_FLIGHT, SEGMENTS
 from flowsim.validation.audit.keys import KEY_ROUTING
+from flowsim.validation.audit.lateness import LATENESS
 from flowsim.validation.audit.queues import BACKLOG
 from flowsim.validation.audit.tasks import ACTIONS, LIFE_CYCLE, MAILS
 from flowsim.validation.audit.valve import VALVE
@@ -18,7 +19,7 @@ from flowsim.validation.audit.windows import LATE_ROWS, WINDOW_FIRE
 AUDITS: Final[dict[str, Audit]] = {
     audit.law: audit
     for audit in (
-        FIFO, END, MONOTONE, VALVE, KEY_ROUTING, WINDOW_FIRE, LATE_ROWS, CONSERVATION, CREDITS, ACTIONS,
+        FIFO, END, MONOTONE, VALVE, KEY_ROUTING, WINDOW_FIRE, LATE_ROWS, LATENESS, CONSERVATION, CREDITS, ACTIONS,
         SEGMENTS, BACKLOG, IN_FLIGHT, MAILS, LIFE_CYCLE, ENDS,
     )
 }  # fmt: skip

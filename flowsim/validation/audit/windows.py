@@ -25,7 +25,7 @@ def _of_operators(facts: Recordings, table: str, operators: DataFrame) -> DataFr
     return facts[table].join(F.broadcast(operators), list(OPERATOR))
 
 
-def _rows(facts: Recordings, operators: DataFrame, columns: tuple[str, ...]) -> DataFrame:
+def rows_of_windows(facts: Recordings, operators: DataFrame, columns: tuple[str, ...]) -> DataFrame:
     """All rows of these operators in one shape; what a table lacks is 0."""
     marks = facts["task_watermark"].where(kind_is(ElementKind.WATERMARK) & (F.col("input") == 0))
     marks = marks.join(F.broadcast(operators), ["run", "task"])
@@ -52,8 +52,8 @@ def _audit(law: str, tables: tuple[str, ...], quick: type[FireMachine], general:
         plain, others = operators.where("not folded"), operators.where("folded")
         columns = any_window_machine.COLUMNS
         return union(
-            fold_machines(_rows(facts, plain, COLUMNS), OPERATOR, "place", quick, COLUMNS),
-            fold_machines(_rows(facts, others, columns), OPERATOR, "place", general, columns),
+            fold_machines(rows_of_windows(facts, plain, COLUMNS), OPERATOR, "place", quick, COLUMNS),
+            fold_machines(rows_of_windows(facts, others, columns), OPERATOR, "place", general, columns),
         )
 
     return Audit(law, examined, broken)

@@ -14,6 +14,7 @@ from flowsim.validation.checks.ends import ENDS
 from flowsim.validation.checks.in_flight import IN_FLIGHT
 from flowsim.validation.checks.key_routing import KEY_ROUTING
 from flowsim.validation.checks.late_rows import LATE_ROWS
+from flowsim.validation.checks.lateness import LATENESS
 from flowsim.validation.checks.life_cycle import LIFE_CYCLE
 from flowsim.validation.checks.mails import MAILS
 from flowsim.validation.checks.segments import SEGMENTS
@@ -24,7 +25,7 @@ from flowsim.validation.checks.window_fire import WINDOW_FIRE
 CHECKS: Final[dict[str, Check]] = {
     check.law: check
     for check in (
-        FIFO, END, MONOTONE, VALVE, KEY_ROUTING, WINDOW_FIRE, LATE_ROWS, CONSERVATION, CREDITS, ACTIONS,
+        FIFO, END, MONOTONE, VALVE, KEY_ROUTING, WINDOW_FIRE, LATE_ROWS, LATENESS, CONSERVATION, CREDITS, ACTIONS,
         SEGMENTS, BACKLOG, IN_FLIGHT, MAILS, LIFE_CYCLE, ENDS,
     )
 }  # fmt: skip

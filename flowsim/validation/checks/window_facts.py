@@ -187,7 +187,7 @@ def compare(facts: Recordings, expected: DataFrame, actual: DataFrame, columns: 
 
 
 def folded(facts: Recordings) -> DataFrame:
-    """What the fold over all other judged operators finds, and how many records each of them kept."""
+    """What the fold over all other judged operators finds, and how many records each of them found late."""
     return facts.shared("folded windows", _fold)
 
 

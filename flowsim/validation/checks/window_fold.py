@@ -33,8 +33,8 @@ SCHEMA = (
     "run int, task int, operator int, law string, what string, n bigint, "
     + ", ".join(f"`{name}` bigint" for name in _PLACES)
 )  # fmt: skip
-KEPT = "kept"
-"""``what`` of the one row per operator that says how many records went into a window, in place of a finding."""
+LATE = "late"
+"""``what`` of the one row per operator that says how many records were late, in place of a finding."""
 
 _MIN, _MAX = -(2**63), 2**63 - 1
 Row = tuple[int, ...]
@@ -86,6 +86,7 @@ class OperatorFold:
         """An intake row that waits for the merges recorded behind it."""
         self.absorbed: list[Row] = []
         self.before: Row = ()
+        self.late = 0
 
     def take(self, row: Row) -> list[Found]:
         what = row[1]
@@ -112,7 +113,7 @@ class OperatorFold:
             for which in balances:
                 for what, n, where in self.balances[which].differences(self.whole):
                     found.append(self._found(law, what, n, where))
-        found.append(self._found("lateness", KEPT, self.replay.kept, {}))
+        found.append(self._found("lateness", LATE, self.late, {}))
         return found
 
     def _cause(self) -> None:
@@ -142,6 +143,7 @@ class OperatorFold:
         if self.replay.intake(key, row[3], row[4], row[5], row[6], absorbed):
             drop = (self.replay.taken, key, row[3], row[4], self.shape.late_output)
             self.balances[DROP].expect(drop, optional=True)
+            self.late += 1
         self._owe(optional=True)
         self.before = row
         for merge in merges:
@@ -204,7 +206,7 @@ class OperatorFold:
 
 
 def fold_windows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yields findings, and per operator how many records it kept."""
+    """Yields findings, and per operator how many records were late."""
     fold: OperatorFold | None = None
     for batch in batches:
         found: list[Found] = []

@@ -70,7 +70,6 @@ class Replay:
         self.overdue: list[Fire] = []
         """Fires of clock timers that must have run already, and were not recorded."""
         self.merged: list[tuple[int, ...]] = []
-        self.kept = 0
         self.closing: list[Pane] = []
         """Panes to close at the next cause: a fire that cannot be foretold may still be told of them."""
 
@@ -103,7 +102,6 @@ class Replay:
                 continue
             inside = True
             self._put(pane, timestamp, fingerprint, time_ns)
-        self.kept += inside
         return shape.by_event and not missing and not inside and timestamp + shape.lateness <= self.watermark
 
     def clock(self, key: int, window: Window, at: int) -> None:

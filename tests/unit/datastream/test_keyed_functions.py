@@ -23,8 +23,12 @@ from flowsim.datastream.common import Types
 from flowsim.datastream.common.time import Duration
 from flowsim.datastream.state import MapStateDescriptor, StateTtlConfig, ValueStateDescriptor
 from flowsim.errors import BadInput
+from flowsim.facts.kinds import Level
+from flowsim.laws.catalogue import Verdict
+from flowsim.laws.judge import check_all
 from flowsim.operators.broadcast_contexts import BroadcastContext, ReadOnlyBroadcastContext
 from flowsim.operators.process import ProcessContext
+from flowsim.recording.memory import MemoryRecorder
 
 COUNT = ValueStateDescriptor("count", Types.LONG())
 RULES = MapStateDescriptor("rules", Types.STRING(), Types.LONG())
@@ -150,6 +154,34 @@ def test_a_co_process_function_has_state_on_keyed_streams_and_none_where_one_of_
     half = letters(env, "a").key_by(lambda letter: letter).connect(letters(env, "a"))
     with pytest.raises(Exception, match="get_state needs a keyed stream"):
         results(half.process(Both()))
+
+
+def test_a_recorded_job_with_broadcast_state_timers_and_aggregations_breaks_no_law() -> None:
+    class Watching(KeyedBroadcastProcessFunction):
+        """A timer per key tells what was broadcast by then."""
+
+        def process_element(self, value: tuple[str, int], ctx: ReadOnlyBroadcastContext) -> Iterable[object]:
+            ctx.timer_service().register_event_time_timer(value[1])
+            return (value,)
+
+        def process_broadcast_element(self, value: tuple[str, int], ctx: BroadcastContext) -> None:
+            ctx.get_broadcast_state(RULES).put(*value)
+
+        def on_timer(self, timestamp: int, ctx: ReadOnlyBroadcastContext) -> Iterable[object]:
+            yield ctx.get_current_key(), timestamp
+
+    recorder = MemoryRecorder(Level.FULL)
+    env = environment().flowsim_settings(recorder=recorder)
+    numbers = env.from_collection([(letter, number) for number, letter in enumerate("abcabcab")])
+    rules = env.from_collection([("x", 1), ("y", 2)]).broadcast(RULES)
+    env.set_parallelism(2)
+    watched = numbers.key_by(lambda pair: pair[0], Types.STRING()).connect(rules).process(Watching())
+    summed = watched.key_by(lambda pair: pair[0], Types.STRING()).sum(1)
+    assert len(results(summed)) == 16
+    outcomes = check_all(recorder)
+    assert [outcome.law for outcome in outcomes if outcome.verdict is Verdict.VIOLATED] == []
+    held = {outcome.law for outcome in outcomes if outcome.verdict is Verdict.HOLDS}
+    assert "key-routing" in held
 
 
 def test_unions_of_unions_hold_every_record_of_each() -> None:

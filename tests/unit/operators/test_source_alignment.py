@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flowsim.connectors.script import Entry, ScriptedSource, record, sleep
+from flowsim.connectors.script import Entry, ScriptedSource, end, idle, record, sleep
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.facts.tracer import TaskTrace
@@ -172,6 +172,20 @@ def test_of_two_splits_the_one_ahead_waits_and_the_other_is_read() -> None:
     assert bench.pauses()[3:] == [(-1, 0, 55, 49), (1, 0, 55, 49), (1, 1, 55, 59), (-1, 1, 55, 59)]
     bench.source.announce_limit(90)
     assert bench.poll() is END
+
+
+def test_neither_an_idle_split_nor_one_that_has_ended_is_paused() -> None:
+    """Rule 8.24."""
+    script = (
+        record("a", 50, split="p"), record("b", 60, split="q"), record("c", 5, split="r"), idle(split="p"), end(split="q"),
+        sleep(10_000),
+    )  # fmt: skip
+    bench = Bench(*script)
+    bench.poll()
+    bench.source.announce_limit(20)
+    assert bench.pauses() == []
+    bench.source.announce_limit(3)
+    assert bench.pauses() == [(-1, 1, 3, 4), (2, 1, 3, 4)]
 
 
 class UnpausableReader:

@@ -97,6 +97,17 @@ def test_a_record_without_a_split_has_event_time_of_its_own() -> None:
         ]  # fmt: skip
 
 
+def test_a_source_whose_splits_are_all_idle_is_active_while_its_main_output_is() -> None:
+    """Rule 8.6."""
+    script = record("x", 9, split="a"), record("y", 30), idle(split="a"), sleep(1), idle()
+    with playing(*script, strategy=PER_RECORD) as harness:
+        poll(harness)
+        assert harness.take_output() == [("rec", "x", 9), ("wm", 8), ("rec", "y", 30), ("wm", 29)]
+        harness.clock.now_ns += NS_PER_MS
+        poll(harness)
+        assert harness.take_output() == [("st", IDLE)]
+
+
 def test_splits_that_speak_for_themselves_are_merged() -> None:
     script = (
         record("x", 1, split="a"), watermark(10, split="a"), watermark(4, split="b"), idle(split="b"),

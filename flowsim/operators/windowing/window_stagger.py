@@ -6,6 +6,7 @@ from enum import Enum
 from random import Random
 
 from flowsim.operators.windowing.time_window import window_start_with_offset
+from flowsim.values.java_long import wrapped
 
 
 class WindowStagger(Enum):
@@ -27,4 +28,4 @@ class WindowStagger(Enum):
                 return int(random.random() * size_ms)
             case WindowStagger.NATURAL:
                 start = window_start_with_offset(current_processing_time_ms, 0, size_ms)
-                return max(0, current_processing_time_ms - start)
+                return max(0, wrapped(current_processing_time_ms - start))

@@ -6,7 +6,7 @@ from flowsim.errors import BadInput
 from flowsim.operators.windowing.assigners.window_assigner import WindowAssigner, WindowAssignerContext
 from flowsim.operators.windowing.time_window import FAR, TimeWindow, window_from, window_start_with_offset
 from flowsim.operators.windowing.window_stagger import WindowStagger
-from flowsim.values.java_long import remainder
+from flowsim.values.java_long import remainder, wrapped
 
 
 class TumblingWindows(WindowAssigner):
@@ -44,5 +44,5 @@ class TumblingWindows(WindowAssigner):
     def _fix_stagger(self, context: WindowAssignerContext) -> None:
         size_ms = self.size_ms
         shift_ms = self.stagger.stagger_offset(context.get_current_processing_time(), size_ms, context.random())
-        self.phase_ms = remainder(self.offset_ms + shift_ms, size_ms)
+        self.phase_ms = remainder(wrapped(self.offset_ms + shift_ms), size_ms)
         self._is_staggered = False

@@ -156,6 +156,10 @@ def test_a_natural_stagger_lets_windows_begin_when_the_first_record_came() -> No
     assert windows(assigner, 5, subtask) == [(5, 15)]
 
 
+def test_a_natural_stagger_is_a_difference_that_wraps_around_like_its_window() -> None:
+    assert WindowStagger.NATURAL.stagger_offset(NO_TIMESTAMP + 5, 1000, Random(0)) == 197
+
+
 def test_a_random_stagger_comes_from_the_chance_of_the_subtask() -> None:
     def starts(seed: int) -> set[int]:
         assigner, subtask = TumblingProcessingTimeWindows(1000, 0, WindowStagger.RANDOM), Subtask(0, seed)

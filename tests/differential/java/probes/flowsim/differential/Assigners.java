@@ -1,5 +1,6 @@
 package flowsim.differential;
 
+import java.lang.reflect.Field;
 import java.time.Duration;
 import java.util.StringJoiner;
 import org.apache.flink.streaming.api.windowing.assigners.DynamicEventTimeSessionWindows;
@@ -22,9 +23,9 @@ public final class Assigners {
     /**
      * @param words the name of the assigner and its numbers: size or gap, slide, offset; then the stagger
      * @param script a line per record: element, timestamp and processing time
-     * @return what it is like, then a line per record: its windows, or {@code !Class} of what was thrown
+     * @return what it is like, then a line per record: its windows, or {@code !Class} of what was thrown; then its stagger
      */
-    public static String run(String words, String script) {
+    public static String run(String words, String script) throws IllegalAccessException {
         WindowAssigner<Object, ?> assigner;
         try {
             assigner = make(words.split(" "));
@@ -36,7 +37,17 @@ public final class Assigners {
         for (String line : script.split("\n")) {
             answers.add(assign(assigner, line.split(" ")));
         }
-        return answers.toString();
+        return answers.add(stagger(assigner)).toString();
+    }
+
+    private static String stagger(WindowAssigner<Object, ?> assigner) throws IllegalAccessException {
+        for (Field field : assigner.getClass().getDeclaredFields()) {
+            if (field.getName().equals("staggerOffset")) {
+                field.setAccessible(true);
+                return "" + field.get(assigner);
+            }
+        }
+        return "null";
     }
 
     /** Starts of windows: a line per question, which is timestamp, offset and size. */

@@ -158,6 +158,23 @@ def test_the_side_that_is_not_broadcast_may_not_change_broadcast_state() -> None
     assert seen.is_empty()
 
 
+@pytest.mark.parametrize("kind", [Rules, Counts])
+def test_a_record_of_the_other_side_that_changes_broadcast_state_fails_the_job(
+    kind: type[Rules] | type[Counts],
+) -> None:
+    class Changing(kind):  # type: ignore[valid-type,misc]
+        def process_element(self, value: object, ctx: ReadOnlyBroadcastContext) -> Iterable[object]:
+            ctx.get_broadcast_state(RULES).put("x", 1)
+            return ()
+
+    operator = (CoBroadcastWithNonKeyedOperator if kind is Rules else CoBroadcastWithKeyedOperator)(Changing(), [RULES])
+    with (
+        MultipleInputOperatorHarness(operator, key_selectors=[lambda value: value]) as harness,
+        pytest.raises(BadInput, match="can only be changed in process_broadcast_element"),
+    ):
+        harness.element(1, "any")
+
+
 def test_a_state_that_was_not_broadcast_is_named_with_those_that_were() -> None:
     class Wrong(Rules):
         def process_element(self, value: object, ctx: ReadOnlyBroadcastContext) -> Iterable[object]:

@@ -98,6 +98,18 @@ def test_each_element_of_a_list_and_each_value_of_a_map_lives_for_itself(backend
     assert (elements.get(), entries.get("b"), entries.is_empty()) == ([], None, True)
 
 
+def test_a_read_renews_what_it_shows_of_a_list_and_of_a_map(backend: Backend) -> None:
+    seen, by_name = ListStateDescriptor("seen", LONG), MapStateDescriptor("by_name", STRING, LONG)
+    living(seen, ten_ms().update_ttl_on_read_and_write())
+    living(by_name, ten_ms().update_ttl_on_read_and_write())
+    elements, entries = backend.store().get_list_state(seen), backend.store().get_map_state(by_name)
+    elements.add_all([1, 2])
+    entries.put_all({"a": 1, "b": 2})
+    for backend.now in (109, 118):
+        assert (elements.get(), entries.get("a")) == ([1, 2], 1)
+    assert entries.items() == [("a", 1)]
+
+
 def test_an_access_to_one_key_cleans_up_others(backend: Backend) -> None:
     builder = StateTtlConfig.new_builder(Time.milliseconds(10)).cleanup_incrementally(1000, False)
     count = backend.store().get_state(counted(builder))

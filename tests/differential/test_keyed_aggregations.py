@@ -88,7 +88,7 @@ def ours(script: dict[str, Any]) -> list[Any]:
 
 
 def test_every_aggregation_is_flinks_for_every_type_of_field(differential: Differential) -> None:
-    @differential.settings(100)
+    @differential.settings(300)
     @given(scripts())
     def compare(script: dict[str, Any]) -> None:
         # Java's aggregators take no Row, PyFlink's do, by the same rules as tuples.

@@ -71,10 +71,15 @@ class TumblingWindowOperator(WindowOperator):
             return
         window = timer.namespace
         last = window.end - 1
-        if timer.timestamp == last:
+        time = timer.timestamp
+        if time == last:
             self._emit_window_contents(window, window, WindowResult.FIRE, FireCause.EVENT_TIME_TIMER, last)
-        if timer.timestamp == last + self.allowed_lateness_ms:
-            self.clear_contents(window)
+        if time == last + self.allowed_lateness_ms:
+            panes = self.windows.get(window)
+            if panes is not None:
+                panes.pop(self.current_key_id, None)
+                if not panes:
+                    del self.windows[window]
             self._window_context.at = window
             self.window_function.clear(self._window_context)
 

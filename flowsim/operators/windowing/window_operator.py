@@ -253,7 +253,8 @@ class WindowOperator(KeyedOperator):
     def _emit_window_contents(
         self, window: Window, state_window: Window, result: WindowResult, cause: FireCause, at: int | None
     ) -> None:
-        pane = self._pane(state_window)
+        panes = self.windows.get(state_window)
+        pane = None if panes is None else panes.get(self.current_key_id)
         if pane is None:
             return
         if self.window_trace is not None:

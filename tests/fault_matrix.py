@@ -69,7 +69,7 @@ CASES = (
         why="an output that is idle drops the watermarks that its strategy makes",
     ),
     _case("late_row_vanishes", "window", "lateness", "late-rows", why="what is not dropped is missing among the drops"),
-    _case("misroute_keys", "map", "key-routing"),
+    _case("misroute_keys", "map", "key-routing", "timers", why="the windows of a key have their timers where it went"),
     _case("watermark_goes_back", "map", "watermark-monotone", at=2),
     _case(
         "watermark_after_end_of_data", "map", "channel-end", "watermark-monotone",

@@ -12,6 +12,7 @@ from flowsim.cluster.recorded_run import execute_recorded
 from flowsim.connectors.collection import CollectionSource
 from flowsim.connectors.columns import nearest
 from flowsim.connectors.legacy import LegacySource
+from flowsim.connectors.script import ScriptedSource
 from flowsim.connectors.source import Source
 from flowsim.datastream import operator_factories as factories
 from flowsim.datastream.common.configuration import Configuration
@@ -189,6 +190,8 @@ class StreamExecutionEnvironment:
         described: dict[str, object] = {"source": source.kind, **source.params}
         if strategy is not None:
             described["watermarks"] = strategy.params
+            if isinstance(source, ScriptedSource) and source.speaks_of_event_time:
+                described["watermarks"] = {**strategy.params, "kind": "custom"}
         description = OperatorDescription("source", described)
         added = self._transformation(f"Source: {name}", description, make, ())
         added.is_source = True

@@ -108,6 +108,18 @@ LAWS: Final[Sequence[Law]] = (
         "MAX_WATERMARK precedes EndOfData with drain and no other, EndOfData comes between finish and close, and "
         "EndOfPartition after the close.",
         ("4.9", "4.10", "4.17", "4.18"), Level.ELEMENTS),
+    Law("task-watermark",
+        "What a task tells its channels of event time is what its inputs make together, or what its strategies made of their "
+        "records.",
+        ("5.8", "8.1", "8.5", "8.6", "8.7", "8.15", "8.16", "8.18"), Level.ELEMENTS),
+    Law("idle",
+        "Who is idle says no watermark, and a task is idle exactly when all its inputs are, or its strategy was quiet for its "
+        "timeout.",
+        ("5.8", "8.4", "8.5", "8.16"), Level.ELEMENTS),
+    Law("timers",
+        "A timer fires once, not before its time, in the order of times and under its key, and none that is due is left when "
+        "its watermark is passed on.",
+        ("8.15", "9.1", "9.2", "9.4", "9.9", "9.10", "9.12", "9.13"), Level.FULL),
 )  # fmt: skip
 
 LAW_IDS: Final = tuple(law.id for law in LAWS)

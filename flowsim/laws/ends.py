@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flowsim.facts.kinds import ElementKind, LifeEvent
 from flowsim.laws.catalogue import Outcome
+from flowsim.laws.event_time_paths import EventTimePaths
 from flowsim.laws.facts import Facts, Findings, not_applicable
 from flowsim.laws.job_graph import JobGraph
 from flowsim.laws.valve_model import IDLE
@@ -27,8 +28,9 @@ def end(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
             by_channel.setdefault(channel, []).append((seq, task, kind, timestamp))
             examined += kind >= ElementKind.END_OF_DATA
     findings = Findings(examined)
+    assigned, reached = _assigned(graph), _inputs_at_the_end(facts)
     for channel in sorted(by_channel):
-        maximum = idle = False
+        maximum, idle = False, channel in assigned
         for seq, task, kind, timestamp in sorted(by_channel[channel]):
             wrong = ""
             about = graph.tasks.get(task)
@@ -36,11 +38,12 @@ def end(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
             if kind == ElementKind.WATERMARK:
                 maximum = maximum or timestamp == MAX_WATERMARK
             elif kind == ElementKind.STATUS:
-                idle = timestamp == IDLE
+                idle = timestamp == IDLE or channel in assigned
             elif about is None:
                 wrong = "of a task that nobody described"
             elif kind == ElementKind.END_OF_DATA:
-                wrong = _wrong_end_of_data(timestamp == _DRAIN, maximum, idle, about.inputs == 0)
+                due = not idle and len(reached.get(task, ())) >= about.inputs
+                wrong = _wrong_end_of_data(timestamp == _DRAIN, maximum, due, about.inputs == 0)
                 wrong = wrong or _misplaced_end_of_data(life, seq, timestamp == _DRAIN, operators.get(about.vertex, 0))
             else:
                 closed = [at for at in life.get(LifeEvent.CLOSE, ()) if at < seq]
@@ -55,6 +58,22 @@ def end(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     return findings.outcome("end")
 
 
+def _inputs_at_the_end(facts: Facts) -> dict[int, set[int]]:
+    """Per task its inputs that reached the end of event time: a task behind a source that ends while idle never does."""
+    reached: dict[int, set[int]] = {}
+    for _, task, _, index, kind, timestamp in facts.rows("task_watermark"):
+        if kind == ElementKind.WATERMARK and timestamp == MAX_WATERMARK:
+            reached.setdefault(task, set()).add(index)
+    return reached
+
+
+def _assigned(graph: JobGraph) -> set[int]:
+    """Channels behind an operator that makes watermarks of its own: whether it may end event time, law task-watermark says."""
+    paths = EventTimePaths(graph)
+    edges = {e.edge for e in graph.edges.values() if paths.is_assigned(e.source_vertex, e.source_operator)}
+    return {channel.channel for channel in graph.channels.values() if channel.edge in edges}
+
+
 def _lives(facts: Facts) -> dict[int, dict[int, list[int]]]:
     """Per task and event the sequence numbers; operators' and the task's own."""
     lives: dict[int, dict[int, list[int]]] = {}
@@ -63,8 +82,8 @@ def _lives(facts: Facts) -> dict[int, dict[int, list[int]]]:
     return lives
 
 
-def _wrong_end_of_data(drain: bool, maximum: bool, idle: bool, from_source: bool) -> str:
-    if drain and not maximum and not idle:
+def _wrong_end_of_data(drain: bool, maximum: bool, due: bool, from_source: bool) -> str:
+    if drain and due and not maximum:
         return "EndOfData with drain, but no MAX_WATERMARK before it"
     if not drain and maximum and from_source:
         return "MAX_WATERMARK, but EndOfData without drain"

@@ -13,6 +13,7 @@ from flowsim.laws.conservation import conservation
 from flowsim.laws.credits import credits
 from flowsim.laws.ends import end
 from flowsim.laws.facts import NOTHING_KEPT, Facts, Findings, not_applicable
+from flowsim.laws.idleness import idle
 from flowsim.laws.in_flight import in_flight
 from flowsim.laws.job_graph import JobGraph, job_graph
 from flowsim.laws.lateness import lateness
@@ -20,6 +21,8 @@ from flowsim.laws.life_cycle import life_cycle
 from flowsim.laws.mails import mails
 from flowsim.laws.routing import key_routing
 from flowsim.laws.segments import segments
+from flowsim.laws.task_watermarks import task_watermark
+from flowsim.laws.timers import timers
 from flowsim.laws.watermarks import valve, watermark_monotone
 from flowsim.laws.windows import late_rows, window_fire
 
@@ -47,6 +50,9 @@ CHECKS: Final[dict[str, Check]] = {
     "mails": mails,
     "life-cycle": life_cycle,
     "end": end,
+    "task-watermark": task_watermark,
+    "idle": idle,
+    "timers": timers,
 }
 
 

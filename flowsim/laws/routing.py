@@ -18,7 +18,7 @@ def key_routing(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     }
     if not any(edge.partitioner == "HASH" for edge in graph.edges.values()):
         return not_applicable("key-routing", "the job has no keyed edge")
-    keys = _keys(facts)
+    keys = described_keys(facts)
     owners: dict[tuple[int, Task], int] = {}
     findings = Findings(0)
     for seq, task, _, channel, position, kind, _, _, key_hash, key in facts.rows("sent"):
@@ -48,7 +48,7 @@ def key_routing(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     return findings.outcome("key-routing")
 
 
-def _keys(facts: Facts) -> dict[tuple[int, int], tuple[int, int | None, str]]:
+def described_keys(facts: Facts) -> dict[tuple[int, int], tuple[int, int | None, str]]:
     """Per task and key: the hash code as recorded, as re-derived, and the key's text."""
     keys = {}
     for task, key, key_hash, key_type, key_json in facts.static_rows("keys"):

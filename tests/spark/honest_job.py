@@ -33,6 +33,7 @@ from tests.spark.honest_graph import (
     operators_of,
 )
 from tests.spark.honest_pools import HonestPools
+from tests.spark.honest_timers import HonestTimers
 from tests.spark.honest_valve import Valve
 
 PART, LAST_PART = -1, -2
@@ -48,6 +49,7 @@ class HonestJob:
         self.random = Random(seed)
         self.pools = HonestPools(self.facts, self.random)
         self.tasks = HonestActions(self.facts, self.random)
+        self.timers = HonestTimers(self.facts, Random(seed))
         self.records = records
         self.pace_ms = pace_ms
         self.queues: dict[int, deque[tuple[int, int, int, int, bool]]] = {}
@@ -259,6 +261,7 @@ class HonestJob:
             self.send(4 + task, RECORD, timestamp, fingerprint)
             return
         pane = (task, key, start)
+        self.timers.on_element(columns, (start, start + SIZE_MS), LATENESS_MS, watermark)
         self.panes.setdefault(pane, []).append((timestamp, fingerprint))
         if last <= watermark:
             self.fire(pane, FireCause.ELEMENT, timestamp)
@@ -269,9 +272,13 @@ class HonestJob:
         due = sorted(
             (p for p in self.pending if p[0] == task and p[2] + SIZE_MS - 1 <= watermark), key=lambda p: (p[2], p[1])
         )
-        for pane in due:
-            self.pending.discard(pane)
-            self.fire(pane, FireCause.EVENT_TIME_TIMER, pane[2] + SIZE_MS - 1)
+        fires = {(pane[2] + SIZE_MS - 1, KEYS[pane[1]][0] + 1000): pane for pane in due}
+        for timestamp, key in self.timers.due(task, watermark):
+            self.timers.fire(task, timestamp, key, watermark)
+            if (timestamp, key) in fires:
+                pane = fires[timestamp, key]
+                self.pending.discard(pane)
+                self.fire(pane, FireCause.EVENT_TIME_TIMER, timestamp)
 
     def fire(self, pane: tuple[int, str, int], cause: FireCause, at: int) -> None:
         task, key, start = pane
@@ -306,7 +313,13 @@ class HonestJob:
         watermark = state[0] - DISORDER_MS - 1
         if watermark > state[1]:
             state[1] = watermark
-            self.forward(task, WATERMARK, watermark)
+            self.generate(task, WATERMARK, watermark, state)
+
+    def generate(self, task: int, kind: ElementKind, timestamp: int, state: list[int]) -> None:
+        """What the strategy of a source makes goes to all its channels."""
+        self.facts.add("generated_watermark", task=task, operator=0, split=-1, kind=kind, timestamp=timestamp,
+                       records=self.counts[task, 0][0], max_timestamp=state[0])  # fmt: skip
+        self.forward(task, kind, timestamp)
 
     def run(self) -> FactBuilder:
         states = {task: [0, NO_TIMESTAMP] for task in SOURCES}
@@ -317,8 +330,8 @@ class HonestJob:
                 self.source_step(task, step * self.pace_ms, states[task])
                 self.tasks.act(ActionPhase.END, task, ActionKind.DEFAULT_ACTION, action)
                 if step % 20 == 10 + task * 5:
-                    self.forward(task, STATUS, -1)
-                    self.forward(task, STATUS, 0)
+                    self.generate(task, STATUS, -1, states[task])
+                    self.generate(task, STATUS, 0, states[task])
             for channel in range(8):
                 while self.random.random() < 0.7 and self.deliver(channel):
                     pass

@@ -209,7 +209,7 @@ def a_sink_takes_elements_before_it_is_open(f: FactBuilder) -> None:
     f.insert_after(last, "lifecycle", operator=0, event=LifeEvent.OPEN)
 
 
-@breaks(end=1, valve=1)
+@breaks(end=1, valve=1, task_watermark=1)
 def a_channel_gets_end_of_data_without_the_last_watermark(f: FactBuilder) -> None:
     for row in both_sides(f, 6, lambda r: r["kind"] == WATERMARK and r["timestamp"] == MAX_WATERMARK):
         row["kind"], row["timestamp"] = MARKER, 0

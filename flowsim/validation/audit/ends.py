@@ -9,6 +9,7 @@ from flowsim.facts.kinds import ElementKind, LifeEvent
 from flowsim.units import MAX_WATERMARK
 from flowsim.validation.audit.base import Audit, findings, kind_is, rows_of, wrong
 from flowsim.validation.checks.base import CHANNEL, TASK, union, whole
+from flowsim.validation.checks.event_time_paths import channel_paths
 from flowsim.validation.recordings import Recordings
 
 _END = ["run", "channel", "task", "seq", "kind", "drain"]
@@ -48,7 +49,14 @@ def _with_life(facts: Recordings, ends: DataFrame) -> DataFrame:
 
 def _broken(facts: Recordings) -> DataFrame:
     rows = _with_life(facts, _with_watermarks(facts, _ends(facts)))
-    idle = F.col("status_at").isNotNull() & (F.col("status") == -1)
+    assigned = channel_paths(facts).where("assigned").select(*CHANNEL, F.lit(True).alias("assigned"))
+    rows = rows.join(F.broadcast(assigned), list(CHANNEL), "left")
+    idle = (F.col("status_at").isNotNull() & (F.col("status") == -1)) | F.col("assigned").isNotNull()
+    maximum = kind_is(ElementKind.WATERMARK) & (F.col("timestamp") == MAX_WATERMARK)
+    reached = facts["task_watermark"].where(maximum).select(*TASK, "input").distinct()
+    reached = reached.groupBy(*TASK).agg(F.count(F.lit(1)).alias("reached"))
+    rows = rows.join(F.broadcast(reached), list(TASK), "left")
+    due = (F.col("inputs") == 0) | F.coalesce(F.col("reached") >= F.col("inputs"), F.lit(False))
     data, drain = kind_is(ElementKind.END_OF_DATA), F.col("drain")
     partition = kind_is(ElementKind.END_OF_PARTITION)
     lacking = F.col("finished") + F.col("unfinished") < F.col("operators")
@@ -60,7 +68,7 @@ def _broken(facts: Recordings) -> DataFrame:
     return union(
         findings(rows, {
             "of a task that is not in table tasks": F.col("operators").isNull(),
-            "drained without MAX_WATERMARK": data & drain & ~F.col("maximum") & ~idle,
+            "drained without MAX_WATERMARK": data & drain & ~F.col("maximum") & ~idle & due,
             "MAX_WATERMARK without drain": data & ~drain & F.col("maximum") & (F.col("inputs") == 0),
             "EndOfData before the operators finished": data & ((F.col("unfinished") > 0) | (drain & lacking)),
             "EndOfData after a close": data & (F.col("closed") > 0),

@@ -63,13 +63,17 @@ def _keyed(facts: Recordings) -> DataFrame:
     return facts["sent"].where(kind_is(ElementKind.RECORD)).join(F.broadcast(places), ["run", "channel"])
 
 
-def _broken(facts: Recordings) -> DataFrame:
+def derived_keys(facts: Recordings) -> DataFrame:
+    """Every key of every task, with the hash that is told and the one derived from its text."""
     ship(hash_keys)
     schema = "run int, task int, key bigint, told int, key_type string, key_json string, derived_hash bigint"
     keys = facts["keys"].dropDuplicates(["run", "task", "key"])
     keys = keys.select("run", "task", "key", F.col("key_hash").alias("told"), "key_type", "key_json")
-    derived = keys.mapInPandas(hash_keys, schema).select("run", "task", "key", "told", "derived_hash")
-    records = _keyed(facts).join(derived, ["run", "task", "key"], "left")
+    return keys.mapInPandas(hash_keys, schema).select("run", "task", "key", "told", "derived_hash")
+
+
+def _broken(facts: Recordings) -> DataFrame:
+    records = _keyed(facts).join(derived_keys(facts), ["run", "task", "key"], "left")
     group = murmur(F.col("derived_hash").cast("int")) % F.col("max_parallelism")
     owner = F.floor(group * F.col("parallelism") / F.col("max_parallelism"))
     unknown = F.col("derived_hash").isNull()

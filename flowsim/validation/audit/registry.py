@@ -11,8 +11,10 @@ from flowsim.validation.audit.ends import ENDS
 from flowsim.validation.audit.flow import CREDITS, IN_FLIGHT, SEGMENTS
 from flowsim.validation.audit.keys import KEY_ROUTING
 from flowsim.validation.audit.lateness import LATENESS
+from flowsim.validation.audit.event_time import IDLE, TASK_WATERMARK
 from flowsim.validation.audit.queues import BACKLOG
 from flowsim.validation.audit.tasks import ACTIONS, LIFE_CYCLE, MAILS
+from flowsim.validation.audit.timers import TIMERS
 from flowsim.validation.audit.valve import VALVE
 from flowsim.validation.audit.windows import LATE_ROWS, WINDOW_FIRE
 
@@ -21,5 +23,6 @@ AUDITS: Final[dict[str, Audit]] = {
     for audit in (
         FIFO, END, MONOTONE, VALVE, KEY_ROUTING, WINDOW_FIRE, LATE_ROWS, LATENESS, CONSERVATION, CREDITS, ACTIONS,
         SEGMENTS, BACKLOG, IN_FLIGHT, MAILS, LIFE_CYCLE, ENDS,
+        TASK_WATERMARK, IDLE, TIMERS,
     )
 }  # fmt: skip

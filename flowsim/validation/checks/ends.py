@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from flowsim.facts.kinds import ElementKind, LifeEvent
 from flowsim.units import MAX_WATERMARK
 from flowsim.validation.checks.base import CHANNEL, TASK, Check, added, examined, needs_channels, tally, whole
+from flowsim.validation.checks.event_time_paths import channel_paths
 from flowsim.validation.recordings import Recordings
 
 _EVENTS = (int(ElementKind.END_OF_DATA), int(ElementKind.END_OF_PARTITION))
@@ -24,12 +25,19 @@ def _lives(facts: Recordings) -> DataFrame:
     steps = facts["lifecycle"].groupBy(*TASK).agg(
         seqs(LifeEvent.FINISH).alias("finishes"), seqs(LifeEvent.CLOSE).alias("closes"), seqs(LifeEvent.FINISHED).alias("ends")
     )  # fmt: skip
-    lives = tasks.join(steps, list(TASK), "left")
+    lives = tasks.join(steps, list(TASK), "left").join(_reached(facts), list(TASK), "left")
     none = F.array().cast("array<bigint>")
     return lives.select(
         *TASK, F.coalesce("operators", F.lit(0)).alias("operators"), "inputs",
+        (F.coalesce("reached", F.lit(0)) >= F.col("inputs")).alias("reached"),
         *(F.coalesce(c, none).alias(c) for c in ("finishes", "closes", "ends")),
     )  # fmt: skip
+
+
+def _reached(facts: Recordings) -> DataFrame:
+    """How many inputs of each task reached the end of event time: behind a source that ends while idle none does."""
+    maximum = (F.col("kind") == int(ElementKind.WATERMARK)) & (F.col("timestamp") == MAX_WATERMARK)
+    return facts["task_watermark"].where(maximum).groupBy(*TASK).agg(F.count_distinct("input").alias("reached"))
 
 
 def _judged(facts: Recordings) -> DataFrame:
@@ -45,13 +53,15 @@ def _judged(facts: Recordings) -> DataFrame:
         .withColumn("status", F.last(F.when(status, F.col("timestamp")), ignorenulls=True).over(before))
         .where(F.col("kind").isin(*_EVENTS))
         .join(F.broadcast(_lives(facts)), list(TASK), "left")
+        .join(F.broadcast(channel_paths(facts).select(*CHANNEL, "assigned")), list(CHANNEL), "left")
     )
-    drain, idle = F.col("timestamp") == 1, F.coalesce(F.col("status") == -1, F.lit(False))
+    drain = F.col("timestamp") == 1
+    idle = F.coalesce(F.col("status") == -1, F.lit(False)) | F.coalesce("assigned", F.lit(False))
     unfinished = F.exists("finishes", lambda at: at > F.col("seq")) | (
         drain & (F.size("finishes") < F.col("operators"))
     )
     end_of_data = (
-        F.when(drain & ~F.col("maximum") & ~idle, "EndOfData with drain without MAX_WATERMARK")
+        F.when(drain & ~F.col("maximum") & ~idle & F.col("reached"), "EndOfData with drain without MAX_WATERMARK")
         .when(~drain & F.col("maximum") & (F.col("inputs") == 0), "MAX_WATERMARK without drain")
         .when(unfinished, "EndOfData before all operators finished")
         .when(F.exists("closes", lambda at: at < F.col("seq")), "EndOfData after an operator was closed")

@@ -26,7 +26,7 @@ def _keyed_channels(facts: Recordings) -> DataFrame:
     return channels.join(edges, ["run", "edge"]).join(tasks, ["run", "target_task"]).drop("edge")
 
 
-def _described_keys(facts: Recordings) -> DataFrame:
+def described_keys(facts: Recordings) -> DataFrame:
     """One row per (run, task, key) with the hash that was recorded, and the one derived from the key itself."""
     ship(hash_keys)
     keys = facts["keys"].dropDuplicates(["run", "task", "key"])
@@ -51,7 +51,7 @@ def _judged(facts: Recordings) -> DataFrame:
         .agg(F.count(F.lit(1)).alias("records"))
     )
     schema = ", ".join(f"{f.name} {f.dataType.simpleString()}" for f in groups.schema.fields) + ", owner bigint"
-    routed = groups.mapInPandas(route, schema).join(_described_keys(facts), ["run", "task", "key"], "left")
+    routed = groups.mapInPandas(route, schema).join(described_keys(facts), ["run", "task", "key"], "left")
     wrong = (
         F.when(F.col("described_hash").isNull(), "the key is not in table keys")
         .when(F.col("key_hash") != F.col("described_hash"), "key_hash differs from that of table keys")

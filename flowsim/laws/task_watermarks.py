@@ -1,0 +1,122 @@
+"""Law task-watermark: what a task tells its channels of event time follows from its inputs, or from what its strategies made."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from flowsim.facts.kinds import ElementKind
+from flowsim.laws.catalogue import Outcome
+from flowsim.laws.event_time_paths import FREE, INPUTS, EventTimePaths, Told, emissions
+from flowsim.laws.facts import Facts, Findings, not_applicable
+from flowsim.laws.generated_watermarks import judge_generated
+from flowsim.laws.job_graph import JobGraph
+from flowsim.laws.valve_model import ACTIVE
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+
+LAW = "task-watermark"
+_LAST = (ElementKind.WATERMARK, MAX_WATERMARK)
+Sent = tuple[int, int, int]
+"""Sequence number, kind and timestamp of a watermark or status on a channel."""
+
+
+def task_watermark(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
+    """Holds what was sent against what the origin of each channel's event time called for, cause by cause."""
+    if not graph.channels:
+        return not_applicable(LAW, "the job has no channels")
+    sent = sent_event_time(facts)
+    generated = facts.rows("generated_watermark")
+    examined = sum(map(len, sent.values())) + len(facts.rows("task_watermark")) + len(generated)
+    findings = Findings(examined)
+    paths = EventTimePaths(graph)
+    called_for = emissions(facts, graph)
+    for task, origins in sorted(paths.channels_by_origin().items()):
+        vertex = graph.tasks[task].vertex
+        for origin, channels in sorted(origins.items()):
+            if origin == FREE:
+                _judge_alike(findings, task, {channel: sent.get(channel, []) for channel in channels}, whole)
+                continue
+            causes = called_for.get((task, origin), [])
+            for channel in channels:
+                rows = sent.get(channel, [])
+                place = {"task": task, "channel": channel}
+                if origin == INPUTS and paths.holds_back(vertex):
+                    _judge_held_back(findings, causes, rows, whole, place)
+                else:
+                    may_end = paths.makes_the_first(vertex, origin)
+                    _judge_channel(findings, causes, rows, whole, may_end, place)
+    judge_generated(findings, facts, graph, paths, called_for, whole)
+    return findings.outcome(LAW)
+
+
+def sent_event_time(facts: Facts) -> dict[int, list[Sent]]:
+    """Per channel its watermarks and statuses by sequence number."""
+    found: dict[int, list[Sent]] = {}
+    for seq, _, _, channel, _, kind, timestamp, _, _, _ in facts.rows("sent"):
+        if kind == ElementKind.WATERMARK or kind == ElementKind.STATUS:
+            found.setdefault(channel, []).append((seq, kind, timestamp))
+    for rows in found.values():
+        rows.sort()
+    return found
+
+
+def _judge_channel(
+    findings: Findings, causes: list[Told], rows: list[Sent], whole: bool, may_end: bool, place: dict[str, int]
+) -> None:
+    """Every cause owns the rows between it and the next one."""
+    begins = [seq for seq, _ in causes]
+    owned: list[list[Sent]] = [[] for _ in range(len(causes) + 1)]
+    for row in rows:
+        owned[bisect_right(begins, row[0])].append(row)
+    for number, of_cause in enumerate(owned):
+        cause, told = causes[number - 1] if number else (-1, [])
+        left = list(told)
+        for seq, kind, timestamp in of_cause:
+            if left and left[0] == (kind, timestamp):
+                left.pop(0)
+            elif not (may_end and (kind, timestamp) == _LAST):
+                findings.broken(
+                    "nothing calls for it",
+                    seq=seq,
+                    sent=_told(kind, timestamp),
+                    owed=[_told(*e) for e in left],
+                    **place,
+                )
+        if left and (whole or number < len(owned) - 1):
+            findings.broken("not sent", seq=cause, owed=[_told(*e) for e in left], **place)
+
+
+def _judge_held_back(
+    findings: Findings, causes: list[Told], rows: list[Sent], whole: bool, place: dict[str, int]
+) -> None:
+    """Timers that can be interrupted hold watermarks back and merge them (rule 9.18), but no status."""
+    marks = [(seq, [e for e in told if e[0] == ElementKind.WATERMARK]) for seq, told in causes]
+    since: dict[int, int] = {}
+    for cause, told in marks:
+        for _, timestamp in told:
+            since.setdefault(timestamp, cause)
+    before = NO_TIMESTAMP
+    statuses: list[Sent] = []
+    for seq, kind, timestamp in rows:
+        if kind == ElementKind.STATUS:
+            statuses.append((seq, kind, timestamp))
+            continue
+        if timestamp <= before or since.get(timestamp, seq) >= seq:
+            findings.broken("nothing calls for it", seq=seq, sent=_told(kind, timestamp), **place)
+        before = max(before, timestamp)
+    changes = [(seq, [e for e in told if e[0] == ElementKind.STATUS]) for seq, told in causes]
+    _judge_channel(findings, [c for c in changes if c[1]], statuses, whole, False, place)
+
+
+def _judge_alike(findings: Findings, task: int, rows: dict[int, list[Sent]], whole: bool) -> None:
+    """Rule 8.18: whatever a source says of event time, it says it on every channel."""
+    lengths = [len(of_channel) for of_channel in rows.values()]
+    for number in range(max(lengths) if whole else min(lengths)):
+        told = {of_channel[number][1:] if number < len(of_channel) else None for of_channel in rows.values()}
+        if len(told) > 1:
+            findings.broken("not the same on every channel", task=task, number=number, channels=sorted(rows))
+
+
+def _told(kind: int, timestamp: int) -> str:
+    if kind == ElementKind.STATUS:
+        return "ACTIVE" if timestamp == ACTIVE else "IDLE"
+    return f"watermark {timestamp}"

@@ -110,7 +110,7 @@ class WindowTimeline:
         self.fires.append((key, start, end, model.watermark, model.intakes, rows, total, xor, result, cause, at))
         seq, what, before = self.events[position - 1] if position else (-1, What.MARK, ())
         if what is What.FIRE and before[13] == cause:
-            overtakes = before[6] <= start if cause == FireCause.ELEMENT else at < before[14]
+            overtakes = before[6] < start if cause == FireCause.ELEMENT else at < before[14]
             if overtakes:
                 self._note(What.FIRE, f"out of order behind seq {seq}", row)
 

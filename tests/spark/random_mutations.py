@@ -17,11 +17,9 @@ from flowsim.facts.kinds import (
     LifeEvent,
     MailAction,
     SegmentAction,
-    TimeDomain,
-    TimerAction,
     WaitKind,
 )  # fmt: skip
-from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+from flowsim.units import MAX_WATERMARK
 from tests.spark.fact_builder import FactBuilder, Row
 from tests.spark.mutating import both_sides, insert_element
 
@@ -29,7 +27,7 @@ Where = Callable[[Row], bool]
 Damage = Callable[[FactBuilder, Random], None]
 RECORD, WATERMARK, MARKER = ElementKind.RECORD, ElementKind.WATERMARK, ElementKind.LATENCY_MARKER
 END_OF_DATA, END = ElementKind.END_OF_DATA, ElementKind.END_OF_PARTITION
-SINKS, CHANNELS = (4, 5), range(8)
+SINKS, WINDOWS, CHANNELS = (4, 5), (2, 3), range(8)
 
 
 @dataclass(frozen=True)
@@ -155,13 +153,14 @@ def another_key_in_words(f: FactBuilder, random: Random) -> None:
     one_of(f, random, "keys", lambda r: (r["task"], r["key"]) in used)["key_json"] = f'"{random.random()}"'
 
 
+def windows_merge(f: FactBuilder, random: Random) -> None:
+    row = one_of(f, random, "window_intake", anything)
+    columns = {name: row[name] for name in ("operator", "key_hash", "key", "watermark")}
+    f.insert_after(row, "window_merge", window_start=0, window_end=10, into_start=0, into_end=20, **columns)
+
+
 def keyed(row: Row) -> bool:
     return int(row["channel"]) < 4 and row["kind"] == RECORD
-
-
-def honest_mark(row: Row) -> bool:
-    """A watermark that a task sent before the end of event time."""
-    return row["kind"] == WATERMARK and int(row["timestamp"]) < MAX_WATERMARK
 
 
 _COUNTED: Final = (
@@ -193,10 +192,18 @@ _COUNTED: Final = (
     ("window-fire", "a window fires for other times", change("window_fire", "window_end")),
     ("window-fire", "an operator misreads its watermark", change("window_fire", "watermark", by=-1)),
     ("conservation", "an operator does not take a row in", delete("window_intake")),
-    ("late-rows", "a late row is not dropped", delete("late_drop")),
+    ("late-rows lateness", "a late row is not dropped", delete("late_drop")),
     ("late-rows", "another row is dropped", change("late_drop", "fingerprint")),
-    ("late-rows conservation", "a late row goes nowhere", change("late_drop", "side_output", by=-1)),
+    ("late-rows conservation lateness", "a late row goes nowhere", change("late_drop", "side_output", by=-1)),
     ("late-rows", "a drop misreads the watermark", change("late_drop", "watermark", by=-1)),
+    ("window-fire", "a window fires for another reason", change("window_fire", "cause", by=1)),
+    ("window-fire", "a window fires and purges", change("window_fire", "result", by=2)),
+    ("window-fire", "a window fires for another timer or record", change("window_fire", "at", by=-1)),
+    ("window-fire", "windows merge where none can", windows_merge),
+    ("lateness conservation", "a window counts more late rows",
+     change("operator_counts", "records_dropped", lambda r: int(r["task"]) in WINDOWS)),
+    ("lateness conservation channel-fifo", "a late row is read by nobody",
+     delete("sent", lambda r: int(r["channel"]) >= 6 and r["kind"] == RECORD)),
     ("conservation", "an operator counts more rows in", change("operator_counts", "records_in")),
     ("conservation", "an operator counts more rows out", change("operator_counts", "records_out")),
     ("conservation", "an operator does not count", delete("operator_counts")),
@@ -251,29 +258,6 @@ _LIVING: Final = (
     ("end", "a channel is closed before its operator", close_after_the_channels),
 )  # fmt: skip
 
-_TIMED: Final = (
-    ("timers", "a timer does not fire",
-     delete("timers", lambda r: (r["action"], r["domain"]) == (TimerAction.FIRE, TimeDomain.EVENT_TIME))),
-    ("timers", "a timer fires twice", repeat("timers", doing(TimerAction.FIRE))),
-    ("timers", "a timer fires that nobody registered", delete("timers", doing(TimerAction.REGISTER))),
-    ("timers", "a timer is deleted twice", repeat("timers", doing(TimerAction.DELETE))),
-    ("timers", "a timer fires at another time", change("timers", "timestamp", doing(TimerAction.FIRE))),
-    ("timers", "a timer fires under another key", change("timers", "key", doing(TimerAction.FIRE), by=1)),
-    ("timers", "a timer misreads the watermark",
-     change("timers", "watermark", lambda r: int(r["watermark"]) > NO_TIMESTAMP, by=-1)),
-    ("timers", "a timer has another hash", change("timers", "key_hash")),
-    ("timers", "a timer fires for another window", change("timers", "window_start", doing(TimerAction.FIRE), by=-1)),
-    ("task-watermark", "a strategy is ahead of its records", change("generated_watermark", "timestamp", of_kind(WATERMARK))),
-    ("task-watermark", "a strategy saw other records", change("generated_watermark", "max_timestamp", of_kind(WATERMARK))),
-    ("task-watermark", "a watermark is made and not sent", repeat("generated_watermark", of_kind(WATERMARK))),
-    ("task-watermark", "a watermark is sent and not made", delete("generated_watermark", of_kind(WATERMARK))),
-    ("task-watermark", "a channel misses a watermark", delete("sent", honest_mark)),
-    ("task-watermark", "a channel gets another watermark", change("sent", "timestamp", honest_mark, by=-1)),
-    ("task-watermark idle", "a channel misses a status", delete("sent", of_kind(ElementKind.STATUS))),
-    ("idle", "a strategy is idle twice", repeat("generated_watermark", of_kind(ElementKind.STATUS))),
-    ("idle", "a channel is told twice", repeat("sent", of_kind(ElementKind.STATUS))),
-)  # fmt: skip
-
 KINDS: Final = tuple(
-    Kind(name, damage, frozenset(laws.split())) for laws, name, damage in (*_COUNTED, *_FLOWING, *_LIVING, *_TIMED)
+    Kind(name, damage, frozenset(laws.split())) for laws, name, damage in (*_COUNTED, *_FLOWING, *_LIVING)
 )

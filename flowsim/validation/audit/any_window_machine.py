@@ -116,7 +116,7 @@ class AnyFireMachine:
             if cause == BY_CLOCK and row[5] < (at + 1) * 10**6:
                 wrong = "before its time"
             if self.last[0] == FIRE and self.last[14] == cause:
-                overtakes = start >= self.last[8] if cause == BY_RECORD else at < self.last[15]
+                overtakes = start > self.last[8] if cause == BY_RECORD else at < self.last[15]
                 wrong = "out of order" if overtakes else wrong
             if FIRE in self.judged:
                 self.owed[(FIRE, key, start, end, windows.watermark, windows.count, *row[10:16])] -= 1

@@ -36,7 +36,7 @@ class FireMachine:
         if self.judge_fires and row[0] == MERGE:
             return "a merge, where no windows merge"
         if self.judge_fires and row[0] == before[0] == FIRE and row[12] == before[12]:
-            overtakes = row[6] >= before[6] if row[12] == _BY_ELEMENT else row[13] < before[13]
+            overtakes = row[6] > before[6] if row[12] == _BY_ELEMENT else row[13] < before[13]
             return "out of order" if overtakes else wrong
         return wrong
 

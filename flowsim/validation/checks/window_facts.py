@@ -129,7 +129,7 @@ def _overtakes(order: WindowSpec) -> Column:
     """Whether a fire is out of order behind the row directly before it, which is a fire for the same reason."""
     before = {name: F.lag(name).over(order) for name in ("what", "cause", "at", "window_start")}
     by_element = F.col("cause") == int(FireCause.ELEMENT)
-    overtakes = F.when(by_element, before["window_start"] <= F.col("window_start")).otherwise(
+    overtakes = F.when(by_element, before["window_start"] < F.col("window_start")).otherwise(
         before["at"] > F.col("at")
     )
     same = (F.col("what") == FIRE) & (before["what"] == FIRE) & (before["cause"] == F.col("cause"))

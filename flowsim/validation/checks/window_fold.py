@@ -176,7 +176,7 @@ class OperatorFold:
         self.balances[FIRE].came(fire)
         before = self.before
         if before and before[1] == FIRE and before[15] == cause:
-            overtakes = before[9] <= start if cause == ELEMENT else before[16] > at
+            overtakes = before[9] < start if cause == ELEMENT else before[16] > at
             wrong += ["out of order"] if overtakes else []
         return [
             self._found("window-fire", what, 1, {"seq": row[0], **dict(zip(_FIRE, fire, strict=True))})

@@ -143,7 +143,7 @@ class TinyJob:
             self.recorder.static(schema.TASKS, [row])
         window = {
             "assigner": "tumbling_event_time", "trigger": {"kind": "event_time"}, "size_ms": SIZE_MS, "offset_ms": 0,
-            "lateness_ms": self.lateness_ms, "late_output": True,
+            "lateness_ms": self.lateness_ms, "late_output": True, "late_tags": ["late"],
         }  # fmt: skip
         for vertex, operator, kind, params in [
             (0, 0, "source", {}), (0, 1, "map", {}), (0, 2, "filter", {}), (1, 0, "window", window),

@@ -50,8 +50,9 @@ def describe_graph(f: FactBuilder) -> None:
         "assigner": "tumbling_event_time", "trigger": {"kind": "event_time"}, "size_ms": SIZE_MS, "offset_ms": 0,
         "lateness_ms": LATENESS_MS, "late_output": True, "late_tags": ["late"],
     }  # fmt: skip
+    source = {"watermarks": {"kind": "bounded", "bound_ms": DISORDER_MS, "per_record": True}}
     for vertex, operator, kind, params in [
-        (0, 0, "source", {}), (0, 1, "map", {}), (0, 2, "filter", {}), (1, 0, "window", window), (2, 0, "sink", {}),
+        (0, 0, "source", source), (0, 1, "map", {}), (0, 2, "filter", {}), (1, 0, "window", window), (2, 0, "sink", {}),
         (3, 0, "sink", {}),
     ]:  # fmt: skip
         f.add("operators", vertex=vertex, operator=operator, name=kind, kind=kind, params=json.dumps(params),

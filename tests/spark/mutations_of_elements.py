@@ -76,17 +76,17 @@ def a_channel_is_closed_twice(f: FactBuilder) -> None:
     insert_element(f, 5, END, (END, 0))
 
 
-@breaks(watermark_monotone=1)
+@breaks(watermark_monotone=1, task_watermark=1)
 def a_channel_repeats_a_watermark(f: FactBuilder) -> None:
     insert_element(f, 6, WATERMARK, (WATERMARK, MAX_WATERMARK))
 
 
-@breaks(watermark_monotone=1)
+@breaks(watermark_monotone=1, task_watermark=2, idle=2)
 def an_idle_channel_sends_a_watermark(f: FactBuilder) -> None:
     insert_element(f, 6, WATERMARK, (STATUS, -1), (WATERMARK, MAX_WATERMARK))
 
 
-@breaks()
+@breaks(task_watermark=3, idle=1)
 def a_channel_repeats_a_watermark_after_a_time_of_idleness(f: FactBuilder) -> None:
     insert_element(f, 6, WATERMARK, (STATUS, -1), (STATUS, 0), (WATERMARK, MAX_WATERMARK))
 
@@ -170,11 +170,12 @@ def a_window_fires_with_other_rows(f: FactBuilder) -> None:
     inner(f, "window_fire")["fingerprint_xor"] ^= 1
 
 
-@breaks(window_fire=3)
+@breaks(window_fire=3, timers=1)
 def a_window_fires_before_its_watermark(f: FactBuilder) -> None:
     marks = {(r["task"], r["seq"]): r for r in f.rows("task_watermark", lambda r: r["kind"] == WATERMARK)}
-    fire = next(r for r in f.rows("window_fire") if (r["task"], r["seq"] - 1) in marks)
-    mark = marks[fire["task"], fire["seq"] - 1]
+    # The timer that lets the window fire is told between the two.
+    fire = next(r for r in f.rows("window_fire") if (r["task"], r["seq"] - 2) in marks)
+    mark = marks[fire["task"], fire["seq"] - 2]
     fire["seq"], mark["seq"] = mark["seq"], fire["seq"]
 
 

@@ -17,9 +17,11 @@ from flowsim.facts.kinds import (
     LifeEvent,
     MailAction,
     SegmentAction,
+    TimeDomain,
+    TimerAction,
     WaitKind,
 )  # fmt: skip
-from flowsim.units import MAX_WATERMARK
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.spark.fact_builder import FactBuilder, Row
 from tests.spark.mutating import both_sides, insert_element
 
@@ -163,6 +165,11 @@ def keyed(row: Row) -> bool:
     return int(row["channel"]) < 4 and row["kind"] == RECORD
 
 
+def honest_mark(row: Row) -> bool:
+    """A watermark that a task sent before the end of event time."""
+    return row["kind"] == WATERMARK and int(row["timestamp"]) < MAX_WATERMARK
+
+
 _COUNTED: Final = (
     ("channel-fifo", "another payload arrives", change("received", "fingerprint", of_kind(RECORD))),
     ("channel-fifo", "another timestamp arrives", change("received", "timestamp", of_kind(RECORD))),
@@ -258,6 +265,29 @@ _LIVING: Final = (
     ("end", "a channel is closed before its operator", close_after_the_channels),
 )  # fmt: skip
 
+_TIMED: Final = (
+    ("timers", "a timer does not fire",
+     delete("timers", lambda r: (r["action"], r["domain"]) == (TimerAction.FIRE, TimeDomain.EVENT_TIME))),
+    ("timers", "a timer fires twice", repeat("timers", doing(TimerAction.FIRE))),
+    ("timers", "a timer fires that nobody registered", delete("timers", doing(TimerAction.REGISTER))),
+    ("timers", "a timer is deleted twice", repeat("timers", doing(TimerAction.DELETE))),
+    ("timers", "a timer fires at another time", change("timers", "timestamp", doing(TimerAction.FIRE))),
+    ("timers", "a timer fires under another key", change("timers", "key", doing(TimerAction.FIRE), by=1)),
+    ("timers", "a timer misreads the watermark",
+     change("timers", "watermark", lambda r: int(r["watermark"]) > NO_TIMESTAMP, by=-1)),
+    ("timers", "a timer has another hash", change("timers", "key_hash")),
+    ("timers", "a timer fires for another window", change("timers", "window_start", doing(TimerAction.FIRE), by=-1)),
+    ("task-watermark", "a strategy is ahead of its records", change("generated_watermark", "timestamp", of_kind(WATERMARK))),
+    ("task-watermark", "a strategy saw other records", change("generated_watermark", "max_timestamp", of_kind(WATERMARK))),
+    ("task-watermark", "a watermark is made and not sent", repeat("generated_watermark", of_kind(WATERMARK))),
+    ("task-watermark", "a watermark is sent and not made", delete("generated_watermark", of_kind(WATERMARK))),
+    ("task-watermark", "a channel misses a watermark", delete("sent", honest_mark)),
+    ("task-watermark", "a channel gets another watermark", change("sent", "timestamp", honest_mark, by=-1)),
+    ("task-watermark idle", "a channel misses a status", delete("sent", of_kind(ElementKind.STATUS))),
+    ("idle", "a strategy is idle twice", repeat("generated_watermark", of_kind(ElementKind.STATUS))),
+    ("idle", "a channel is told twice", repeat("sent", of_kind(ElementKind.STATUS))),
+)  # fmt: skip
+
 KINDS: Final = tuple(
-    Kind(name, damage, frozenset(laws.split())) for laws, name, damage in (*_COUNTED, *_FLOWING, *_LIVING)
+    Kind(name, damage, frozenset(laws.split())) for laws, name, damage in (*_COUNTED, *_FLOWING, *_LIVING, *_TIMED)
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from flowsim.connectors.collect import CollectSink
-from flowsim.connectors.script import RecordEntry, ScriptedSource, record
+from flowsim.connectors.script import RecordEntry, ScriptedSource, record, sleep
 from flowsim.datastream import (
     KeyedProcessFunction,
     OutputTag,
@@ -13,7 +13,7 @@ from flowsim.datastream import (
     RuntimeContext,
     StreamExecutionEnvironment,
 )
-from flowsim.datastream.common import Duration, Types
+from flowsim.datastream.common import Duration, Types, WatermarkStrategy
 from flowsim.datastream.state import ValueStateDescriptor
 from flowsim.datastream.window import TimeWindow, TumblingEventTimeWindows
 
@@ -48,6 +48,16 @@ class Contents(ProcessWindowFunction[Pair, Fired, str, TimeWindow]):
         self, key: str, context: ProcessWindowFunction.Context[TimeWindow], elements: Iterable[Pair]
     ) -> Iterable[Fired]:
         yield key, context.window().start, [pair[1] for pair in elements], context.current_watermark()
+
+
+def becomes_idle(settings: dict[str, int]) -> StreamExecutionEnvironment:
+    """A source with a strategy that becomes idle between two of its records."""
+    env = environment(settings)
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(3))
+    strategy = strategy.with_idleness(Duration.of_millis(250))
+    script = [record(("a", 1), 3), record(("b", 2), 12), sleep(1250), record(("a", 3), 40), sleep(250)]
+    env.from_source(ScriptedSource(script), strategy, "ticks").rebalance().map(lambda pair: pair)
+    return env
 
 
 def word_count(lines: list[str], settings: dict[str, int]) -> StreamExecutionEnvironment:

@@ -12,6 +12,7 @@ from flowsim.state.broadcast_state import BroadcastState, OperatorStateStore, Re
 from flowsim.state.descriptors import MapStateDescriptor, StateDescriptor
 from flowsim.state.states import State
 from flowsim.streamrecord.elements import OutputTag
+from flowsim.units import NO_TIMESTAMP
 
 
 class KeyedStateFunction(Protocol):
@@ -84,14 +85,14 @@ class BroadcastContext:
         self._time = time
         self._output = output
         self._states = states
-        self._timestamp: int | None = None
+        self._timestamp = NO_TIMESTAMP
 
     def speak_for(self, timestamp: int | None) -> None:
         """Called by the operator before each call of the function."""
-        self._timestamp = timestamp
+        self._timestamp = NO_TIMESTAMP if timestamp is None else timestamp
 
-    def timestamp(self) -> int | None:
-        """Of the element, in ms; None where it has none."""
+    def timestamp(self) -> int:
+        """Of the element, in ms; ``NO_TIMESTAMP`` where it has none, unlike on the other side (rule 9.19)."""
         return self._timestamp
 
     def current_processing_time(self) -> int:

@@ -145,7 +145,8 @@ class ProcessContext:
 
     def output(self, tag: OutputTag, value: Value) -> None:
         """Emits to a side output at once; ``yield tag, value`` does the same in its turn."""
-        self._output.collect_side(tag, value, self._emit_timestamp)
+        timestamp = self._emit_timestamp
+        self._output.collect_side(tag, value, NO_TIMESTAMP if timestamp is None else timestamp)
 
 
 class ProcessFunction(Protocol):

@@ -207,3 +207,31 @@ def test_broadcast_state_is_a_map_without_a_time_to_live() -> None:
         check_broadcast_descriptor(living, "broadcast")
     with pytest.raises(BadInput, match="expected a MapStateDescriptor"):
         check_broadcast_descriptor(COUNT, "broadcast")
+
+
+def test_a_broadcast_element_without_a_timestamp_has_the_least_one_and_hands_it_to_side_outputs() -> None:
+    """Rule 9.19."""
+
+    class Tells(BroadcastProcessFunction):
+        def process_element(self, value: object, ctx: ReadOnlyBroadcastContext) -> Iterable[object]:
+            yield value, ctx.timestamp()
+            ctx.output(SIDE, "by output")
+            yield SIDE, "yielded"
+
+        def process_broadcast_element(self, value: object, ctx: BroadcastContext) -> Iterable[object]:
+            yield value, ctx.timestamp()
+            ctx.output(SIDE, "by output")
+            yield SIDE, "yielded"
+
+    with MultipleInputOperatorHarness(CoBroadcastWithNonKeyedOperator(Tells(), [RULES])) as harness:
+        harness.element(1, "record")
+        harness.element(2, "rule")
+        least = -(2**63)
+        assert harness.output == [
+            ("rec", ("record", None), None),
+            ("side", "side", "by output", least),
+            ("side", "side", "yielded", least),
+            ("rec", ("rule", least), None),
+            ("side", "side", "by output", least),
+            ("side", "side", "yielded", least),
+        ]

@@ -50,7 +50,7 @@ def test_results_are_yielded_and_a_tag_sends_them_aside() -> None:
             ("wm", 10),
             ("rec", 2, None),
             ("rec", (2, "a pair, but no side output"), None),
-            ("side", "seen", [2, None, 10], None),
+            ("side", "seen", [2, None, 10], NO_TIMESTAMP),
         ]
 
 

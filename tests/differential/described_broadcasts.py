@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from described_functions import Event, follow_up, obey
+from described_functions import SIDE, Event, follow_up, obey
 from described_streams import Inputs, Job, after
 
 from flowsim.datastream import BroadcastProcessFunction, DataStream, KeyedBroadcastProcessFunction, RuntimeContext
@@ -19,7 +19,8 @@ TOTAL = ValueStateDescriptor("total", Types.LONG())
 def build(inputs: Inputs, job: Job) -> dict[str, DataStream]:
     rules = inputs.plain(1).broadcast(RULES)
     if job["kind"] == "broadcast":
-        return {"out": after(inputs.plain(0).connect(rules).process(Looking()), job)}
+        made = inputs.plain(0).connect(rules).process(Looking())
+        return {"out": after(made, job), "side": made.get_side_output(SIDE)}
     return {"out": after(inputs.keyed(0).connect(rules).process(KeyedLooking()), job)}
 
 
@@ -39,6 +40,8 @@ class Looking(BroadcastProcessFunction):
         else:
             rules.put(value[1], value[2])
         yield ["rules", value[0], ctx.timestamp(), ctx.current_watermark(), ordered(rules)]
+        if value[0] % 2 == 0:
+            ctx.output(SIDE, ["rules", value[0]])
 
 
 class KeyedLooking(KeyedBroadcastProcessFunction):

@@ -16,6 +16,7 @@ from flowsim.datastream import (
     FilterFunction,
     KeyedCoProcessFunction,
     KeyedProcessFunction,
+    OutputTag,
     ProcessFunction,
     RuntimeContext,
     TimeDomain,
@@ -29,6 +30,7 @@ from flowsim.datastream.state import (
     ReducingStateDescriptor,
     ValueStateDescriptor,
 )
+from flowsim.units import NO_TIMESTAMP
 from flowsim.watermark.generators import WatermarkGenerator, WatermarkOutput
 
 Event = tuple[int, str, int, list[int]]
@@ -98,7 +100,7 @@ class Punctuated(WatermarkGenerator):
 
     def on_event(self, value: Any, timestamp: int, output: WatermarkOutput) -> None:
         if value[2] % 3 == 0:
-            output.emit_watermark(timestamp - self.bound_ms)
+            output.emit_watermark(max(timestamp - self.bound_ms, NO_TIMESTAMP))
         if value[2] % 7 == 1:
             output.mark_idle()
         if value[2] % 7 == 2:
@@ -134,14 +136,23 @@ def follow_up(timestamp: int, domain: TimeDomain, timers: TimerService) -> None:
             timers.register_processing_time_timer(timestamp + 4)
 
 
+SIDE = OutputTag("side")
+
+
 class Timers(KeyedProcessFunction):
+    """Records and timers of even numbers go to the side output, too."""
+
     def process_element(self, value: Event, ctx: KeyedProcessFunction.Context) -> Iterable[object]:
         timers = ctx.timer_service()
         obey(value[3], timers)
+        if value[0] % 2 == 0:
+            ctx.output(SIDE, [value[0]])
         yield ["elem", value[0], ctx.get_current_key(), ctx.timestamp(), timers.current_watermark()]
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterable[object]:
         timers, domain = ctx.timer_service(), ctx.time_domain()
+        if timestamp % 2 == 0:
+            yield SIDE, ["timer", timestamp]
         yield ["timer", ctx.get_current_key(), timestamp, domain.name, ctx.timestamp(), timers.current_watermark()]
         follow_up(timestamp, domain, timers)
 
@@ -229,6 +240,8 @@ class Both(CoProcessFunction):
 
     def process_element2(self, value: Event, ctx: ProcessFunction.Context) -> Iterable[object]:
         yield [2, value[0], ctx.timestamp(), ctx.timer_service().current_watermark()]
+        if value[0] % 2 == 0:
+            yield SIDE, [2, value[0]]
 
 
 class KeyedBoth(KeyedCoProcessFunction):

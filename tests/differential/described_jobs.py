@@ -86,7 +86,10 @@ def outputs(inputs: Inputs, job: Job) -> dict[str, DataStream]:
             made = inputs.keyed(0).connect(inputs.keyed(1)).process(functions.KeyedBoth())
         case _:
             made = connected(inputs, job)
-    return {"out": after(made, job)}
+    out = {"out": after(made, job)}
+    if job["kind"] in ("timers", "co_process"):
+        out["side"] = made.get_side_output(functions.SIDE)
+    return out
 
 
 def reduced(stream: KeyedStream, job: Job) -> DataStream:

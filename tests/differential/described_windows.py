@@ -21,6 +21,7 @@ from flowsim.datastream import (
 )
 from flowsim.datastream.common import Duration, Types
 from flowsim.datastream.state import ValueStateDescriptor
+from flowsim.units import NO_TIMESTAMP
 
 
 def millis(number: int) -> Duration:
@@ -156,7 +157,7 @@ class OwnTrigger(window.Trigger):
             case 2:
                 return RESULT.FIRE_AND_PURGE
             case 3:
-                ctx.register_event_time_timer(timestamp + 2)
+                ctx.register_event_time_timer((NO_TIMESTAMP if timestamp is None else timestamp) + 2)
         return RESULT.CONTINUE
 
     def on_processing_time(self, time: int, window: Any, ctx: Any) -> Any:

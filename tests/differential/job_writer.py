@@ -59,7 +59,7 @@ class JobWriter:
         joins = self.family in ("interval_join", "window_join", "co_group")
         count = self.chance.choice([1, 1, 2] if joins else [1, 2, 2, 4, 8])
         self.keys = [f"k{number}" for number in self.chance.sample(range(-5, 12), count)]
-        self.fails_without_timestamp = self.family not in ("co_map", "co_flat_map", "state")
+        self.fails_without_timestamp = joins or self.family in ("tumbling", "sliding", "session")
         self.next_number = 0
         self.beat_ms = self.chance.choice([62, 72, 88, 150])
         self.interval_ms = self.beat_ms

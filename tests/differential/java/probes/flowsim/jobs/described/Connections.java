@@ -100,6 +100,9 @@ final class Connections {
         @Override
         public void processElement2(Tuple4<Integer, String, Long, long[]> event, Context context, Collector<String> out) {
             out.collect(Event.text(2, event.f0, context.timestamp(), context.timerService().currentWatermark()));
+            if (event.f0 % 2 == 0) {
+                context.output(Timers.SIDE, Event.text(2, event.f0));
+            }
         }
     }
 
@@ -190,7 +193,16 @@ final class Connections {
             } else {
                 context.getBroadcastState(RULES).put(event.f1, event.f2);
             }
-            out.collect(Event.text("rules", event.f0, context.timestamp(), context.currentWatermark(), sorted(context.getBroadcastState(RULES))));
+            out.collect(
+                    Event.text(
+                            "rules",
+                            event.f0,
+                            context.timestamp(),
+                            context.currentWatermark(),
+                            sorted(context.getBroadcastState(RULES))));
+            if (event.f0 % 2 == 0) {
+                context.output(Timers.SIDE, Event.text("rules", event.f0));
+            }
         }
     }
 

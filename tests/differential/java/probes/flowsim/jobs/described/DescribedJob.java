@@ -66,7 +66,7 @@ public class DescribedJob implements Job {
                 Windows.outputs(streams, given, outputs);
                 break;
             case "timers":
-                outputs.put("out", after(streams.keyed(0).process(new Timers(), Types.STRING), given));
+                withSide(streams.keyed(0).process(new Timers(), Types.STRING), given, outputs);
                 break;
             case "state":
                 outputs.put("out", after(streams.keyed(0).process(new States(), Types.STRING), given));
@@ -81,9 +81,19 @@ public class DescribedJob implements Job {
             case "co_group":
                 outputs.put("out", after(Joins.windowed(streams, given), given));
                 break;
+            case "co_process":
+            case "broadcast":
+                withSide(Connections.of(streams, given), given, outputs);
+                break;
             default:
                 outputs.put("out", after(Connections.of(streams, given), given));
         }
+    }
+
+    private static void withSide(
+            SingleOutputStreamOperator<String> stream, JsonNode given, Map<String, DataStream<?>> outputs) {
+        outputs.put("out", after(stream, given));
+        outputs.put("side", stream.getSideOutput(Timers.SIDE));
     }
 
     static int parallelism(JsonNode given) {

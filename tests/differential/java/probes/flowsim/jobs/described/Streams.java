@@ -123,7 +123,7 @@ final class Streams {
                 return;
             }
             if (Math.floorMod(event.f2, 3L) == 0) {
-                output.emitWatermark(new Watermark(timestamp - bound));
+                output.emitWatermark(new Watermark(Math.max(timestamp, Long.MIN_VALUE + bound) - bound));
             }
             if (Math.floorMod(event.f2, 7L) == 1) {
                 output.markIdle();

@@ -1,16 +1,21 @@
 package flowsim.jobs.described;
 
+import org.apache.flink.api.common.typeinfo.Types;
 import org.apache.flink.api.java.tuple.Tuple4;
 import org.apache.flink.streaming.api.TimeDomain;
 import org.apache.flink.streaming.api.TimerService;
 import org.apache.flink.streaming.api.functions.KeyedProcessFunction;
 import org.apache.flink.util.Collector;
+import org.apache.flink.util.OutputTag;
 
 /**
  * Sets timers as ordered: pairs of 1 (register event time), 2 (delete event time), 3 (register processing time) or 4 (delete
  * processing time) and a timestamp. A timer at a multiple of 5 sets another one 4 ms later.
  */
 final class Timers extends KeyedProcessFunction<Object, Tuple4<Integer, String, Long, long[]>, String> {
+    /** Records and timers of even numbers go there, too. */
+    static final OutputTag<String> SIDE = new OutputTag<>("side", Types.STRING);
+
     static void obey(long[] orders, TimerService timers) {
         for (int i = 0; i + 1 < orders.length; i += 2) {
             switch ((int) orders[i]) {
@@ -43,12 +48,18 @@ final class Timers extends KeyedProcessFunction<Object, Tuple4<Integer, String, 
     @Override
     public void processElement(Tuple4<Integer, String, Long, long[]> event, Context context, Collector<String> out) {
         obey(event.f3, context.timerService());
+        if (event.f0 % 2 == 0) {
+            context.output(SIDE, Event.text(event.f0));
+        }
         out.collect(Event.text("elem", event.f0, context.getCurrentKey(), context.timestamp(), context.timerService().currentWatermark()));
     }
 
     @Override
     public void onTimer(long timestamp, OnTimerContext context, Collector<String> out) {
         TimerService timers = context.timerService();
+        if (timestamp % 2 == 0) {
+            context.output(SIDE, Event.text("timer", timestamp));
+        }
         out.collect(Event.text("timer", context.getCurrentKey(), timestamp, context.timeDomain().name(), context.timestamp(), timers.currentWatermark()));
         followUp(timestamp, context.timeDomain(), timers);
     }

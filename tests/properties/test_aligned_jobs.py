@@ -18,12 +18,18 @@ from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.memory import MemoryRecorder
 
-SPLITS = st.sampled_from([None, "p", "q"])
-ENTRIES = st.one_of(
-    st.builds(lambda at, split: record("r", at, split=split), st.integers(0, 400), SPLITS),
-    st.builds(sleep, st.sampled_from([1, 40, 150, 600])),
-)
-SCRIPTS = st.lists(st.lists(ENTRIES, max_size=12), min_size=1, max_size=2)
+SLEEPS = st.builds(sleep, st.sampled_from([1, 40, 150, 600]))
+
+
+def entries(*splits: str | None) -> st.SearchStrategy[Entry]:
+    return st.one_of(
+        st.builds(lambda at, split: record("r", at, split=split), st.integers(0, 400), st.sampled_from(splits)), SLEEPS
+    )
+
+
+# As with real readers, a subtask has splits or it has none.
+SCRIPT = st.one_of(st.lists(entries(None), max_size=12), st.lists(entries("p", "q"), max_size=12))
+SCRIPTS = st.lists(SCRIPT, min_size=1, max_size=2)
 
 
 @st.composite

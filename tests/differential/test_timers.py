@@ -255,6 +255,30 @@ def test_services_fire_snapshot_and_restore_as_flinks(differential: Differential
     compare()
 
 
+def test_timers_of_equal_times_fire_after_a_restore_as_in_flink(differential: Differential) -> None:
+    """Rule 9.15: the order in which a snapshot is told and read decides the ties."""
+    real = differential.flink.java.flowsim.differential.TimerServices
+
+    @differential.settings(25)
+    @given(
+        st.sampled_from([1, 2, 128]), st.sampled_from(["string", "long"]), st.sampled_from(["void", "string", "window"]),
+        st.lists(
+            st.tuples(st.sampled_from(["re", "re", "rp"]), st.just(0), st.integers(0, 60), st.integers(0, 2),
+                      st.integers(0, 2)),
+            min_size=10, max_size=60,
+        ),
+    )  # fmt: skip
+    def compare(groups: int, key_kind: str, namespace_kind: str, some: list[tuple[Any, ...]]) -> None:
+        ours = OurServices(groups, key_kind, namespace_kind, ["user-timers"], [])
+        whole = [*some, ("restore", 0, groups), ("wm", 0), ("pt", 1), ("restore", 0, groups), ("wm", 2), ("pt", 2)]
+        theirs = real.run(script_of(ours, whole)).split("\n")
+        with differential.comparing("InternalTimeServiceManagerImpl", commands=len(whole)):
+            for command, answer in zip(whole, theirs, strict=True):
+                assert ours.execute(command) == answer, command
+
+    compare()
+
+
 queue_commands = st.one_of(
     st.tuples(st.just("add"), keys, timestamps), st.tuples(st.just("add"), keys, st.integers(0, 5)),
     st.tuples(st.just("add"), st.integers(0, 60), st.integers(0, 300)), st.tuples(st.just("remove"), keys, timestamps),

@@ -47,6 +47,13 @@ def test_a_crowded_bin_of_a_large_table_is_led_by_the_root_of_its_tree() -> None
     assert list(filled(*(64 * n for n in range(11)))) == [192, 0, 64, 128, 256, 320, 384, 448, 512, 576, 640]
 
 
+def test_a_new_key_enters_a_tree_behind_its_parent_and_the_tree_is_balanced_as_in_java() -> None:
+    """The answer of java.util.HashMap."""
+    numbers = filled(*(64 * n for n in (3, 9, 1, 12, 7, 0, 5, 11, 2, 8, 10, 4, 6, 13)))
+    numbers.remove(576)
+    assert list(numbers) == [448, 192, 64, 768, 832, 0, 320, 384, 256, 704, 128, 512, 640]
+
+
 def test_a_tree_that_shrinks_is_a_list_again() -> None:
     numbers = filled(*(64 * n for n in range(11)))
     for n in range(10, 2, -1):

@@ -32,7 +32,7 @@ class _Books:
 
 
 def lateness(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
-    """Law lateness: as many records are dropped as were late, and each drop shows in the counter or at the side output's readers."""
+    """Law lateness: as many records are dropped as were late, and each shows in the counter or at the side output's readers."""
     operators = [operator for operator in graph.operators if operator.kind in LATE_KINDS]
     if not operators:
         return not_applicable("lateness", "no operator of the job can find a record late")

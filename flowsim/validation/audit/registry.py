@@ -8,10 +8,10 @@ from flowsim.validation.audit.base import Audit
 from flowsim.validation.audit.channels import END, FIFO, MONOTONE
 from flowsim.validation.audit.conservation import CONSERVATION
 from flowsim.validation.audit.ends import ENDS
+from flowsim.validation.audit.event_time import IDLE, TASK_WATERMARK
 from flowsim.validation.audit.flow import CREDITS, IN_FLIGHT, SEGMENTS
 from flowsim.validation.audit.keys import KEY_ROUTING
 from flowsim.validation.audit.lateness import LATENESS
-from flowsim.validation.audit.event_time import IDLE, TASK_WATERMARK
 from flowsim.validation.audit.queues import BACKLOG
 from flowsim.validation.audit.tasks import ACTIONS, LIFE_CYCLE, MAILS
 from flowsim.validation.audit.timers import TIMERS

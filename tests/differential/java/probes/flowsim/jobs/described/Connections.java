@@ -250,7 +250,8 @@ final class Connections {
                         });
             }
             keys.sort((a, b) -> a.get(0).toString().compareTo(b.get(0).toString()));
-            out.collect(Event.text("rules", event.f0, context.currentWatermark(), sorted(context.getBroadcastState(RULES)), keys));
+            Map<String, Long> rules = sorted(context.getBroadcastState(RULES));
+            out.collect(Event.text("rules", event.f0, context.currentWatermark(), rules, keys));
         }
 
         @Override

@@ -6,9 +6,9 @@ import org.apache.flink.streaming.api.functions.source.legacy.RichParallelSource
 import org.apache.flink.streaming.api.watermark.Watermark;
 
 /**
- * Plays a script per subtask: {@code [step, "r", number, key, value, timestamp or null, orders]}, {@code [step, "w",
- * timestamp]}, {@code [step, "i"]} and {@code [step, "end"]}. A step of 0 or more waits until it is granted, a negative one
- * does not wait.
+ * Plays a script per subtask: {@code [step, "r", number, key, value, timestamp or null, orders, null]}, {@code [step, "w",
+ * timestamp, null]}, {@code [step, "i", null]} and {@code [step, "end"]}. A step of 0 or more waits until it is granted, a
+ * negative one does not wait.
  */
 final class Script extends RichParallelSourceFunction<Tuple4<Integer, String, Long, long[]>> {
     private final String scripts;

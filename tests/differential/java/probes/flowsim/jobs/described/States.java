@@ -34,7 +34,10 @@ final class States extends KeyedProcessFunction<Object, Tuple4<Integer, String, 
         numbers = getRuntimeContext().getListState(new ListStateDescriptor<>("numbers", Types.LONG));
         latest = getRuntimeContext().getMapState(new MapStateDescriptor<>("latest", Types.LONG, Types.LONG));
         highest = getRuntimeContext().getReducingState(new ReducingStateDescriptor<>("highest", Math::max, Types.LONG));
-        mean = getRuntimeContext().getAggregatingState(new AggregatingStateDescriptor<>("mean", new Mean(), Types.LIST(Types.LONG)));
+        mean =
+                getRuntimeContext()
+                        .getAggregatingState(
+                                new AggregatingStateDescriptor<>("mean", new Mean(), Types.LIST(Types.LONG)));
     }
 
     @Override

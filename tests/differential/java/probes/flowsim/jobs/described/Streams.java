@@ -7,6 +7,7 @@ import org.apache.flink.api.common.eventtime.Watermark;
 import org.apache.flink.api.common.eventtime.WatermarkGenerator;
 import org.apache.flink.api.common.eventtime.WatermarkOutput;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
+import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.api.java.tuple.Tuple4;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.streaming.api.datastream.DataStream;
@@ -38,7 +39,7 @@ final class Streams {
 
     @SuppressWarnings({"unchecked", "rawtypes"})
     KeyedStream<Tuple4<Integer, String, Long, long[]>, Object> keyed(int index) {
-        return (KeyedStream) input(index).keyBy(Event.key(given), (org.apache.flink.api.common.typeinfo.TypeInformation) Event.keyType(given));
+        return (KeyedStream) input(index).keyBy(Event.key(given), (TypeInformation) Event.keyType(given));
     }
 
     private DataStream<Tuple4<Integer, String, Long, long[]>> source(StreamExecutionEnvironment env, JsonNode source) {

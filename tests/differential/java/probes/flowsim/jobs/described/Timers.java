@@ -51,7 +51,8 @@ final class Timers extends KeyedProcessFunction<Object, Tuple4<Integer, String, 
         if (event.f0 % 2 == 0) {
             context.output(SIDE, Event.text(event.f0));
         }
-        out.collect(Event.text("elem", event.f0, context.getCurrentKey(), context.timestamp(), context.timerService().currentWatermark()));
+        long now = context.timerService().currentWatermark();
+        out.collect(Event.text("elem", event.f0, context.getCurrentKey(), context.timestamp(), now));
     }
 
     @Override
@@ -60,7 +61,14 @@ final class Timers extends KeyedProcessFunction<Object, Tuple4<Integer, String, 
         if (timestamp % 2 == 0) {
             context.output(SIDE, Event.text("timer", timestamp));
         }
-        out.collect(Event.text("timer", context.getCurrentKey(), timestamp, context.timeDomain().name(), context.timestamp(), timers.currentWatermark()));
+        out.collect(
+                Event.text(
+                        "timer",
+                        context.getCurrentKey(),
+                        timestamp,
+                        context.timeDomain().name(),
+                        context.timestamp(),
+                        timers.currentWatermark()));
         followUp(timestamp, context.timeDomain(), timers);
     }
 }

@@ -2,6 +2,7 @@ package flowsim.jobs.described;
 
 import java.time.Duration;
 import java.util.Map;
+import org.apache.flink.api.common.serialization.SerializerConfigImpl;
 import org.apache.flink.api.common.typeinfo.Types;
 import org.apache.flink.api.java.tuple.Tuple4;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
@@ -59,7 +60,8 @@ final class Windows {
         if (assigner.get("kind").asText().equals("count")) {
             stream =
                     assigner.has("slide")
-                            ? streams.keyed(0).countWindow(assigner.get("size").asLong(), assigner.get("slide").asLong())
+                            ? streams.keyed(0)
+                                    .countWindow(assigner.get("size").asLong(), assigner.get("slide").asLong())
                             : streams.keyed(0).countWindow(assigner.get("size").asLong());
         } else {
             stream = streams.keyed(0).window(assigner(assigner));
@@ -205,7 +207,7 @@ final class Windows {
                 return DeltaTrigger.of(
                         given.get("threshold").asDouble(),
                         Windows::delta,
-                        Event.TYPE.createSerializer(new org.apache.flink.api.common.serialization.SerializerConfigImpl()));
+                        Event.TYPE.createSerializer(new SerializerConfigImpl()));
             case "timeout":
                 return ProcessingTimeoutTrigger.of(
                         trigger(given.get("of")),

@@ -152,6 +152,20 @@ def test_of_several_splits_those_ahead_wait_and_the_others_go_on() -> None:
     assert (0, 0) in {row[1:3] for row in of_splits}
 
 
+def test_a_split_that_is_paused_just_before_it_is_declared_idle_waits_for_ever() -> None:
+    """Rule 8.24, as the real SourceOperator has it: idle splits stay as they are, and only a record would end idleness."""
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_idleness(Duration.of_millis(500))
+    aligned = strategy.with_watermark_alignment("group", Duration.of_millis(0), Duration.of_millis(200))
+    script = [record("p", 1, split="p"), sleep(600), record("q", 0, split="q"), sleep(600), record("p", 0, split="p")]
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.settings.watermark_alignment_buffer_size = 0
+    env.from_source(ScriptedSource(script), aligned, "two splits").sink_to(CollectSink())
+    recorder = MemoryRecorder(Level.ELEMENTS)
+    result = MiniCluster(env.stream_graph(), RunOptions(recorder=recorder)).run()
+    assert result.status is JobStatus.DEADLOCKED
+    assert [row[1:3] for row in rows_of(recorder, "alignment")] == [(0, 1), (-1, 1), (-1, 0)]
+
+
 def test_reports_are_combined_by_their_least_and_only_news_is_told() -> None:
     aggregator: WatermarkAggregator[str] = WatermarkAggregator()
     assert aggregator.aggregated_watermark == NO_TIMESTAMP

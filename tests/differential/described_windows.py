@@ -32,7 +32,16 @@ def build(inputs: Inputs, job: Job) -> dict[str, DataStream]:
     windowed = prepared(inputs, job)
     made = applied(windowed, job).set_parallelism(job["parallelism"])
     out = made if job["function"] == "reduce" else after(made, job)
-    return {"out": out, "late": made.get_side_output(OutputTag("late"))} if job["late_output"] else {"out": out}
+    outputs = {"out": out}
+    if "then_ms" in job:
+        # What windows emit is put into windows again, one subtask after the other.
+        again = made.key_by(inputs.key, inputs.key_type).window(
+            window.TumblingEventTimeWindows.of(millis(job["then_ms"]))
+        )
+        outputs["then"] = again.apply(Applied()).set_parallelism(1)
+    if job["late_output"]:
+        outputs["late"] = made.get_side_output(OutputTag("late"))
+    return outputs
 
 
 def prepared(inputs: Inputs, job: Job) -> Any:

@@ -84,6 +84,10 @@ class JobWriter:
         if not has_keys and not is_all:
             # A record goes forward, to the subtask of the same number: the one way that is determined without keys.
             subtasks = [parallelism] * sources
+        is_single_value = body.get("function") == "reduce" and "event_time" in body["assigner"]["kind"]
+        if is_single_value and self.often(0.7):
+            parallelism = 1  # of several subtasks Flink leaves open whose windows come first
+            body["then_ms"] = chance.choice([5, 20, 40])
         is_free = subtasks == [1] and inputs == [[0]] and not self.manual_time and self.often(0.5)
         twice = {number for numbers in inputs for number in numbers if numbers.count(number) > 1}
         writer = ScriptWriter(chance, self, subtasks, twice)

@@ -3,6 +3,7 @@ package flowsim.jobs.described;
 import java.time.Duration;
 import java.util.Map;
 import org.apache.flink.api.common.serialization.SerializerConfigImpl;
+import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.api.common.typeinfo.Types;
 import org.apache.flink.api.java.tuple.Tuple4;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
@@ -45,6 +46,9 @@ final class Windows {
         SingleOutputStreamOperator<?> windowed =
                 given.get("all").asBoolean() ? all(streams, given, late) : keyed(streams, given, late);
         windowed.setParallelism(DescribedJob.parallelism(given));
+        if (given.has("then_ms")) {
+            outputs.put("then", then((DataStream) windowed, given));
+        }
         boolean emitsTexts = windowed.getType().equals(Types.STRING);
         outputs.put(
                 "out",
@@ -52,6 +56,15 @@ final class Windows {
         if (given.get("late_output").asBoolean()) {
             outputs.put("late", windowed.getSideOutput(late));
         }
+    }
+
+    /** What windows emit is put into windows again, one subtask after the other. */
+    private static SingleOutputStreamOperator<String> then(
+            DataStream<Tuple4<Integer, String, Long, long[]>> windowed, JsonNode given) {
+        return windowed.keyBy(Event.key(given), (TypeInformation) Event.keyType(given))
+                .window(TumblingEventTimeWindows.of(DescribedJob.millis(given.get("then_ms"))))
+                .apply(new WindowFunctions.Applied(), Types.STRING)
+                .setParallelism(1);
     }
 
     private static SingleOutputStreamOperator<?> keyed(Streams streams, JsonNode given, OutputTag late) {

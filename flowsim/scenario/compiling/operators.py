@@ -7,6 +7,7 @@ from flowsim.datastream.data_stream import DataStream
 from flowsim.datastream.keyed_stream import KeyedStream
 from flowsim.datastream.output_tag import OutputTag
 from flowsim.scenario.compiling.alarms import compile_alarm
+from flowsim.scenario.compiling.broadcasts import compile_broadcast
 from flowsim.scenario.compiling.compiled import CompiledStream
 from flowsim.scenario.compiling.connect import compile_connect
 from flowsim.scenario.compiling.context import CompileContext, declared
@@ -106,6 +107,8 @@ def _of_two_inputs(
         return compile_co_group(context, (*path, "co_group"), model.co_group, model.exchange, incoming)
     if model.interval_join is not None:
         return compile_interval_join(context, (*path, "interval_join"), model.interval_join, model.exchange, incoming)
+    if model.broadcast is not None:
+        return compile_broadcast(context, (*path, "broadcast"), model.broadcast, model.exchange, incoming)
     return None
 
 

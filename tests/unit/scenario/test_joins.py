@@ -110,6 +110,19 @@ def test_the_bounds_of_an_interval_count_unless_they_are_exclusive(
     assert found(tmp_path, block)["out"] == pairs
 
 
+def test_a_record_looks_up_what_every_subtask_remembers(tmp_path: Path) -> None:
+    """The steps of the right side come later: only the last record of the left finds its partner."""
+    block = """\
+    broadcast: {to: right, put: code, get: k, add: {found: right.n}, missing: {found: "-1"}}
+"""
+    assert found(tmp_path, block)["out"] == [("a", 1, -1), ("a", 2, -1), ("b", 3, -1), ("a", 4, 20)]
+
+
+def test_a_record_that_finds_nothing_is_dropped_unless_told_otherwise(tmp_path: Path) -> None:
+    block = "    broadcast: {to: right, put: code, get: k, add: {sum: left.n + right.n}}\n"
+    assert found(tmp_path, block)["out"] == [("a", 4, 24)]
+
+
 ROLLING = {
     "sum": [("a", 1), ("a", 3), ("b", 3), ("a", 7)],
     "min": [("a", 1), ("a", 1), ("b", 3), ("a", 1)],
@@ -164,6 +177,12 @@ REFUSED = {
     ),
     "interval_join: {to: right, key_by: [k, code], lower: 1 s, upper: -1 s, select: {a: left.n}}": "expected lower <= upper",
     "interval_join: {to: right, key_by: [k, code], lower: 1, upper: 2, select: {a: left.n}}": "expected a duration",
+    "broadcast: {to: right, put: code, add: {f: right.n}}": "add needs put and get",
+    "broadcast: {to: right}": "expected one of add, process, got none of them",
+    "broadcast: {to: right, put: code, get: k, add: {n: right.n}}": "'n' is a field of the record already",
+    "broadcast: {to: right, put: code, get: k, add: {f: right.n}, missing: {g: 1}}": "expected missing to give the fields",
+    "broadcast: {to: right, put: code, get: k, add: {f: right.n}, missing: {f: \"'x'\"}}": "expected the types of add, long, got string",
+    "key_by: k\n    broadcast: {to: right, put: code, get: k, add: {f: right.n}}": "remove key_by",
     "sum: k": "operators.two: sum needs key_by",
     "alarm: {after: 1 s, emit: {n: n}}": "alarm needs key_by",
     "key_by: k\n    sum: k": "sum takes a number, k is string",

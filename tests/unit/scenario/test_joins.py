@@ -181,7 +181,7 @@ REFUSED = {
     "broadcast: {to: right}": "expected one of add, process, got none of them",
     "broadcast: {to: right, put: code, get: k, add: {n: right.n}}": "'n' is a field of the record already",
     "broadcast: {to: right, put: code, get: k, add: {f: right.n}, missing: {g: 1}}": "expected missing to give the fields",
-    "broadcast: {to: right, put: code, get: k, add: {f: right.n}, missing: {f: \"'x'\"}}": "expected the types of add, long, got string",
+    "broadcast: {to: right, put: code, get: k, add: {f: right.n}, missing: {f: left.k}}": "the types of add, long, got",
     "key_by: k\n    broadcast: {to: right, put: code, get: k, add: {f: right.n}}": "remove key_by",
     "sum: k": "operators.two: sum needs key_by",
     "alarm: {after: 1 s, emit: {n: n}}": "alarm needs key_by",

@@ -88,12 +88,15 @@ def _judge(facts: Recordings, law: Law, graphs: dict[int, Graph], audit: bool) -
     counters = _counters(check, judged) if judged.runs else {}
     broken = [run for run, (_, violations) in counters.items() if violations]
     evidence = _evidence(check, judged.only(broken)) if broken else {}
+    unjudged = check.unjudged(judged) if check.unjudged is not None and judged.runs else {}
     seconds = perf_counter() - started
     audited = _audited(judged, law) if audit and judged.runs else {}
     lines = []
     for recording in facts.runs:
         rows, violations = counters.get(recording.run, (0, 0))
-        outcome = _outcome(law, recording, reasons[recording.run], rows, violations, evidence.get(recording.run, ()))
+        missing = reasons[recording.run]
+        found = evidence.get(recording.run, ())
+        outcome = _outcome(law, recording, missing, rows, violations, found, unjudged.get(recording.run, ""))
         lines.append(Line(recording.run, outcome, seconds, audited.get(recording.run)))
     return lines
 
@@ -111,7 +114,8 @@ def _audited(judged: Recordings, law: Law) -> dict[int, Audited]:
 
 def _not_applicable(recording: Recording, law: Law, check: Check, graph: Graph) -> str:
     if recording.level < law.level:
-        return f"needs recording level {law.level.name.lower()}, recorded at {recording.level.name.lower()}"
+        needed = law.level.name.lower()
+        return f"needs recording level {needed}, the run was recorded at level {recording.level.name.lower()}"
     return "" if recording.empty else check.missing(graph)
 
 
@@ -143,11 +147,18 @@ def _evidence(check: Check, facts: Recordings) -> dict[int, tuple[dict[str, obje
 
 
 def _outcome(
-    law: Law, recording: Recording, reason: str, rows: int, violations: int, evidence: tuple[dict[str, object], ...]
+    law: Law,
+    recording: Recording,
+    missing: str,
+    rows: int,
+    violations: int,
+    evidence: tuple[dict[str, object], ...],
+    unjudged: str,
 ) -> Outcome:
-    if reason:
-        return Outcome(law.id, Verdict.NOT_APPLICABLE, 0, 0, reason=reason)
-    seen = "" if recording.complete else f"the run is {recording.status}: its recording is judged as a prefix"
+    if missing:
+        return Outcome(law.id, Verdict.NOT_APPLICABLE, 0, 0, reason=missing)
+    prefix = "" if recording.complete else f"the run is {recording.status}: its recording is judged as a prefix"
+    seen = "; ".join(filter(None, (prefix, unjudged)))
     if recording.empty:
         seen = "the run ended before anything was kept"
     return Outcome(law.id, _verdict(rows, violations), rows, violations, evidence, seen)

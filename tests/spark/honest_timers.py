@@ -49,6 +49,8 @@ class HonestTimers:
         self._record(TimerAction.REGISTER, TimeDomain.EVENT_TIME, timestamp, columns, watermark)
         return columns
 
-    def _record(self, action: TimerAction, domain: TimeDomain, timestamp: int, columns: dict[str, int], mark: int) -> None:
+    def _record(
+        self, action: TimerAction, domain: TimeDomain, timestamp: int, columns: dict[str, int], mark: int
+    ) -> None:
         if self.facts.level >= Level.FULL:
             self.facts.add("timers", **columns, action=action, domain=domain, timestamp=timestamp, watermark=mark)

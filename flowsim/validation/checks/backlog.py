@@ -16,7 +16,7 @@ _TOLD = (*CHANNEL, "number", "kind", "bytes", "backlog")
 
 def needs_queues(graph: Graph) -> str:
     """Applies where a sender reports the backlog of a pipelined subpartition."""
-    return "" if graph.queues else "the graph has no remote channel of a pipelined edge"
+    return "" if graph.queues else "the job has no remote channel of a pipelined edge"
 
 
 def judged_channels(facts: Recordings) -> DataFrame:

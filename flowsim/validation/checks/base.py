@@ -46,6 +46,8 @@ class Check:
     counts: Callable[[Recordings], DataFrame]
     evidence: Callable[[Recordings], DataFrame]
     exact: Callable[[Recordings], DataFrame] | None = None
+    unjudged: Callable[[Recordings], dict[int, str]] | None = None
+    """What of each run the law speaks of, but cannot be judged by anybody; for the outcome's reason."""
 
 
 def always(graph: Graph) -> str:
@@ -55,7 +57,7 @@ def always(graph: Graph) -> str:
 
 def needs_channels(graph: Graph) -> str:
     """Applies where there are channels."""
-    return "" if graph.channels else "the graph has no channels"
+    return "" if graph.channels else "the job has no channels"
 
 
 def whole(facts: Recordings) -> Column:

@@ -18,7 +18,7 @@ _BALANCES = {
 
 
 def _missing(graph: Graph) -> str:
-    return "" if graph.remote_channels else "the graph has no remote channel"
+    return "" if graph.remote_channels else "every channel is local: local channels have no credits"
 
 
 def _ledger(facts: Recordings) -> DataFrame:

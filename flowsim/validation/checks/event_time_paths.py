@@ -19,7 +19,10 @@ _BOUNDED: Final = ("bounded", "monotonous")
 _TIMED: Final = (*_BOUNDED, "none")
 _STRAIGHT: Final = ("map", "filter", "flat_map")
 
-EDGES: Final = "run int, vertex int, edge int, origin int, may_end boolean, assigned boolean, holds_back boolean, sees int, hears int"
+EDGES: Final = (
+    "run int, vertex int, edge int, origin int, may_end boolean, assigned boolean, holds_back boolean, sees int, "
+    "hears int"
+)
 """``sees``: the generator whose every record goes over the edge; ``hears``: one whose records may; -1 for none."""
 OPERATORS: Final = (
     "run int, vertex int, operator int, reached int, head boolean, holds_back boolean, delay bigint, idle_ms bigint, "

@@ -12,7 +12,7 @@ from flowsim.validation.recordings import Recordings
 
 def needs_remote_channels(graph: Graph) -> str:
     """Applies where credits are."""
-    return "" if graph.remote_channels else "the graph has no remote channel"
+    return "" if graph.remote_channels else "every channel is local: local channels have no credits"
 
 
 def receiver_rows(facts: Recordings) -> DataFrame:

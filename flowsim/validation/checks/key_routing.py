@@ -13,7 +13,7 @@ from flowsim.validation.recordings import Recordings
 
 
 def _missing(graph: Graph) -> str:
-    return "" if graph.hash_edges else "the graph has no HASH edge"
+    return "" if graph.hash_edges else "the job has no keyed edge"
 
 
 def _keyed_channels(facts: Recordings) -> DataFrame:

@@ -18,7 +18,7 @@ _ZERO: Final = 0
 
 
 def _needs_late_kinds(graph: Graph) -> str:
-    return "" if graph.late_kinds else "no operator of the graph can find a record late"
+    return "" if graph.late_kinds else "no operator of the job can find a record late"
 
 
 def late_places(facts: Recordings) -> DataFrame:

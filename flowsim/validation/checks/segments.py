@@ -14,7 +14,7 @@ _POOL = ("run", "pool")
 
 def needs_pools(graph: Graph) -> str:
     """Applies where buffer pools are described."""
-    return "" if graph.pools else "the graph has no buffer pools"
+    return "" if graph.pools else "the job has no buffer pools"
 
 
 def _is(action: SegmentAction) -> Column:

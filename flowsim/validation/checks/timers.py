@@ -30,7 +30,7 @@ _WATERMARK = F.col("kind") == int(ElementKind.WATERMARK)
 
 def needs_keys(graph: Graph) -> str:
     """Applies where a stream is keyed: without keys there are no timers (rule 9.17)."""
-    return "" if graph.hash_edges else "the graph has no HASH edge"
+    return "" if graph.hash_edges else "the job has no keyed edge"
 
 
 def keyed_tasks(facts: Recordings) -> DataFrame:

@@ -5,6 +5,7 @@ Tumbling event-time windows that fire by event time are judged by set operations
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
@@ -26,7 +27,7 @@ from flowsim.validation.checks.window_fold import (
     fold_windows,
 )  # fmt: skip
 from flowsim.validation.checks.window_replay import Replay
-from flowsim.validation.checks.window_shape import shape_of
+from flowsim.validation.checks.window_shape import Shape, shape_of
 from flowsim.validation.recordings import Recordings
 
 OPERATOR: Final = ("run", "task", "operator")
@@ -45,9 +46,9 @@ _TABLES: Final = {INTAKE: "window_intake", MERGE: "window_merge", FIRE: "window_
 
 def needs_windows(graph: Graph) -> str:
     """Applies where a window operator can be judged."""
-    return (
-        "" if graph.judged_windows else "the graph has no window with a known assigner at the head of a one-input chain"
-    )
+    if graph.judged_windows:
+        return ""
+    return "the job has no window with a known assigner at the head of a chain with one input"
 
 
 def judged_operators(facts: Recordings) -> DataFrame:
@@ -73,6 +74,30 @@ def _build_operators(facts: Recordings) -> DataFrame:
         (~by_sets).alias("folded"),
         "params",
     )  # fmt: skip
+
+
+def unjudged_windows(facts: Recordings) -> dict[int, str]:
+    """Per run the window operators of which something cannot be judged, and what; runs where all is are left out."""
+    inputs = facts["tasks"].groupBy("run", "vertex").agg(F.max("inputs").alias("inputs"))
+    windows = facts["operators"].where("kind = 'window'").withColumn("p", F.from_json("params", _PARAMS))
+    known = _is_known() & (F.col("input_operator") == -1) & (F.col("inputs") == 1)
+    rows = windows.join(inputs, ["run", "vertex"], "left").withColumn("known", F.coalesce(known, F.lit(False)))
+    told: dict[int, list[str]] = {}
+    for row in (
+        rows.select("run", "vertex", "operator", "name", "params", "known")
+        .orderBy("run", "vertex", "operator")
+        .collect()
+    ):
+        missing = _unforetold(shape_of(json.loads(row["params"]))) if row["known"] else "all"
+        if missing:
+            told.setdefault(row["run"], []).append(f"{row['name']} ({missing})")
+    return {run: f"not judged: {', '.join(names)}" for run, names in told.items()}
+
+
+def _unforetold(shape: Shape) -> str:
+    if shape.unknown_evictor:
+        return "when it fires, and which rows its evictor leaves"
+    return "" if shape.foretold else "when it fires"
 
 
 def _is_known() -> Column:
@@ -129,9 +154,7 @@ def _overtakes(order: WindowSpec) -> Column:
     """Whether a fire is out of order behind the row directly before it, which is a fire for the same reason."""
     before = {name: F.lag(name).over(order) for name in ("what", "cause", "at", "window_start")}
     by_element = F.col("cause") == int(FireCause.ELEMENT)
-    overtakes = F.when(by_element, before["window_start"] < F.col("window_start")).otherwise(
-        before["at"] > F.col("at")
-    )
+    overtakes = F.when(by_element, before["window_start"] < F.col("window_start")).otherwise(before["at"] > F.col("at"))
     same = (F.col("what") == FIRE) & (before["what"] == FIRE) & (before["cause"] == F.col("cause"))
     return F.coalesce(same & overtakes, F.lit(False))
 

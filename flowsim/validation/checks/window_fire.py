@@ -15,6 +15,7 @@ from flowsim.validation.checks.window_facts import (
     folded,
     folded_rows,
     needs_windows,
+    unjudged_windows,
     window_facts,
 )
 from flowsim.validation.checks.window_fold import FIRE, INTAKE, MARK, MERGE
@@ -159,4 +160,4 @@ def _evidence(facts: Recordings) -> DataFrame:
     return union(*frames)
 
 
-WINDOW_FIRE = Check("window-fire", needs_windows, _counts, _evidence)
+WINDOW_FIRE = Check("window-fire", needs_windows, _counts, _evidence, unjudged=unjudged_windows)

@@ -23,7 +23,6 @@ MAX_WATERMARK: Final = 2**63 - 1
 NS_PER_MS: Final = 1_000_000
 
 
-
 def as_long(number: int) -> int:
     """What a Java long makes of a sum: beyond 64 bits it starts again at the other end.
 

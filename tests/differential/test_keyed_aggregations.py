@@ -92,8 +92,13 @@ def test_every_aggregation_is_flinks_for_every_type_of_field(differential: Diffe
     @given(scripts())
     def compare(script: dict[str, Any]) -> None:
         # Java's aggregators take no Row, PyFlink's do, by the same rules as tuples.
-        asked = {**script, "container": "BASIC" if script["container"] == "BASIC" else "TUPLE", "records": [[node(*pair) for pair in zip(script["types"], fields, strict=True)]
-                                       for fields in script["records"]]}  # fmt: skip
+        asked = {
+            **script,
+            "container": "BASIC" if script["container"] == "BASIC" else "TUPLE",
+            "records": [
+                [node(*pair) for pair in zip(script["types"], fields, strict=True)] for fields in script["records"]
+            ],
+        }
         theirs = json.loads(differential.flink.java.flowsim.differential.Aggregators.run(json.dumps(asked)))
         with differential.comparing("Sum- and ComparableAggregator", commands=len(theirs)):
             if isinstance(theirs[-1], dict):

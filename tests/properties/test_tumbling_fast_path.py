@@ -86,9 +86,7 @@ def play(
 def timers_of(operator: WindowOperator) -> object:
     groups = operator.ctx.key_group_range
     told = [operator.timers.snapshot_timers_for_key_group(group) for group in range(groups.start, groups.end + 1)]
-    return [
-        (repr(key), timestamp, namespace) for group in told for timestamp, key, _, namespace in group.event_time
-    ]
+    return [(repr(key), timestamp, namespace) for group in told for timestamp, key, _, namespace in group.event_time]
 
 
 @given(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class Distance:
-    """The difference of one number of both records: the later one's minus the earlier one's. Flink: DeltaFunction."""
+    """A DeltaFunction: the difference of one number of both records, the later one's minus the earlier one's."""
 
     __slots__ = ("_number",)
 
@@ -18,7 +18,7 @@ class Distance:
 
 
 class Gap:
-    """The gap of a record's session in ms. Flink: SessionWindowTimeGapExtractor."""
+    """A SessionWindowTimeGapExtractor: the gap of a record's session in ms."""
 
     __slots__ = ("extract",)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from flowsim.datastream import operator_factories as factories
@@ -11,12 +11,11 @@ from flowsim.datastream.functions import (
     CoMapFunction,
     CoProcessFunction,
     KeyedCoProcessFunction,
-    RuntimeContext,
 )
+from flowsim.datastream.keyed_functions import KeyedCoFlatMap, KeyedCoMap, KeyedCoProcess
 from flowsim.datastream.operator_factories import AnyKeySelector, MakeOperator
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import OperatorDescription
-from flowsim.operators.process import ProcessContext
 from flowsim.operators.reading_order import READINGS, Reading
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.values import TypeInformation
@@ -53,13 +52,13 @@ class ConnectedStreams:
     def map(self, func: CoMapFunction, output_type: TypeInformation | None = None) -> DataStream:
         """One record out for each one in, on either input."""
         if self._is_keyed:
-            return self._keyed(_KeyedCoMap(func), "Co-Map", CoMapFunction, func, output_type)
+            return self._keyed(KeyedCoMap(func), "Co-Map", CoMapFunction, func, output_type)
         return self._transform("Co-Map", "co_map", factories.co_map_operator(func, self._reading), output_type)
 
     def flat_map(self, func: CoFlatMapFunction, output_type: TypeInformation | None = None) -> DataStream:
         """Any number of records out for each one in, on either input."""
         if self._is_keyed:
-            return self._keyed(_KeyedCoFlatMap(func), "Co-Flat Map", CoFlatMapFunction, func, output_type)
+            return self._keyed(KeyedCoFlatMap(func), "Co-Flat Map", CoFlatMapFunction, func, output_type)
         make = factories.co_flat_map_operator(func, self._reading)
         return self._transform("Co-Flat Map", "co_flat_map", make, output_type)
 
@@ -72,7 +71,7 @@ class ConnectedStreams:
         """
         if self._is_keyed:
             if isinstance(func, CoProcessFunction):
-                func = _KeyedCoProcess(func)
+                func = KeyedCoProcess(func)
             make = factories.keyed_co_process_operator(func, self._reading)
             params = factories.timer_params(func)
             return self._transform("Keyed Co-Process", "keyed_co_process", make, output_type, params)
@@ -109,64 +108,3 @@ class ConnectedStreams:
         env = self.stream1.get_execution_environment()
         description = OperatorDescription(kind, {"reading": self._reading, **(params or {})})
         return env.add_inputs(name, description, make, (self.stream1, self.stream2), output_type)
-
-
-class _KeyedCoMap(KeyedCoProcessFunction):
-    """A CoMapFunction with the keyed state of its streams, as PyFlink runs it."""
-
-    def __init__(self, func: CoMapFunction) -> None:
-        self._func = func
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        self._func.open(runtime_context)
-
-    def close(self) -> None:
-        self._func.close()
-
-    def process_element1(self, value: object, ctx: ProcessContext) -> Iterable[object]:
-        return _present(self._func.map1(value))
-
-    def process_element2(self, value: object, ctx: ProcessContext) -> Iterable[object]:
-        return _present(self._func.map2(value))
-
-
-class _KeyedCoProcess(KeyedCoProcessFunction):
-    """A CoProcessFunction with the keyed state of its streams, as PyFlink runs it."""
-
-    def __init__(self, func: CoProcessFunction) -> None:
-        self._func = func
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        self._func.open(runtime_context)
-
-    def close(self) -> None:
-        self._func.close()
-
-    def process_element1(self, value: object, ctx: ProcessContext) -> Iterable[object] | None:
-        return self._func.process_element1(value, ctx)
-
-    def process_element2(self, value: object, ctx: ProcessContext) -> Iterable[object] | None:
-        return self._func.process_element2(value, ctx)
-
-
-class _KeyedCoFlatMap(KeyedCoProcessFunction):
-    """A CoFlatMapFunction with the keyed state of its streams, as PyFlink runs it."""
-
-    def __init__(self, func: CoFlatMapFunction) -> None:
-        self._func = func
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        self._func.open(runtime_context)
-
-    def close(self) -> None:
-        self._func.close()
-
-    def process_element1(self, value: object, ctx: ProcessContext) -> Iterable[object] | None:
-        return self._func.flat_map1(value)
-
-    def process_element2(self, value: object, ctx: ProcessContext) -> Iterable[object] | None:
-        return self._func.flat_map2(value)
-
-
-def _present(result: object) -> Iterable[object]:
-    return () if result is None else (result,)

@@ -1,23 +1,32 @@
-"""Functions of one record on a keyed stream, which may keep state of the key, as PyFlink runs them."""
+"""Functions of one record, and of a record of one of two inputs, on keyed streams, as PyFlink runs them.
+
+They may keep state of the key.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Generic, TypeVar
 
 from flowsim.datastream.functions import (
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
     FilterFunction,
     FlatMapFunction,
+    Function,
+    KeyedCoProcessFunction,
     KeyedProcessFunction,
     MapFunction,
     RuntimeContext,
 )
 from flowsim.operators.process import ProcessContext
 
+F = TypeVar("F", bound=Function)
 
-class KeyedMap(KeyedProcessFunction):
-    """A MapFunction with keyed state."""
 
-    def __init__(self, func: MapFunction) -> None:
+class _OfOneInput(KeyedProcessFunction, Generic[F]):
+    def __init__(self, func: F) -> None:
         self._func = func
 
     def open(self, runtime_context: RuntimeContext) -> None:
@@ -25,31 +34,31 @@ class KeyedMap(KeyedProcessFunction):
 
     def close(self) -> None:
         self._func.close()
+
+
+class KeyedMap(_OfOneInput[MapFunction]):
+    """A MapFunction with keyed state."""
 
     def process_element(self, value: object, ctx: ProcessContext) -> Iterable[object] | None:
         return (self._func.map(value),)
 
 
-class KeyedFilter(KeyedProcessFunction):
+class KeyedFilter(_OfOneInput[FilterFunction]):
     """A FilterFunction with keyed state."""
-
-    def __init__(self, func: FilterFunction) -> None:
-        self._func = func
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        self._func.open(runtime_context)
-
-    def close(self) -> None:
-        self._func.close()
 
     def process_element(self, value: object, ctx: ProcessContext) -> Iterable[object] | None:
         return (value,) if self._func.filter(value) else None
 
 
-class KeyedFlatMap(KeyedProcessFunction):
+class KeyedFlatMap(_OfOneInput[FlatMapFunction]):
     """A FlatMapFunction with keyed state."""
 
-    def __init__(self, func: FlatMapFunction) -> None:
+    def process_element(self, value: object, ctx: ProcessContext) -> Iterable[object] | None:
+        return self._func.flat_map(value)
+
+
+class _OfTwoInputs(KeyedCoProcessFunction, Generic[F]):
+    def __init__(self, func: F) -> None:
         self._func = func
 
     def open(self, runtime_context: RuntimeContext) -> None:
@@ -58,5 +67,36 @@ class KeyedFlatMap(KeyedProcessFunction):
     def close(self) -> None:
         self._func.close()
 
-    def process_element(self, value: object, ctx: ProcessContext) -> Iterable[object] | None:
-        return self._func.flat_map(value)
+
+class KeyedCoMap(_OfTwoInputs[CoMapFunction]):
+    """A CoMapFunction with the keyed state of its streams."""
+
+    def process_element1(self, value: object, ctx: ProcessContext) -> Iterable[object]:
+        return _present(self._func.map1(value))
+
+    def process_element2(self, value: object, ctx: ProcessContext) -> Iterable[object]:
+        return _present(self._func.map2(value))
+
+
+class KeyedCoProcess(_OfTwoInputs[CoProcessFunction]):
+    """A CoProcessFunction with the keyed state of its streams."""
+
+    def process_element1(self, value: object, ctx: ProcessContext) -> Iterable[object] | None:
+        return self._func.process_element1(value, ctx)
+
+    def process_element2(self, value: object, ctx: ProcessContext) -> Iterable[object] | None:
+        return self._func.process_element2(value, ctx)
+
+
+class KeyedCoFlatMap(_OfTwoInputs[CoFlatMapFunction]):
+    """A CoFlatMapFunction with the keyed state of its streams."""
+
+    def process_element1(self, value: object, ctx: ProcessContext) -> Iterable[object] | None:
+        return self._func.flat_map1(value)
+
+    def process_element2(self, value: object, ctx: ProcessContext) -> Iterable[object] | None:
+        return self._func.flat_map2(value)
+
+
+def _present(result: object) -> Iterable[object]:
+    return () if result is None else (result,)

@@ -24,8 +24,6 @@ TIMER_LOST: Final = "timer_lost"
 TIMER_UNDER_WRONG_KEY: Final = "timer_under_wrong_key"
 """The first timer of a subtask whose key is not the current one fires under the current one."""
 
-TIMER_FAULTS: Final = frozenset((TIMER_FIRES_TWICE, TIMER_FIRES_EARLY, TIMER_LOST, TIMER_UNDER_WRONG_KEY))
-
 
 class QueueThatKeepsOne(HeapPriorityQueueSet[N]):
     """The first timer taken out is still in it."""

@@ -211,7 +211,3 @@ class JavaHashMap(Generic[K, V]):
     def values(self) -> list[V]:
         """In the order of their keys."""
         return [self._entries[key] for key in self]
-
-    def keys_among(self, wanted: Callable[[K], bool]) -> list[K]:
-        """Those keys only, in Java's order."""
-        return list(filter(wanted, self))

@@ -34,19 +34,6 @@ WINDOW_FIRES_TWICE: Final = "window_fires_twice"
 PURGE_FORGOTTEN: Final = "purge_forgotten"
 """The first purge of a subtask leaves the contents of the window as they are."""
 
-WINDOW_FAULTS: Final = frozenset(
-    (
-        WINDOW_LOSES_ROW,
-        WINDOW_FIRES_EARLY,
-        LATE_ROW_KEPT,
-        LATE_ROW_LOST_EARLY,
-        LATE_ROW_VANISHES,
-        SESSION_LOSES_ROWS,
-        WINDOW_FIRES_TWICE,
-        PURGE_FORGOTTEN,
-    )
-)
-
 
 class BreakableOperator(Protocol):
     """The doors of a window operator that faults are put into."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from flowsim.operators.emitting import Results
-from flowsim.operators.runtime_context import KeyedStateStore, RuntimeContext
+from flowsim.operators.runtime_context import KeyedStateStore, RuntimeContext, UserFunction
 from flowsim.operators.stream_operator import Value
 from flowsim.operators.windowing.window import Window
 
@@ -29,12 +29,8 @@ class WindowContext(Protocol):
         """State of this key, shared by all its windows."""
 
 
-class ProcessWindowFunction(Protocol):
+class ProcessWindowFunction(UserFunction, Protocol):
     """A user's function of all that a window knows. Flink: ProcessWindowFunction."""
-
-    def open(self, runtime_context: RuntimeContext) -> None: ...
-
-    def close(self) -> None: ...
 
     def process(self, key: Value, context: WindowContext, elements: Iterable[Value]) -> Results: ...
 
@@ -42,22 +38,14 @@ class ProcessWindowFunction(Protocol):
         """The window is cleaned up; per-window state must be cleared here."""
 
 
-class WindowFunction(Protocol):
+class WindowFunction(UserFunction, Protocol):
     """A user's function of key, window and contents. Flink: WindowFunction."""
-
-    def open(self, runtime_context: RuntimeContext) -> None: ...
-
-    def close(self) -> None: ...
 
     def apply(self, key: Value, window: Window, inputs: Iterable[Value]) -> Results: ...
 
 
-class ProcessAllWindowFunction(Protocol):
+class ProcessAllWindowFunction(UserFunction, Protocol):
     """A user's function of all that a window of an unkeyed stream knows. Flink: ProcessAllWindowFunction."""
-
-    def open(self, runtime_context: RuntimeContext) -> None: ...
-
-    def close(self) -> None: ...
 
     def process(self, context: WindowContext, elements: Iterable[Value]) -> Results: ...
 
@@ -65,22 +53,14 @@ class ProcessAllWindowFunction(Protocol):
         """The window is cleaned up; per-window state must be cleared here."""
 
 
-class AllWindowFunction(Protocol):
+class AllWindowFunction(UserFunction, Protocol):
     """A user's function of window and contents of an unkeyed stream. Flink: AllWindowFunction."""
-
-    def open(self, runtime_context: RuntimeContext) -> None: ...
-
-    def close(self) -> None: ...
 
     def apply(self, window: Window, inputs: Iterable[Value]) -> Results: ...
 
 
-class InternalWindowFunction(Protocol):
+class InternalWindowFunction(UserFunction, Protocol):
     """The one shape in which the operator calls any of them. Flink: InternalWindowFunction."""
-
-    def open(self, runtime_context: RuntimeContext) -> None: ...
-
-    def close(self) -> None: ...
 
     def process(self, key: Value, context: WindowContext, contents: object) -> Results: ...
 
@@ -105,15 +85,18 @@ class PassThroughWindowFunction:
         """Nothing was kept."""
 
 
-class InternalProcessWindowFunction:
-    """Calls a ProcessWindowFunction. Flink: InternalIterable-, InternalSingleValueProcessWindowFunction.
+F = TypeVar("F", bound=UserFunction)
+
+
+class _Calling(Generic[F]):
+    """Calls a user's function.
 
     ``single_value``: the contents are one folded value, which the function gets as an iterable of one.
     """
 
     __slots__ = ("_function", "_single_value")
 
-    def __init__(self, function: ProcessWindowFunction, single_value: bool = False) -> None:
+    def __init__(self, function: F, single_value: bool = False) -> None:
         self._function = function
         self._single_value = single_value
 
@@ -123,30 +106,32 @@ class InternalProcessWindowFunction:
     def close(self) -> None:
         self._function.close()
 
+    def _iterable(self, contents: object) -> Iterable[Value]:
+        if self._single_value:
+            return [contents]
+        assert isinstance(contents, list)
+        return contents
+
+
+class InternalProcessWindowFunction(_Calling[ProcessWindowFunction]):
+    """Calls a ProcessWindowFunction. Flink: InternalIterable-, InternalSingleValueProcessWindowFunction."""
+
+    __slots__ = ()
+
     def process(self, key: Value, context: WindowContext, contents: object) -> Results:
-        return self._function.process(key, context, _iterable(contents, self._single_value))
+        return self._function.process(key, context, self._iterable(contents))
 
     def clear(self, context: WindowContext) -> None:
         self._function.clear(context)
 
 
-class InternalApplyWindowFunction:
+class InternalApplyWindowFunction(_Calling[WindowFunction]):
     """Calls a WindowFunction. Flink: InternalIterableWindowFunction, InternalSingleValueWindowFunction."""
 
-    __slots__ = ("_function", "_single_value")
-
-    def __init__(self, function: WindowFunction, single_value: bool = False) -> None:
-        self._function = function
-        self._single_value = single_value
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        self._function.open(runtime_context)
-
-    def close(self) -> None:
-        self._function.close()
+    __slots__ = ()
 
     def process(self, key: Value, context: WindowContext, contents: object) -> Results:
-        return self._function.apply(key, context.window(), _iterable(contents, self._single_value))
+        return self._function.apply(key, context.window(), self._iterable(contents))
 
     def clear(self, context: WindowContext) -> None:
         """A WindowFunction has no state per window."""
@@ -178,55 +163,28 @@ class FoldingWindowFunction:
         self._function.clear(context)
 
 
-class InternalProcessAllWindowFunction:
+class InternalProcessAllWindowFunction(_Calling[ProcessAllWindowFunction]):
     """Calls a ProcessAllWindowFunction.
 
     Flink: InternalIterableProcessAllWindowFunction, InternalSingleValueProcessAllWindowFunction.
     """
 
-    __slots__ = ("_function", "_single_value")
-
-    def __init__(self, function: ProcessAllWindowFunction, single_value: bool = False) -> None:
-        self._function = function
-        self._single_value = single_value
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        self._function.open(runtime_context)
-
-    def close(self) -> None:
-        self._function.close()
+    __slots__ = ()
 
     def process(self, key: Value, context: WindowContext, contents: object) -> Results:
-        return self._function.process(context, _iterable(contents, self._single_value))
+        return self._function.process(context, self._iterable(contents))
 
     def clear(self, context: WindowContext) -> None:
         self._function.clear(context)
 
 
-class InternalApplyAllWindowFunction:
+class InternalApplyAllWindowFunction(_Calling[AllWindowFunction]):
     """Calls an AllWindowFunction. Flink: InternalIterableAllWindowFunction, InternalSingleValueAllWindowFunction."""
 
-    __slots__ = ("_function", "_single_value")
-
-    def __init__(self, function: AllWindowFunction, single_value: bool = False) -> None:
-        self._function = function
-        self._single_value = single_value
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        self._function.open(runtime_context)
-
-    def close(self) -> None:
-        self._function.close()
+    __slots__ = ()
 
     def process(self, key: Value, context: WindowContext, contents: object) -> Results:
-        return self._function.apply(context.window(), _iterable(contents, self._single_value))
+        return self._function.apply(context.window(), self._iterable(contents))
 
     def clear(self, context: WindowContext) -> None:
         """An AllWindowFunction has no state per window."""
-
-
-def _iterable(contents: object, single_value: bool) -> Iterable[Value]:
-    if single_value:
-        return [contents]
-    assert isinstance(contents, list)
-    return contents

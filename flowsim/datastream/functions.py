@@ -32,8 +32,11 @@ __all__ = [
     "KeyedProcessFunction",
     "KeyedStateStore",
     "MapFunction",
+    "NullByteKeySelector",
     "ParallelSourceFunction",
     "Partitioner",
+    "PassThroughAllWindowFunction",
+    "PassThroughWindowFunction",
     "ProcessAllWindowFunction",
     "ProcessFunction",
     "ProcessWindowFunction",
@@ -103,6 +106,13 @@ class KeySelector(Function):
 
     @abstractmethod
     def get_key(self, value: Any) -> object: ...
+
+
+class NullByteKeySelector(KeySelector):
+    """One key, 0, for all records. PyFlink: NullByteKeySelector."""
+
+    def get_key(self, value: object) -> int:
+        return 0
 
 
 class Partitioner(Function):
@@ -235,6 +245,13 @@ class WindowFunction(Function, Generic[IN, OUT, KEY, W]):
     def apply(self, key: KEY, window: W, inputs: Iterable[IN]) -> Iterable[OUT] | None: ...
 
 
+class PassThroughWindowFunction(WindowFunction[IN, IN, KEY, W]):
+    """Emits what is in the window as it is. PyFlink: PassThroughWindowFunction."""
+
+    def apply(self, key: KEY, window: W, inputs: Iterable[IN]) -> Iterable[IN]:
+        return inputs
+
+
 class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, W]):
     """All records of a window at once, with a context. PyFlink: ProcessWindowFunction."""
 
@@ -264,6 +281,13 @@ class AllWindowFunction(Function, Generic[IN, OUT, W]):
 
     @abstractmethod
     def apply(self, window: W, inputs: Iterable[IN]) -> Iterable[OUT] | None: ...
+
+
+class PassThroughAllWindowFunction(AllWindowFunction[IN, IN, W]):
+    """Emits what is in the window as it is. PyFlink: PassThroughAllWindowFunction."""
+
+    def apply(self, window: W, inputs: Iterable[IN]) -> Iterable[IN]:
+        return inputs
 
 
 class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):

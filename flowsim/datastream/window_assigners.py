@@ -74,6 +74,10 @@ class TumblingEventTimeWindows(assigners.TumblingEventTimeWindows, WindowAssigne
 
     __slots__ = ()
 
+    def __init__(self, size: int, offset: int = 0, window_stagger: WindowStagger = WindowStagger.ALIGNED) -> None:
+        """In ms; ``of`` takes lengths of time."""
+        super().__init__(size, offset, window_stagger)
+
     @staticmethod
     def of(
         size: Length, offset: Length | None = None, window_stagger: WindowStagger = WindowStagger.ALIGNED
@@ -87,6 +91,10 @@ class TumblingProcessingTimeWindows(assigners.TumblingProcessingTimeWindows, Win
     """The same by the clock of the operator (rule 10.6). PyFlink: TumblingProcessingTimeWindows."""
 
     __slots__ = ()
+
+    def __init__(self, size: int, offset: int = 0, window_stagger: WindowStagger = WindowStagger.ALIGNED) -> None:
+        """In ms; ``of`` takes lengths of time."""
+        super().__init__(size, offset, window_stagger)
 
     @staticmethod
     def of(
@@ -102,6 +110,10 @@ class SlidingEventTimeWindows(assigners.SlidingEventTimeWindows, WindowAssigner[
 
     __slots__ = ()
 
+    def __init__(self, size: int, slide: int, offset: int = 0) -> None:
+        """In ms; ``of`` takes lengths of time."""
+        super().__init__(size, slide, offset)
+
     @staticmethod
     def of(size: Length, slide: Length, offset: Length | None = None) -> SlidingEventTimeWindows:
         """Raises BadInput unless size >= 1 ms, |offset| < slide and size / slide is at most ten million."""
@@ -113,6 +125,10 @@ class SlidingProcessingTimeWindows(assigners.SlidingProcessingTimeWindows, Windo
     """The same by the clock of the operator (rule 10.6). PyFlink: SlidingProcessingTimeWindows."""
 
     __slots__ = ()
+
+    def __init__(self, size: int, slide: int, offset: int = 0) -> None:
+        """In ms; ``of`` takes lengths of time."""
+        super().__init__(size, slide, offset)
 
     @staticmethod
     def of(size: Length, slide: Length, offset: Length | None = None) -> SlidingProcessingTimeWindows:
@@ -130,6 +146,9 @@ class DynamicEventTimeSessionWindows(
 
     __slots__ = ()
 
+    def __init__(self, session_window_time_gap_extractor: Extractor) -> None:
+        super().__init__(_extractor(session_window_time_gap_extractor, "DynamicEventTimeSessionWindows"))
+
     @staticmethod
     def with_dynamic_gap(extractor: Extractor) -> DynamicEventTimeSessionWindows:
         """A gap that is not above 0 fails the job with BadInput."""
@@ -143,6 +162,9 @@ class DynamicProcessingTimeSessionWindows(
 
     __slots__ = ()
 
+    def __init__(self, session_window_time_gap_extractor: Extractor) -> None:
+        super().__init__(_extractor(session_window_time_gap_extractor, "DynamicProcessingTimeSessionWindows"))
+
     @staticmethod
     def with_dynamic_gap(extractor: Extractor) -> DynamicProcessingTimeSessionWindows:
         """A gap that is not above 0 fails the job with BadInput."""
@@ -154,6 +176,10 @@ class EventTimeSessionWindows(assigners.EventTimeSessionWindows, MergingWindowAs
     """Sessions that end when nothing came for the gap (rule 10.5). PyFlink: EventTimeSessionWindows."""
 
     __slots__ = ()
+
+    def __init__(self, session_gap: int) -> None:
+        """In ms; ``with_gap`` takes a length of time."""
+        super().__init__(session_gap)
 
     @staticmethod
     def with_gap(size: Length) -> EventTimeSessionWindows:
@@ -170,6 +196,10 @@ class ProcessingTimeSessionWindows(assigners.ProcessingTimeSessionWindows, Mergi
     """The same by the clock of the operator (rule 10.6). PyFlink: ProcessingTimeSessionWindows."""
 
     __slots__ = ()
+
+    def __init__(self, session_gap: int) -> None:
+        """In ms; ``with_gap`` takes a length of time."""
+        super().__init__(session_gap)
 
     @staticmethod
     def with_gap(size: Length) -> ProcessingTimeSessionWindows:

@@ -80,6 +80,10 @@ class ContinuousEventTimeTrigger(triggers.ContinuousEventTimeTrigger, Trigger[ob
 
     __slots__ = ()
 
+    def __init__(self, interval: int) -> None:
+        """In ms; ``of`` takes a length of time."""
+        super().__init__(interval)
+
     @staticmethod
     def of(interval: Length) -> ContinuousEventTimeTrigger:
         """Raises BadInput unless the interval is at least 1 ms."""
@@ -91,6 +95,10 @@ class ContinuousProcessingTimeTrigger(triggers.ContinuousProcessingTimeTrigger, 
 
     __slots__ = ()
 
+    def __init__(self, interval: int) -> None:
+        """In ms; ``of`` takes a length of time."""
+        super().__init__(interval)
+
     @staticmethod
     def of(interval: Length) -> ContinuousProcessingTimeTrigger:
         """Raises BadInput unless the interval is at least 1 ms."""
@@ -101,6 +109,9 @@ class CountTrigger(triggers.CountTrigger, Trigger[object, Window]):
     """Fires at every so many records of a key and window (rule 10.19). PyFlink: CountTrigger."""
 
     __slots__ = ()
+
+    def __init__(self, window_size: int) -> None:
+        super().__init__(window_size)
 
     @staticmethod
     def of(window_size: int) -> CountTrigger:

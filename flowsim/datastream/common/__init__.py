@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flowsim.datastream.common.configuration import Configuration
-from flowsim.datastream.common.time import Duration, Time
+from flowsim.datastream.common.time import Duration, Instant, Time
 from flowsim.datastream.common.watermark_strategy import (
     TimestampAssigner,
     WatermarkGenerator,
@@ -15,6 +15,7 @@ from flowsim.values import Row, TypeInformation, Types
 __all__ = [
     "Configuration",
     "Duration",
+    "Instant",
     "Row",
     "Time",
     "TimestampAssigner",

@@ -1,4 +1,4 @@
-"""Lengths of time as PyFlink spells them. Flink: Duration, Time."""
+"""Lengths and moments of time as PyFlink spells them. Flink: Duration, Time."""
 
 from __future__ import annotations
 
@@ -47,10 +47,34 @@ class Duration:
 
 
 @dataclass(frozen=True, slots=True, order=True)
+class Instant:
+    """A moment: seconds since 1970 (UTC) and nanoseconds of the second. PyFlink: Instant.
+
+    >>> Instant.of_epoch_milli(-1)
+    Instant(seconds=-1, nanos=999000000)
+    """
+
+    seconds: int
+    nanos: int
+
+    def to_epoch_milli(self) -> int:
+        """Whole milliseconds since 1970, rounded down as in Java."""
+        return self.seconds * 1_000 + self.nanos // NS_PER_MS
+
+    @staticmethod
+    def of_epoch_milli(epoch_milli: int) -> Instant:
+        seconds, millis = divmod(epoch_milli, 1_000)
+        return Instant(seconds, millis * NS_PER_MS)
+
+
+@dataclass(frozen=True, slots=True, order=True, init=False)
 class Time:
     """A length of time in milliseconds, the older spelling that windows take. PyFlink: Time."""
 
     millis: int
+
+    def __init__(self, milliseconds: int) -> None:
+        object.__setattr__(self, "millis", milliseconds)
 
     @staticmethod
     def milliseconds(milliseconds: int) -> Time:

@@ -6,7 +6,8 @@ from collections.abc import Collection, Hashable
 from typing import Protocol, overload
 
 from flowsim.errors import BadInput
-from flowsim.operators.runtime_context import KeyedStateStore
+from flowsim.operators.metric_group import MetricGroup
+from flowsim.operators.runtime_context import KeyedStateStore, RuntimeContext
 from flowsim.operators.windowing.time_window import TimeWindow
 from flowsim.operators.windowing.triggers import MergingStateDescriptor
 from flowsim.operators.windowing.window import Window
@@ -26,6 +27,9 @@ class WindowingOperator(Protocol):
     """The part of the window operator that the contexts use; the current key is the one set in it."""
 
     timers: InternalTimerService[Window]
+
+    @property
+    def runtime_context(self) -> RuntimeContext: ...
 
     @property
     def merging(self) -> object | None:
@@ -57,6 +61,9 @@ class OperatorTriggerContext:
 
     def get_current_processing_time(self) -> int:
         return self._operator.timers.current_processing_time_ms()
+
+    def get_metric_group(self) -> MetricGroup:
+        return self._operator.runtime_context.get_metrics_group()
 
     def register_event_time_timer(self, time: int) -> None:
         self._operator.timers.register_event_time_timer(self.at, time)

@@ -21,7 +21,16 @@ from flowsim.datastream import (
     RuntimeContext,
     StreamExecutionEnvironment,
 )
-from flowsim.datastream.common import Configuration, Duration, Row, Time, TimestampAssigner, Types, WatermarkStrategy
+from flowsim.datastream.common import (
+    Configuration,
+    Duration,
+    Instant,
+    Row,
+    Time,
+    TimestampAssigner,
+    Types,
+    WatermarkStrategy,
+)
 from flowsim.datastream.window import CountTrigger, SlidingEventTimeWindows, TumblingEventTimeWindows
 from flowsim.errors import BadInput
 from flowsim.operators.basic import MapOperator
@@ -245,6 +254,14 @@ def test_a_length_of_time_has_every_spelling_of_pyflink() -> None:
     times = [Time.days(1), Time.hours(24), Time.minutes(1_440), Time.seconds(86_400), Time.milliseconds(86_400_000)]
     assert {d.to_millis() for d in durations} == {t.to_milliseconds() for t in times} == {86_400_000}
     assert (len(set(durations)), len(set(times))) == (1, 1)
+
+
+def test_a_length_and_a_moment_are_made_as_in_pyflink() -> None:
+    assert Time(milliseconds=1_500).to_milliseconds() == 1_500
+    assert Instant.of_epoch_milli(1_500) == Instant(1, 500_000_000)
+    assert [Instant.of_epoch_milli(ms).to_epoch_milli() for ms in (-1_001, -1, 0, 999, 10**12)] == [
+        -1_001, -1, 0, 999, 10**12,
+    ]  # fmt: skip
 
 
 def test_a_function_learns_where_it_runs() -> None:

@@ -130,6 +130,22 @@ def test_the_module_gives_out_every_name_that_it_lists() -> None:
     assert [name for name in names.__all__ if not hasattr(names, name)] == []
 
 
+def test_what_pyflink_makes_from_milliseconds_has_its_names_of_the_arguments() -> None:
+    length = Duration.of_millis
+    for kind in (TumblingEventTimeWindows, TumblingProcessingTimeWindows):
+        assert assigner_of(kind(size=7, offset=2)) == assigner_of(kind.of(length(7), length(2)))
+    for slides in (SlidingEventTimeWindows, SlidingProcessingTimeWindows):
+        made = slides(size=7, slide=3, offset=1)
+        assert assigner_of(made) == assigner_of(slides.of(length(7), length(3), length(1)))
+    for sessions in (EventTimeSessionWindows, ProcessingTimeSessionWindows):
+        assert assigner_of(sessions(session_gap=7)) == assigner_of(sessions.with_gap(length(7)))
+    for dynamic in (DynamicEventTimeSessionWindows, DynamicProcessingTimeSessionWindows):
+        assert dynamic(session_window_time_gap_extractor=ItsLength()).extractor.extract("abc") == 3
+    for continuous in (ContinuousEventTimeTrigger, ContinuousProcessingTimeTrigger):
+        assert trigger_of(continuous(interval=7)) == trigger_of(continuous.of(length(7)))
+    assert trigger_of(CountTrigger(window_size=7)) == {"kind": "count", "count": 7}
+
+
 def test_windows_of_one_size_are_described_with_their_offset_and_stagger() -> None:
     assert assigner_of(TumblingEventTimeWindows.of(SECOND)) == {
         "assigner": "tumbling_event_time", "size_ms": 1000, "offset_ms": 0, "stagger": "aligned",

@@ -17,7 +17,10 @@ from flowsim.datastream import (
     DataStream,
     FlatJoinFunction,
     JoinFunction,
+    NullByteKeySelector,
     OutputTag,
+    PassThroughAllWindowFunction,
+    PassThroughWindowFunction,
     ProcessAllWindowFunction,
     ProcessWindowFunction,
     RuntimeContext,
@@ -32,7 +35,10 @@ from flowsim.datastream.window import (
     DeltaTrigger,
     EventTimeSessionWindows,
     TimeWindow,
+    Trigger,
+    TriggerResult,
     TumblingEventTimeWindows,
+    Window,
 )
 from flowsim.errors import BadInput
 
@@ -256,3 +262,38 @@ def test_tagged_streams_are_chained_to_what_they_come_from(env: StreamExecutionE
     graph = env.stream_graph()
     maps = [node.parallelism for node in graph.nodes.values() if node.description.kind == "map"]
     assert maps == [2, 2, 1]
+
+
+def test_what_is_in_a_window_can_be_passed_on_as_it_is(env: StreamExecutionEnvironment) -> None:
+    rows = scripted(env, (1, 0), (2, 3), (4, 12))
+    keyed = rows.key_by(NullByteKeySelector(), Types.BYTE())
+    assert results(keyed.window(TEN_MS).apply(PassThroughWindowFunction())) == [1, 2, 4]
+    summed = keyed.window(TEN_MS).reduce(lambda one, other: one + other, PassThroughWindowFunction())
+    assert results(summed) == [3, 4]
+    assert results(rows.window_all(TEN_MS).apply(PassThroughAllWindowFunction())) == [1, 2, 4]
+
+
+def test_a_trigger_counts_in_the_metrics_of_its_operator(env: StreamExecutionEnvironment) -> None:
+    counted: list[int] = []
+
+    class Counting(Trigger[Any, Window]):
+        def on_element(
+            self, element: Any, timestamp: int | None, window: Window, ctx: Trigger.TriggerContext
+        ) -> TriggerResult:
+            self.counter = getattr(self, "counter", None) or ctx.get_metric_group().counter("records")
+            self.counter.inc()
+            counted.append(self.counter.get_count())
+            return TriggerResult.FIRE_AND_PURGE
+
+        def on_event_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+            return TriggerResult.CONTINUE
+
+        def on_processing_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+            return TriggerResult.CONTINUE
+
+        def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
+            return
+
+    windows = scripted(env, (1, 0), (2, 3)).window_all(TEN_MS).trigger(Counting())
+    assert results(windows.apply(PassThroughAllWindowFunction())) == [1, 2]
+    assert counted == [1, 2]

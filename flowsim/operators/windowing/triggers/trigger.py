@@ -8,6 +8,7 @@ from typing import Protocol, overload
 
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import WindowResult
+from flowsim.operators.metric_group import MetricGroup
 from flowsim.operators.stream_operator import Value
 from flowsim.operators.windowing.window import Window
 from flowsim.state.descriptors import (
@@ -57,6 +58,9 @@ class TriggerContext(Protocol):
         """``NO_TIMESTAMP`` before the first watermark."""
 
     def get_current_processing_time(self) -> int: ...
+
+    def get_metric_group(self) -> MetricGroup:
+        """The metrics of the operator, as its functions have them."""
 
     def register_event_time_timer(self, time: int) -> None: ...
 

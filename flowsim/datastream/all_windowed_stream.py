@@ -2,65 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from flowsim.datastream.common.time import Duration, Time
 from flowsim.datastream.functions import AggregateFunction, AllWindowFunction, ProcessAllWindowFunction
-from flowsim.datastream.output_tag import OutputTag
 from flowsim.datastream.reduce import AnyReduce, check_reduce
 from flowsim.datastream.window_operator_builder import (
     AnyAllWindowFunction,
     AnyApplyAllFunction,
     AnyProcessAllWindowFunction,
     Fold,
-    WindowOperatorBuilder,
 )
-from flowsim.operators.windowing.assigners import WindowAssigner
-from flowsim.operators.windowing.evictors import Evictor
-from flowsim.operators.windowing.triggers import Trigger
+from flowsim.datastream.windows_of_stream import WindowsOfStream
 from flowsim.values import TypeInformation, Types
 
 if TYPE_CHECKING:
     from flowsim.datastream.data_stream import DataStream
-    from flowsim.datastream.environment import StreamExecutionEnvironment
 
 
-class AllWindowedStream:
+class AllWindowedStream(WindowsOfStream):
     """Windows of a whole stream, on their way to a function of parallelism 1. PyFlink: AllWindowedStream.
 
     Inside, all records have one key, 0.
     """
-
-    def __init__(self, data_stream: DataStream, window_assigner: WindowAssigner) -> None:
-        self._stream = data_stream
-        self._builder = WindowOperatorBuilder(window_assigner)
-
-    def get_execution_environment(self) -> StreamExecutionEnvironment:
-        return self._stream.get_execution_environment()
-
-    def get_input_type(self) -> TypeInformation | None:
-        """The declared type of the records."""
-        return self._stream.get_type()
-
-    def trigger(self, trigger: Trigger) -> Self:
-        """Replaces the assigner's own trigger; raises BadInput if the windows merge and it cannot (rule 10.24)."""
-        self._builder = self._builder.trigger(trigger)
-        return self
-
-    def evictor(self, evictor: Evictor) -> Self:
-        """As in Java: takes records out of a window that fires; then nothing is folded before (rule 10.30)."""
-        self._builder = self._builder.evictor(evictor)
-        return self
-
-    def allowed_lateness(self, time_ms: int | Duration | Time) -> Self:
-        """How many ms after its end a window still takes records (rule 10.8)."""
-        self._builder = self._builder.allowed_lateness(time_ms)
-        return self
-
-    def side_output_late_data(self, output_tag: OutputTag) -> Self:
-        """Keeps late records in a side output instead of counting them as dropped (rule 10.10)."""
-        self._builder = self._builder.side_output_late_data(output_tag)
-        return self
 
     def reduce(
         self,

@@ -31,7 +31,6 @@ from flowsim.datastream.operator_factories import (
 from flowsim.datastream.operator_handle import OperatorHandle
 from flowsim.datastream.output_tag import OutputTag
 from flowsim.datastream.transformation import Transformation, Upstream
-from flowsim.datastream.windowed_stream import counted
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import ChainingStrategy, OperatorDescription, PartitionerSpec
 from flowsim.operators.stream_operator import KeySelector, StreamOperator
@@ -207,7 +206,7 @@ class DataStream(OperatorHandle):
 
     def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream:
         """Every ``size`` records; with ``slide`` the last ``size`` at every ``slide`` records, as in Java."""
-        return counted(self.window_all(GlobalWindows()), size, slide)
+        return self.window_all(GlobalWindows())._counted(size, slide)
 
     def join(self, other: DataStream) -> JoinedStreams:
         """As in Java: ``.where(key).equal_to(key).window(assigner).apply(function)``, of each pair in a window."""

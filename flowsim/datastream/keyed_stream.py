@@ -18,7 +18,7 @@ from flowsim.datastream.keyed_functions import KeyedFilter, KeyedFlatMap, KeyedM
 from flowsim.datastream.operator_factories import AnyFilter, AnyFlatMap, AnyMap, MakeOperator
 from flowsim.datastream.reduce import AnyReduce, aggregate_operator, reduce_operator
 from flowsim.datastream.transformation import Transformation, Upstream
-from flowsim.datastream.windowed_stream import WindowedStream, counted
+from flowsim.datastream.windowed_stream import WindowedStream
 from flowsim.graph.stream_graph import OperatorDescription
 from flowsim.operators.aggregation.aggregators import AggregationType
 from flowsim.operators.aggregation.field_accessor import Field
@@ -120,7 +120,7 @@ class KeyedStream(DataStream):
 
     def count_window(self, size: int, slide: int = 0) -> WindowedStream:
         """Every ``size`` records of a key; with ``slide`` the last ``size`` at every ``slide`` records, as in Java."""
-        return counted(self.window(GlobalWindows()), size, slide)
+        return self.window(GlobalWindows())._counted(size, slide)
 
     def interval_join(self, other_stream: KeyedStream) -> IntervalJoin:
         """Pairs of records of one key that are near each other in event time, as in Java."""

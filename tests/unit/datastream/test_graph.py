@@ -181,6 +181,7 @@ def test_a_window_tells_a_judge_its_numbers_and_its_side_output_is_an_edge(
     assert window.description.params == {
         "assigner": "tumbling_event_time", "size_ms": 5000, "offset_ms": 100, "stagger": "aligned",
         "trigger": {"kind": "event_time"}, "lateness_ms": 20, "late_output": True,
+        "late_tags": ["late"],
     }  # fmt: skip
     assert (graph.edges[1].source_id, graph.edges[1].target_id, graph.edges[1].side_output) == (
         window.id, collect.id, "late",

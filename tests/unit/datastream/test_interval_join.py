@@ -69,7 +69,14 @@ def test_the_graph_tells_its_bounds_made_inclusive() -> None:
     (node,) = [node for node in graph.nodes.values() if node.description.kind == "interval_join"]
     assert (node.name, dict(node.description.params)) == (
         "Interval Join",
-        {"lower_ms": -4, "upper_ms": 4, "late_left": False, "late_right": True, "reading": "any"},
+        {
+            "lower_ms": -4,
+            "upper_ms": 4,
+            "late_left": False,
+            "late_right": True,
+            "late_tags": ["late"],
+            "reading": "any",
+        },  # fmt: skip
     )
 
 

@@ -76,7 +76,7 @@ def test_the_graph_tells_its_bounds_made_inclusive() -> None:
             "late_right": True,
             "late_tags": ["late"],
             "reading": "any",
-        },  # fmt: skip
+        },
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -23,6 +24,10 @@ pytestmark = pytest.mark.property
 
 LAWS = ("task-watermark", "idle", "timers")
 Pair = tuple[str, int]
+
+
+def first_field(pair: Any) -> object:
+    return pair[0]
 
 
 def remind(value: Pair, ctx: KeyedProcessFunction.Context) -> None:
@@ -56,7 +61,7 @@ class Reminders(KeyedProcessFunction):
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterable[Pair]:
         if timestamp % 4 == 1:
             ctx.timer_service().register_event_time_timer(timestamp + 1 + timestamp % 3)
-        yield ctx.get_current_key(), timestamp
+        yield str(ctx.get_current_key()), timestamp
 
 
 class RemindersOfTwo(KeyedCoProcessFunction):
@@ -71,7 +76,7 @@ class RemindersOfTwo(KeyedCoProcessFunction):
         return ()
 
     def on_timer(self, timestamp: int, ctx: KeyedCoProcessFunction.OnTimerContext) -> Iterable[Pair]:
-        yield ctx.get_current_key(), timestamp
+        yield str(ctx.get_current_key()), timestamp
 
 
 @dataclass(frozen=True)
@@ -133,11 +138,11 @@ class Job:
         env = StreamExecutionEnvironment.get_execution_environment().configure(
             **self.settings, auto_watermark_interval_ms=self.interval_ms, interruptible_timers=self.interruptible
         )
-        first = self._stream(env, self.first, self.strategies[0]).key_by(lambda pair: pair[0], Types.STRING())
+        first = self._stream(env, self.first, self.strategies[0]).key_by(first_field, Types.STRING())
         if self.second is None:
             made = first.process(Reminders(self.interruptible))
         else:
-            second = self._stream(env, self.second, self.strategies[1]).key_by(lambda pair: pair[0], Types.STRING())
+            second = self._stream(env, self.second, self.strategies[1]).key_by(first_field, Types.STRING())
             made = first.connect(second).process(RemindersOfTwo())
         made.name("reminders").rebalance().sink_to(CollectSink()).name("sink")
         return env
@@ -147,7 +152,7 @@ class Job:
         if self.narrow == "map":
             stream = stream.map(lambda pair: pair)
         elif self.narrow == "filter":
-            stream = stream.filter(lambda pair: pair[1] % 3 != 1)
+            stream = stream.filter(lambda pair: int(pair[1]) % 3 != 1)
         if self.between is not None:
             stream = stream.rebalance().map(lambda pair: pair)
             stream = stream.assign_timestamps_and_watermarks(self.between.build())

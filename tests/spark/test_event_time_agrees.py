@@ -1,0 +1,175 @@
+"""Real jobs with splits, two inputs, strategies in the middle and timers that give way, damaged at random: all judges agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.script import Entry, ScriptedSource, end, record, sleep
+from flowsim.datastream import KeyedCoProcessFunction, KeyedProcessFunction, StreamExecutionEnvironment
+from flowsim.datastream.common import Duration, Types, WatermarkStrategy
+from flowsim.facts.schema import TABLES
+from flowsim.laws.catalogue import Outcome, Verdict
+from flowsim.laws.judge import check_all
+from flowsim.recording.reader import Recording
+from flowsim.testing import JobRun, run_job
+from flowsim.validation.judge import validate
+from tests.spark.fact_builder import FactBuilder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+
+LAWS = ("task-watermark", "idle", "timers", "end")
+DAMAGED = 18
+"""Per job."""
+Pair = tuple[str, int]
+
+
+def first_field(pair: Any) -> object:
+    return pair[0]
+
+
+class Reminders(KeyedProcessFunction):
+    """A timer of each domain for every record; timers may give way."""
+
+    def use_interruptible_timers(self) -> bool:
+        return True
+
+    def process_element(self, value: Pair, ctx: KeyedProcessFunction.Context) -> Iterable[Pair]:
+        timers = ctx.timer_service()
+        timers.register_event_time_timer((ctx.timestamp() or 0) + value[1] % 5)
+        timers.register_processing_time_timer(timers.current_processing_time() + value[1] % 3)
+        if value[1] % 4 == 0:
+            timers.delete_event_time_timer((ctx.timestamp() or 0) + value[1] % 5)
+        yield value
+
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterable[Pair]:
+        yield str(ctx.get_current_key()), timestamp
+
+
+class RemindersOfTwo(KeyedCoProcessFunction):
+    """The same over two inputs, none of which gives way."""
+
+    def process_element1(self, value: Pair, ctx: KeyedCoProcessFunction.Context) -> Iterable[Pair]:
+        ctx.timer_service().register_event_time_timer((ctx.timestamp() or 0) + 3)
+        yield value
+
+    def process_element2(self, value: Pair, ctx: KeyedCoProcessFunction.Context) -> Iterable[Pair]:
+        return ()
+
+    def on_timer(self, timestamp: int, ctx: KeyedCoProcessFunction.OnTimerContext) -> Iterable[Pair]:
+        yield str(ctx.get_current_key()), timestamp
+
+
+def source(seed: int, *splits: str | None) -> ScriptedSource:
+    """Two subtasks that pause longer than a timeout now and then."""
+    random = Random(seed)
+    made = []
+    for subtask in range(2):
+        script: list[Entry] = []
+        for number in range(14):
+            script.append(
+                record((random.choice("abcd"), number), 4 * number + random.randrange(9), split=random.choice(splits))
+            )
+            if number % 6 == 4 + subtask:
+                script.append(sleep(80))
+        if splits[0] is not None:
+            script += [end(split=splits[0]), record(("a", 99), 90, split=splits[1])]
+        made.append(script)
+    return ScriptedSource(*made, gap_ms=5)
+
+
+def bounded(bound_ms: int, idle_ms: int | None = None) -> WatermarkStrategy:
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(bound_ms))
+    return strategy if idle_ms is None else strategy.with_idleness(Duration.of_millis(idle_ms))
+
+
+def jobs() -> list[JobRun]:
+    """Two inputs, one of them of splits; and a strategy in the middle before timers that give way."""
+    runs = []
+    for interruptible in (False, True):
+        env = StreamExecutionEnvironment.get_execution_environment().configure(
+            auto_watermark_interval_ms=10, interruptible_timers=interruptible
+        )
+        first = env.from_source(source(1, None), bounded(5, 20), "first").map(lambda pair: pair)
+        if interruptible:
+            first = first.rebalance().map(lambda pair: pair).assign_timestamps_and_watermarks(bounded(3))
+            made = first.key_by(first_field, Types.STRING()).process(Reminders())
+        else:
+            second = env.from_source(source(2, "p", "q"), bounded(2, 30), "second")
+            keyed = second.key_by(first_field, Types.STRING())
+            made = first.key_by(first_field, Types.STRING()).connect(keyed).process(RemindersOfTwo())
+        made.set_parallelism(2).rebalance().sink_to(CollectSink()).name("sink")
+        runs.append(run_job(env))
+    return runs
+
+
+def kept(run: JobRun) -> FactBuilder:
+    """What was recorded, to be changed."""
+    built = FactBuilder(run.facts.level)
+    statics = ("tasks", "operators", "edges", "channels", "task_managers", "pools", "keys")
+    for name, table in TABLES.items():
+        rows = run.facts.static_rows(name) if name in statics else run.facts.rows(name)
+        built.facts += [(name, dict(zip(table.names, row, strict=True))) for row in rows]
+    return built
+
+
+def damage(facts: FactBuilder, random: Random) -> None:
+    """Takes a row of event time away, doubles it, or changes a number in it."""
+    table = random.choice(["task_watermark", "generated_watermark", "sent", "timers"])
+    row = random.choice(facts.rows(table, lambda row: table != "sent" or row["kind"] in (1, 2)))
+    how = random.choice(["delete", "double", "change"])
+    if how == "delete":
+        facts.remove(table, row)
+    elif how == "double":
+        facts.facts.append((table, dict(row)))
+    else:
+        column = random.choice([name for name in ("timestamp", "seq", "records", "action", "key") if name in row])
+        if column == "seq":
+            later = [
+                r for _, r in facts.facts if r.get("task") == row["task"] and int(r.get("seq", -1)) > int(row["seq"])
+            ]
+            other = min(later, key=lambda r: int(r["seq"]), default=row)
+            row["seq"], other["seq"] = other["seq"], row["seq"]
+        elif column == "action":
+            row[column] = (int(row[column]) + 1) % 3
+        elif abs(int(row[column])) < 2**62:
+            row[column] = int(row[column]) + random.choice([-1, 1, 2])
+
+
+def test_all_judges_agree_about_damaged_event_time(spark: SparkSession, tmp_path: Path) -> None:
+    made: list[tuple[FactBuilder, str]] = []
+    for run in jobs():
+        whole = kept(run)
+        made += [(whole, "complete"), (whole.copy(), "stopped")]
+        for number in range(DAMAGED):
+            facts = whole.copy()
+            damage(facts, Random(number))
+            made.append((facts, "complete" if number % 4 else "stopped"))
+    paths = [facts.write(tmp_path / str(n), status, epochs=1) for n, (facts, status) in enumerate(made)]
+    report = validate(spark, paths, LAWS, audit=True)
+
+    def told(outcome: Outcome) -> tuple[Verdict, int, int]:
+        return outcome.verdict, outcome.rows_examined, outcome.violations
+
+    violated: set[str] = set()
+    for number, path in enumerate(paths):
+        recording = Recording.open(path)
+        mine = {o.law: o for o in check_all(recording, recording.status.value)}
+        for line in report.lines:
+            if line.run == number:
+                law = line.outcome.law
+                assert (law, number, *told(line.outcome)) == (law, number, *told(mine[law]))
+                assert not line.disputed, (law, number, told(mine[law]), line.audited)
+                violated |= {law} if mine[law].violations else set()
+        if number % (DAMAGED + 2) < 2:
+            assert {mine[law].verdict for law in LAWS} == {Verdict.HOLDS}
+    assert violated >= {"task-watermark", "idle", "timers"}

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from flowsim.facts.kinds import ElementKind, LifeEvent
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.validation.audit.base import Audit, findings, kind_is, rows_of, wrong
-from flowsim.validation.audit.event_time_told import ORIGIN, told
+from flowsim.validation.audit.event_time_told import ORIGIN, is_mark, is_status, told
 from flowsim.validation.audit.folding import Machine, fold_machines
 from flowsim.validation.audit.made_machine import COLUMNS, ENDED, MADE, RECORD, RUNNING, MadeMachine, QuietMachine
 from flowsim.validation.checks.base import CHANNEL, TASK, union, whole
@@ -16,10 +16,12 @@ from flowsim.validation.checks.event_time_paths import FREE, INPUTS, channel_pat
 from flowsim.validation.checks.event_time_rows import STEERING
 from flowsim.validation.recordings import Recordings
 
-_STATUS, _MARK = kind_is(ElementKind.STATUS), kind_is(ElementKind.WATERMARK)
 _IDLE, _ACTIVE = -1, 0
-_LAST = _MARK & (F.col("timestamp") == MAX_WATERMARK)
 _STRATEGY = (*TASK, "operator")
+
+
+def _is_last() -> Column:
+    return is_mark() & (F.col("timestamp") == MAX_WATERMARK)
 
 
 def _sent(facts: Recordings) -> DataFrame:
@@ -39,7 +41,7 @@ def _numbered(rows: DataFrame, *order: str) -> DataFrame:
 def _sequences(facts: Recordings) -> DataFrame:
     """Beside each other what was told and what was sent; the last watermark of a source, and what is held back, apart."""
     about = channel_paths(facts).where(F.col("origin") != FREE).select(*CHANNEL, "may_end", "holds_back")
-    apart = (F.col("may_end") & _LAST) | (F.col("holds_back") & _MARK)
+    apart = (F.col("may_end") & _is_last()) | (F.col("holds_back") & is_mark())
     expected = _numbered(_expected(facts).where(~apart), "seq", "sub").select(
         *CHANNEL, "number", F.col("seq").alias("cause"), "next", F.struct("kind", "timestamp").alias("told")
     )  # fmt: skip
@@ -57,8 +59,8 @@ def _sequences(facts: Recordings) -> DataFrame:
 
 def _lasts(facts: Recordings) -> DataFrame:
     """Last watermarks that a source's strategy made itself: each needs one that was sent."""
-    due = _expected(facts).where(F.col("may_end") & _LAST).where(whole(facts) | F.col("next").isNotNull())
-    sent = _sent(facts).where(_LAST).select(*CHANNEL, F.col("seq").alias("at"))
+    due = _expected(facts).where(F.col("may_end") & _is_last()).where(whole(facts) | F.col("next").isNotNull())
+    sent = _sent(facts).where(_is_last()).select(*CHANNEL, F.col("seq").alias("at"))
     there = (F.col("at") > F.col("seq")) & F.coalesce(F.col("at") < F.col("next"), F.lit(True))
     found = due.join(sent, list(CHANNEL), "left").groupBy(*CHANNEL, "seq").agg(F.max(there).alias("there"))
     return wrong(found.where(~F.coalesce("there", F.lit(False))), "the last of all is not sent")
@@ -66,9 +68,11 @@ def _lasts(facts: Recordings) -> DataFrame:
 
 def _ends(facts: Recordings) -> DataFrame:
     """Operators that assign timestamps, and whose inputs reached the end of event time: each lets it pass."""
-    reached = told(facts).where((F.col("origin") == INPUTS) & _LAST).groupBy(*TASK).agg(F.min("seq").alias("cause"))
+    reached = (
+        told(facts).where((F.col("origin") == INPUTS) & _is_last()).groupBy(*TASK).agg(F.min("seq").alias("cause"))
+    )
     waiting = operator_paths(facts).where("waits_for_end").select(*_STRATEGY).join(reached, list(TASK))
-    made = facts["generated_watermark"].where(_LAST & (F.col("split") == -1)).select(*_STRATEGY, "seq")
+    made = facts["generated_watermark"].where(_is_last() & (F.col("split") == -1)).select(*_STRATEGY, "seq")
     passed = waiting.join(made, list(_STRATEGY)).where(F.col("seq") > F.col("cause")).select(*_STRATEGY)
     left = waiting.where(whole(facts)).join(passed, list(_STRATEGY), "anti")
     return wrong(left, "the end of event time stays behind")
@@ -77,10 +81,10 @@ def _ends(facts: Recordings) -> DataFrame:
 def _held_back(facts: Recordings) -> DataFrame:
     """Where watermarks are held back: those sent grow, and each was told before (rule 9.18)."""
     channels = channel_paths(facts).where("holds_back").select(*CHANNEL)
-    sent = _sent(facts).where(_MARK).join(F.broadcast(channels), list(CHANNEL))
+    sent = _sent(facts).where(is_mark()).join(F.broadcast(channels), list(CHANNEL))
     before = Window.partitionBy(*CHANNEL).orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
     sent = sent.withColumn("before", F.max("timestamp").over(before))
-    marks = _expected(facts).where(F.col("holds_back") & _MARK)
+    marks = _expected(facts).where(F.col("holds_back") & is_mark())
     first = marks.groupBy(*CHANNEL, "timestamp").agg(F.min("seq").alias("cause"))
     rows = sent.join(first, [*CHANNEL, "timestamp"], "left")
     return findings(rows, {
@@ -125,7 +129,7 @@ def _strategies(facts: Recordings, make: type[Machine]) -> DataFrame:
     heard = records.where("hears >= 0").withColumns({"operator": F.col("hears"), "hears": F.lit(1), "sees": F.lit(0)})
     ended = (
         told(facts)
-        .where((F.col("origin") == INPUTS) & _LAST)
+        .where((F.col("origin") == INPUTS) & _is_last())
         .join(strategies, list(TASK))
         .withColumn("what", F.lit(ENDED))
     )
@@ -148,18 +152,18 @@ def _statuses(facts: Recordings) -> DataFrame:
     """Every channel: what it says beside what it said before, and beside the last change that it was told of."""
     channels = channel_paths(facts).select(*CHANNEL, "origin")
     sent = _sent(facts).join(F.broadcast(channels), list(CHANNEL)).withColumn("told", F.lit(None).cast("long"))
-    changes = _expected(facts).where(_STATUS)
+    changes = _expected(facts).where(is_status())
     changes = changes.select(*CHANNEL, "origin", "seq", "kind", "timestamp", F.col("timestamp").alias("told"))
     order = Window.partitionBy(*CHANNEL).orderBy("seq").rowsBetween(Window.unboundedPreceding, 0)
     before = Window.partitionBy(*CHANNEL).orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
-    said = F.when(_STATUS & F.col("is_sent"), F.col("timestamp"))
+    said = F.when(is_status() & F.col("is_sent"), F.col("timestamp"))
     rows = sent.withColumn("is_sent", F.lit(True)).unionByName(changes.withColumn("is_sent", F.lit(False)))
     rows = rows.withColumns({
         "change": F.sum((~F.col("is_sent")).cast("long")).over(order),
         "due": F.coalesce(F.last("told", ignorenulls=True).over(order), F.lit(_ACTIVE)),
         "said": F.coalesce(F.last(said, ignorenulls=True).over(before), F.lit(_ACTIVE)),
     })  # fmt: skip
-    status = _STATUS & F.col("is_sent")
+    status = is_status() & F.col("is_sent")
     of_change = rows.where("change > 0").groupBy(*CHANNEL, "change").agg(
         F.coalesce(F.max(status & (F.col("timestamp") == F.col("due"))), F.lit(False)).alias("told")
     )  # fmt: skip
@@ -167,7 +171,7 @@ def _statuses(facts: Recordings) -> DataFrame:
     untold = of_change.withColumn("is_last", last == F.col("change")).where(~F.col("told"))
     return union(
         findings(rows.where("is_sent"), {
-            "talks in its sleep": _MARK & (F.col("said") == _IDLE),
+            "talks in its sleep": is_mark() & (F.col("said") == _IDLE),
             "no news": status & (F.col("timestamp") == F.col("said")),
             "another status than its inputs have": status & (F.col("origin") != FREE) & (F.col("timestamp") != F.col("due")),
         }),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from flowsim.facts.kinds import ElementKind
@@ -15,7 +15,14 @@ from flowsim.validation.recordings import Recordings
 
 ORIGIN = (*TASK, "origin")
 _IDLE, _ACTIVE = -1, 0
-_STATUS, _MARK = kind_is(ElementKind.STATUS), kind_is(ElementKind.WATERMARK)
+
+
+def is_status() -> Column:
+    return kind_is(ElementKind.STATUS)
+
+
+def is_mark() -> Column:
+    return kind_is(ElementKind.WATERMARK)
 
 
 def told(facts: Recordings) -> DataFrame:
@@ -26,9 +33,11 @@ def told(facts: Recordings) -> DataFrame:
     rows = inputs_told(facts).withColumn("origin", F.lit(INPUTS)).unionByName(made)
     order = Window.partitionBy(*ORIGIN).orderBy("seq", "sub")
     before = order.rowsBetween(Window.unboundedPreceding, -1)
-    status = F.last(F.when(_STATUS, F.col("timestamp")), ignorenulls=True).over(before)
+    status = F.last(F.when(is_status(), F.col("timestamp")), ignorenulls=True).over(before)
     rows = rows.withColumn("was", F.coalesce(status, F.lit(_ACTIVE)))
-    rows = rows.where(F.when(_STATUS, F.col("timestamp") != F.col("was")).otherwise(F.col("was") != _IDLE)).drop("was")
+    rows = rows.where(F.when(is_status(), F.col("timestamp") != F.col("was")).otherwise(F.col("was") != _IDLE)).drop(
+        "was"
+    )
     later = Window.partitionBy(*ORIGIN).orderBy("seq").rangeBetween(1, Window.unboundedFollowing)
     return rows.withColumn("next", F.min("seq").over(later))
 
@@ -48,8 +57,8 @@ def _together(rows: DataFrame) -> DataFrame:
     each = rows.withColumn("of", F.explode(F.sequence(F.lit(0), F.col("inputs") - 1)))
     own = F.col("of") == F.col("input")
     so_far = Window.partitionBy(*TASK, "of").orderBy("seq").rowsBetween(Window.unboundedPreceding, 0)
-    mark = F.max(F.when(own & _MARK, F.col("timestamp"))).over(so_far)
-    quiet = F.last(F.when(own, _STATUS & (F.col("timestamp") == _IDLE)), ignorenulls=True).over(so_far)
+    mark = F.max(F.when(own & is_mark(), F.col("timestamp"))).over(so_far)
+    quiet = F.last(F.when(own, is_status() & (F.col("timestamp") == _IDLE)), ignorenulls=True).over(so_far)
     each = each.withColumns({"mark": F.coalesce(mark, F.lit(NO_TIMESTAMP)), "quiet": F.coalesce(quiet, F.lit(False))})
     now = each.groupBy(*TASK, "seq").agg(
         F.first("kind").alias("kind"), F.first("timestamp").alias("timestamp"), F.every("quiet").alias("silent"),
@@ -65,5 +74,5 @@ def _together(rows: DataFrame) -> DataFrame:
         *TASK, "seq", F.lit(0).alias("sub"), F.lit(int(ElementKind.WATERMARK)).cast("tinyint").alias("kind"),
         F.col("goal").alias("timestamp"),
     )  # fmt: skip
-    changes = now.where(_STATUS & (F.col("silent") != F.col("was_silent")))
+    changes = now.where(is_status() & (F.col("silent") != F.col("was_silent")))
     return marks.unionByName(changes.select(*TASK, "seq", F.lit(1).alias("sub"), "kind", "timestamp"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from flowsim.facts.kinds import ElementKind, LifeEvent
@@ -25,7 +25,10 @@ from flowsim.validation.checks.timers_fold import (
 from flowsim.validation.recordings import Recordings
 
 _LONG = {"seq", "time_ns", "timestamp", "key", "window_start", "window_end", "watermark"}
-_WATERMARK = F.col("kind") == int(ElementKind.WATERMARK)
+
+
+def _is_watermark() -> Column:
+    return F.col("kind") == int(ElementKind.WATERMARK)
 
 
 def needs_keys(graph: Graph) -> str:
@@ -44,7 +47,7 @@ def moments(facts: Recordings) -> DataFrame:
     tasks = F.broadcast(keyed_tasks(facts))
     finished = facts["lifecycle"].where(F.col("event") == int(LifeEvent.FINISHED))
     return union(
-        facts["task_watermark"].where(_WATERMARK).select(*TASK).join(tasks, list(TASK), "semi"),
+        facts["task_watermark"].where(_is_watermark()).select(*TASK).join(tasks, list(TASK), "semi"),
         finished.select(*TASK).join(tasks, list(TASK), "semi"),
     )
 
@@ -72,9 +75,9 @@ def _rows(facts: Recordings) -> DataFrame:
         *TASK, F.lit(-1).alias("operator"), reads.alias("origin"), "inputs", F.lit(-2).alias("seq")
     )
     arrived = facts["task_watermark"].where(F.col("kind").isin(*STEERING)).withColumnRenamed("input", "operator")
-    made = facts["generated_watermark"].where((F.col("split") == -1) & _WATERMARK)
+    made = facts["generated_watermark"].where((F.col("split") == -1) & _is_watermark())
     forwards = channel_paths(facts).where((F.col("origin") == INPUTS) & (F.col("subpartition") == 0))
-    sent = sent_event_time(facts).where(_WATERMARK)
+    sent = sent_event_time(facts).where(_is_watermark())
     forwarded = sent.join(F.broadcast(forwards.select("run", "channel")), ["run", "channel"], "semi")
     kinds = ((OPERATOR, tasks), (OPERATOR, operators), (ARRIVED, arrived), (MADE, made), (FORWARDED, forwarded))
     rows = union(*(_aligned(what, frame) for what, frame in (*kinds, (TIMER, facts["timers"]))))

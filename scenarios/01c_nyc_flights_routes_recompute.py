@@ -102,7 +102,7 @@ def _sessions(flights: DataFrame) -> tuple[DataFrame, DataFrame]:
     """Sessions per airport and airline, folded in the order of arrival; and the rows that no open session could take."""
     found = "array<struct<start: bigint, end: bigint, flights: bigint, delay: bigint, row: bigint>>"
     folded = _histories(flights, "origin", "airline").select(
-        "origin", "airline", F.explode(F.udf(_fold_sessions, found)("history")).alias("s")
+        "origin", "airline", F.explode(F.udf(lambda history: _fold_sessions(history), found)("history")).alias("s")
     )
     waves = folded.where("s.row < 0").select(
         "origin", "airline", F.col("s.start").alias("window_start_ms"), F.col("s.end").alias("window_end_ms"),
@@ -142,7 +142,7 @@ def _alarms(flights: DataFrame) -> DataFrame:
     """Aircraft that left more than two hours late, and not on time again within twelve hours."""
     found = "array<struct<origin: string, delay: bigint, alarm_ms: bigint>>"
     folded = _histories(flights, "tailnum").select(
-        "tailnum", F.explode(F.udf(_fold_alarms, found)("history")).alias("a")
+        "tailnum", F.explode(F.udf(lambda history: _fold_alarms(history), found)("history")).alias("a")
     )
     return folded.select("tailnum", "a.origin", "a.delay", "a.alarm_ms")
 

@@ -23,6 +23,7 @@ from flowsim.datastream.window_assigners import (
     TumblingProcessingTimeWindows,
     WindowAssigner,
 )
+from flowsim.datastream.window_counts import CountSlidingWindowAssigner, CountTumblingWindowAssigner, CountWindow
 from flowsim.datastream.window_evictors import CountEvictor, DeltaEvictor, TimeEvictor
 from flowsim.datastream.window_triggers import (
     ContinuousEventTimeTrigger,
@@ -47,7 +48,10 @@ __all__ = [
     "ContinuousEventTimeTrigger",
     "ContinuousProcessingTimeTrigger",
     "CountEvictor",
+    "CountSlidingWindowAssigner",
     "CountTrigger",
+    "CountTumblingWindowAssigner",
+    "CountWindow",
     "DeltaEvictor",
     "DeltaFunction",
     "DeltaTrigger",

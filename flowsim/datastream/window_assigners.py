@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Collection
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from flowsim.datastream.common.time import Duration, Time, millis_of
 from flowsim.errors import BadInput
@@ -27,7 +27,7 @@ class WindowAssigner(assigners.WindowAssigner, Generic[T, W]):
 
     __slots__ = ()
 
-    WindowAssignerContext = assigners.WindowAssignerContext
+    WindowAssignerContext: TypeAlias = assigners.WindowAssignerContext
 
     @abstractmethod
     def assign_windows(  # type: ignore[override]  # it is the job that brings records of this kind
@@ -50,7 +50,7 @@ class MergingWindowAssigner(WindowAssigner[T, W], assigners.MergingWindowAssigne
 
     __slots__ = ()
 
-    MergeCallback = assigners.MergeCallback
+    MergeCallback: TypeAlias = assigners.MergeCallback
 
     def merge_windows(self, windows: Collection[Window], callback: assigners.MergeCallback) -> None:
         raise BadInput(f"window assigner {type(self).__name__}: define merge_windows(windows, callback)")

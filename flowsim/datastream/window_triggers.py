@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from flowsim.datastream.common.time import Duration, Time, millis_of
 from flowsim.datastream.delta import AnyDeltaFunction, delta_of
@@ -27,8 +27,8 @@ class Trigger(triggers.Trigger, Generic[T, W]):
 
     __slots__ = ()
 
-    TriggerContext = triggers.TriggerContext
-    OnMergeContext = triggers.OnMergeContext
+    TriggerContext: TypeAlias = triggers.TriggerContext
+    OnMergeContext: TypeAlias = triggers.OnMergeContext
 
     # Narrower than what the operator calls: it is the job that brings records and windows of these kinds.
 

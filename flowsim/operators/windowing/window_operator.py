@@ -9,7 +9,7 @@ from typing import Protocol
 from flowsim.facts.kinds import FireCause, WindowResult
 from flowsim.operators.emitting import emit_results
 from flowsim.operators.keyed_operator import KeyedOperator
-from flowsim.operators.runtime_context import FunctionLife
+from flowsim.operators.runtime_context import FunctionLife, RuntimeContext
 from flowsim.operators.stream_operator import OperatorContext, Output, Value
 from flowsim.operators.windowing.assigners import WindowAssigner
 from flowsim.operators.windowing.merging_windows import MergingWindows, merging_assigner
@@ -25,6 +25,7 @@ from flowsim.timers.internal_timer import InternalTimer
 from flowsim.timers.internal_timer_service import InternalTimerService
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, as_long
 from flowsim.values import state_key
+from flowsim.values.java_long import wrapped
 
 
 class ElementDoor(Protocol):
@@ -118,6 +119,10 @@ class WindowOperator(KeyedOperator):
         """What a processing-time assigner asks, in ms (rule 10.6)."""
         return self.timers.current_processing_time_ms()
 
+    def get_runtime_context(self) -> RuntimeContext:
+        """What an assigner counts in that keeps state of the key."""
+        return self.runtime_context
+
     def random(self) -> Random:
         """What a random stagger is drawn from (rule 10.3)."""
         return self.ctx.random
@@ -147,11 +152,11 @@ class WindowOperator(KeyedOperator):
         key_id = state_key(key)
         merging = self.merging
         assert merging is not None
+        self.set_current_key(key, key_id)
         # Asked once: the extractor is the user's.
         windows = self.assigner.assign_windows(value, timestamp, self)
-        gap = sum(window.end - window.start for window in windows)
+        gap = wrapped(sum(window.end - window.start for window in windows))
         self._intake(value, timestamp, key, key_id, self.timers.current_watermark, gap)
-        self.set_current_key(key, key_id)
         if merging.take(value, timestamp, windows):
             self._drop_if_late(value, timestamp)
 

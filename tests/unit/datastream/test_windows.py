@@ -31,7 +31,10 @@ from flowsim.datastream.common import Duration, Types
 from flowsim.datastream.state import ValueStateDescriptor
 from flowsim.datastream.window import (
     CountEvictor,
+    CountSlidingWindowAssigner,
     CountTrigger,
+    CountTumblingWindowAssigner,
+    CountWindow,
     DeltaTrigger,
     EventTimeSessionWindows,
     TimeWindow,
@@ -297,3 +300,38 @@ def test_a_trigger_counts_in_the_metrics_of_its_operator(env: StreamExecutionEnv
     windows = scripted(env, (1, 0), (2, 3)).window_all(TEN_MS).trigger(Counting())
     assert results(windows.apply(PassThroughAllWindowFunction())) == [1, 2]
     assert counted == [1, 2]
+
+
+class Numbered(ProcessWindowFunction[Any, Any, Any, CountWindow]):
+    def process(
+        self, key: object, context: ProcessWindowFunction.Context[CountWindow], elements: Iterable[Any]
+    ) -> Iterable[Any]:
+        yield context.window().id, list(elements)
+
+
+@pytest.mark.parametrize(
+    ("assigner", "windows"),
+    [
+        (CountTumblingWindowAssigner.of(2), [(0, ["a1", "a2"]), (0, ["b1", "b2"]), (1, ["a3", "a4"])]),
+        (CountSlidingWindowAssigner.of(3, 1), [(0, ["a1", "a2", "a3"]), (1, ["a2", "a3", "a4"]), (2, ["a3", "a4", "a5"])]),
+        (CountSlidingWindowAssigner.of(3, 2), [(0, ["a1", "a2", "a3"]), (1, ["a3", "a4", "a5"])]),
+        (CountSlidingWindowAssigner.of(1, 2), [(0, ["a1"]), (0, ["b1"]), (1, ["a3"]), (2, ["a5"])]),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_windows_of_pyflinks_count_assigners_fire_when_they_are_full(
+    env: StreamExecutionEnvironment, assigner: Any, windows: list[object]
+) -> None:
+    rows = [(f"{key}{number}", 0) for key, number in ("a1", "b1", "a2", "b2", "a3", "a4", "a5")]
+    keyed = scripted(env, *rows).key_by(lambda row: row[0], Types.STRING())  # type: ignore[index]
+    assert results(keyed.window(assigner).process(Numbered())) == windows
+
+
+def test_a_window_of_records_is_its_number() -> None:
+    assert {CountWindow(3), CountWindow(3), CountWindow(4)} == {CountWindow(4), CountWindow(3)}
+    assert (CountWindow(3).id, CountWindow(3).start, repr(CountWindow(3))) == (3, 3, "CountWindow(id=3)")
+    assert CountWindow(3).max_timestamp() == CountWindow(3).end == 2**63 - 1
+    assert CountWindow(3).java_hash() == TimeWindow(0, 3).java_hash()
+    for assigner in (lambda: CountTumblingWindowAssigner.of(0), lambda: CountSlidingWindowAssigner.of(2, 0)):
+        with pytest.raises(BadInput, match="expected an integer >= 1, got 0"):
+            assigner()

@@ -8,6 +8,7 @@ from random import Random
 from typing import Final, Protocol, TypeGuard
 
 from flowsim.errors import BadInput
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.stream_operator import Value
 from flowsim.operators.windowing.triggers.trigger import Trigger
 from flowsim.operators.windowing.window import Window
@@ -24,6 +25,9 @@ class WindowAssignerContext(Protocol):
 
     def get_current_processing_time(self) -> int:
         """Milliseconds."""
+
+    def get_runtime_context(self) -> RuntimeContext:
+        """Where the operator runs, and state of the record's key that all windows share."""
 
     def random(self) -> Random:
         """The operator's own stream of chance."""

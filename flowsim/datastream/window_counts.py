@@ -1,0 +1,126 @@
+"""Windows of so many records as PyFlink makes them; ``flowsim.datastream.window`` gives them out.
+
+``count_window`` does not use them: as in Java it is the global window with a count trigger.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flowsim.datastream.window_assigners import WindowAssigner
+from flowsim.datastream.window_triggers import CountTrigger
+from flowsim.errors import BadInput
+from flowsim.operators.windowing.time_window import TimeWindow
+from flowsim.state.descriptors import ValueStateDescriptor
+from flowsim.units import MAX_WATERMARK
+from flowsim.values import Types
+
+
+class CountWindow:
+    """The window of a key with this number; a recording says the number as its start. PyFlink: CountWindow."""
+
+    __slots__ = ("id",)
+
+    end: Final = MAX_WATERMARK
+
+    def __init__(self, id: int) -> None:
+        self.id = id
+
+    @property
+    def start(self) -> int:
+        return self.id
+
+    def max_timestamp(self) -> int:
+        """The end of event time: only records end it."""
+        return MAX_WATERMARK
+
+    def java_hash(self) -> int:
+        """Java's hash code."""
+        return TimeWindow(self.id, 0).java_hash()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CountWindow) and self.id == other.id
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    def __repr__(self) -> str:
+        return f"CountWindow(id={self.id})"
+
+
+class CountTumblingWindowAssigner(WindowAssigner[object, CountWindow]):
+    """Windows of ``window_size`` records of a key; one that is not full never fires. PyFlink: CountTumblingWindowAssigner."""
+
+    __slots__ = ("window_size",)
+
+    def __init__(self, window_size: int) -> None:
+        """Raises BadInput unless the size is at least 1."""
+        self.window_size = _at_least_one(window_size, "CountTumblingWindowAssigner: window_size")
+
+    @staticmethod
+    def of(window_size: int) -> CountTumblingWindowAssigner:
+        return CountTumblingWindowAssigner(window_size)
+
+    def assign_windows(
+        self, element: object, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
+    ) -> list[CountWindow]:
+        return [CountWindow(_count(context, _TUMBLING) // self.window_size)]
+
+    def get_default_trigger(self, env: object) -> CountTrigger:
+        return CountTrigger(self.window_size)
+
+    def is_event_time(self) -> bool:
+        return False
+
+
+class CountSlidingWindowAssigner(WindowAssigner[object, CountWindow]):
+    """Windows of ``window_size`` records of a key, one every ``window_slide``; they fire when they are full.
+
+    PyFlink: CountSlidingWindowAssigner.
+    """
+
+    __slots__ = ("window_size", "window_slide")
+
+    def __init__(self, window_size: int, window_slide: int) -> None:
+        """Raises BadInput unless both are at least 1."""
+        self.window_size = _at_least_one(window_size, "CountSlidingWindowAssigner: window_size")
+        self.window_slide = _at_least_one(window_slide, "CountSlidingWindowAssigner: window_slide")
+
+    @staticmethod
+    def of(window_size: int, window_slide: int) -> CountSlidingWindowAssigner:
+        return CountSlidingWindowAssigner(window_size, window_slide)
+
+    def assign_windows(
+        self, element: object, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
+    ) -> list[CountWindow]:
+        """The newest window first; none in a gap between windows that are shorter than the slide."""
+        count = _count(context, _SLIDING)
+        newest = count // self.window_slide
+        oldest = max(0, -((self.window_size - 1 - count) // self.window_slide))
+        return [CountWindow(number) for number in range(newest, oldest - 1, -1)]
+
+    def get_default_trigger(self, env: object) -> CountTrigger:
+        return CountTrigger(self.window_size)
+
+    def is_event_time(self) -> bool:
+        return False
+
+
+_TUMBLING: Final = ValueStateDescriptor("tumble-count-assigner", Types.LONG())
+_SLIDING: Final = ValueStateDescriptor("slide-count-assigner", Types.LONG())
+
+
+def _count(context: WindowAssigner.WindowAssignerContext, descriptor: ValueStateDescriptor) -> int:
+    """How many records of the key came before this one."""
+    state = context.get_runtime_context().get_state(descriptor)
+    before = state.value()
+    count = 0 if before is None else before
+    assert isinstance(count, int)
+    state.update(count + 1)
+    return count
+
+
+def _at_least_one(number: int, what: str) -> int:
+    if type(number) is not int or number < 1:
+        raise BadInput(f"{what}: expected an integer >= 1, got {number!r:.40}")
+    return number

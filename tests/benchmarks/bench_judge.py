@@ -1,6 +1,6 @@
 """How long each law takes on a big recording, with the driver's 2 GiB: fast forms, and with --audit the slow ones.
 
-python tests/benchmarks/bench_judge.py [--facts 20_000_000] [--audit] [--keep DIR] [--master local[2]]
+python tests/benchmarks/bench_judge.py [--facts 20_000_000] [--sliding] [--audit] [--keep DIR] [--master local[2]]
 """
 
 from __future__ import annotations
@@ -93,6 +93,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--facts", type=int, default=20_000_000)
     options.add_argument("--audit", action="store_true", help="the slow forms, too")
+    options.add_argument("--sliding", action="store_true", help="windows that the law window-fire folds row after row")
     options.add_argument("--law", action="append", help="only this law; may be given several times")
     options.add_argument("--keep", type=Path, help="write the recording there (or judge what is there) and keep it")
     options.add_argument("--master", default="local[2]")
@@ -101,7 +102,7 @@ def main() -> None:
         folder = (given.keep or Path(temporary)) / "recording"
         if not folder.exists():
             started = perf_counter()
-            facts = write(BigJob.of_facts(given.facts), folder)
+            facts = write(BigJob.of_facts(given.facts, sliding=given.sliding), folder)
             print(f"{facts:,} facts written in {perf_counter() - started:.0f} s", flush=True)
         started = perf_counter()
 

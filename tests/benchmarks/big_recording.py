@@ -53,6 +53,8 @@ class BigJob:
     parallelism: int = 8
     records: int = 20
     rounds: int = 4000
+    sliding: bool = False
+    """Whether the windows are told to be sliding ones that slide by their size: the same windows, judged another way."""
 
     @property
     def source_facts(self) -> int:
@@ -73,11 +75,11 @@ class BigJob:
         return KEYS + 6
 
     @classmethod
-    def of_facts(cls, facts: int, parallelism: int = 8, records: int = 20) -> BigJob:
+    def of_facts(cls, facts: int, parallelism: int = 8, records: int = 20, sliding: bool = False) -> BigJob:
         """The job that records at least so many facts."""
         one = cls(parallelism, records, 1)
         each = parallelism * (one.source_facts + one.window_facts + one.sink_facts)
-        return cls(parallelism, records, -(-facts // each))
+        return cls(parallelism, records, -(-facts // each), sliding)
 
     def keys(self) -> list[list[tuple[str, int, int]]]:
         """Per window task the text, hash code and fingerprint of its keys."""

@@ -23,6 +23,8 @@ def described(job: BigJob) -> Iterator[Row]:
                 "subtask": subtask, "parallelism": p, "max_parallelism": 128, "inputs": int(vertex > 0),
             }  # fmt: skip
     window = {"assigner": "tumbling_event_time", "trigger": {"kind": "event_time"}, "size_ms": SIZE_MS}
+    if job.sliding:
+        window |= {"assigner": "sliding_event_time", "slide_ms": SIZE_MS}
     for vertex, operator, kind, params in (
         (0, 0, "source", {}), (0, 1, "map", {}), (1, 0, "window", window), (2, 0, "sink", {})
     ):  # fmt: skip

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from flowsim.testing.harness import OneInputOperatorHarness
     from flowsim.testing.job_run import JobRun, run_job
     from flowsim.testing.random_job import RandomJob, SourceStage, Stage
+    from flowsim.testing.random_windows import WindowJob, window_jobs
     from flowsim.testing.schedule import FIFO, Schedule, some_schedules
     from flowsim.testing.strategies import (
         event_streams,
@@ -40,6 +41,7 @@ _HOME = {
     "harness": ("OneInputOperatorHarness",),
     "job_run": ("JobRun", "run_job"),
     "random_job": ("RandomJob", "SourceStage", "Stage"),
+    "random_windows": ("WindowJob", "window_jobs"),
     "schedule": ("FIFO", "Schedule", "some_schedules"),
     "strategies": (
         "event_streams", "flat_records", "job_settings", "keys", "network_settings", "policies", "random_jobs", "scalars",
@@ -58,6 +60,7 @@ __all__ = [
     "Schedule",
     "SourceStage",
     "Stage",
+    "WindowJob",
     "assert_laws",
     "assert_same_output_for_all_schedules",
     "event_streams",
@@ -77,6 +80,7 @@ __all__ = [
     "some_schedules",
     "timestamps",
     "values",
+    "window_jobs",
 ]
 
 

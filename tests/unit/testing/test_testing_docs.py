@@ -40,6 +40,10 @@ def test_the_guarantee_of_the_page_holds(page: ModuleType) -> None:
     page.test_the_count_of_a_key_never_goes_back()
 
 
+def test_the_windows_of_the_page_break_no_law(page: ModuleType) -> None:
+    page.test_windows_of_every_kind_break_no_law()
+
+
 def test_the_wrong_claim_of_the_page_fails_with_the_smallest_run_and_its_seed(page: ModuleType) -> None:
     shown = next(block for block in blocks("text") if block.startswith("AssertionError"))
     with pytest.raises(AssertionError) as failed:

@@ -53,6 +53,16 @@ from flowsim.datastream.interval_join import IntervalJoin, IntervalJoined, Proce
 from flowsim.datastream.keyed_stream import KeyedStream
 from flowsim.datastream.output_tag import OutputTag
 from flowsim.datastream.timerservice import TimeDomain, TimerService
+from flowsim.datastream.window import (
+    CountWindow,
+    GlobalWindow,
+    MergingWindowAssigner,
+    TimeWindow,
+    Trigger,
+    TriggerResult,
+    Window,
+    WindowAssigner,
+)
 from flowsim.datastream.windowed_stream import WindowedStream
 
 __all__ = [
@@ -102,4 +112,12 @@ __all__ = [
     "TimerService",
     "WindowFunction",
     "WindowedStream",
+    "CountWindow",
+    "GlobalWindow",
+    "MergingWindowAssigner",
+    "TimeWindow",
+    "Trigger",
+    "TriggerResult",
+    "Window",
+    "WindowAssigner",
 ]

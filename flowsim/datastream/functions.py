@@ -6,10 +6,16 @@ once at the end, also after a failure.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
+from flowsim.datastream.broadcast_functions import (
+    BaseBroadcastProcessFunction,
+    BroadcastProcessFunction,
+    KeyedBroadcastProcessFunction,
+)
+from flowsim.datastream.function import Function
 from flowsim.operators.process import ProcessContext
 from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.source_function import ParallelSourceFunction, SourceFunction
@@ -18,6 +24,8 @@ from flowsim.state.keyed_state import KeyedStateStore
 __all__ = [
     "AggregateFunction",
     "AllWindowFunction",
+    "BaseBroadcastProcessFunction",
+    "BroadcastProcessFunction",
     "CoFlatMapFunction",
     "CoGroupFunction",
     "CoMapFunction",
@@ -28,6 +36,7 @@ __all__ = [
     "Function",
     "JoinFunction",
     "KeySelector",
+    "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "KeyedStateStore",
@@ -52,32 +61,6 @@ OUT = TypeVar("OUT")
 KEY = TypeVar("KEY")
 W = TypeVar("W")
 W_CO = TypeVar("W_CO", covariant=True)
-
-
-class Function(ABC):  # noqa: B024 - the base of all, as in PyFlink; what is abstract is said by its children
-    """The base of all user functions. PyFlink: Function."""
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        """Called once per subtask before the first record."""
-        return
-
-    def close(self) -> None:
-        """Called once per subtask at the end."""
-        return
-
-    def use_interruptible_timers(self) -> bool:
-        """As in Java: whether event-time timers of this function may give way to mails between two firings (rule 9.18).
-
-        Asked once, before ``open``, of process functions of keyed streams and of interval joins, when the job has
-        ``interruptible_timers``. Records may then come between two timers of one watermark. Flink: RichFunction.
-        """
-        return False
-
-
-def has_life_cycle(function: Function) -> bool:
-    """Whether the function defines ``open`` or ``close`` itself."""
-    kind = type(function)
-    return kind.open is not Function.open or kind.close is not Function.close
 
 
 class MapFunction(Function):

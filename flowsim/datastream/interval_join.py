@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flowsim.datastream.common.time import Duration, Time, millis_of
-from flowsim.datastream.functions import Function
+from flowsim.datastream.function import Function
 from flowsim.datastream.isolation import isolated
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import OperatorDescription

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from flowsim.datastream import operator_factories as factories
 from flowsim.datastream.data_stream import DataStream
+from flowsim.datastream.function import has_life_cycle
 from flowsim.datastream.functions import (
     FilterFunction,
     FlatMapFunction,
     KeyedProcessFunction,
     MapFunction,
-    has_life_cycle,
 )
 from flowsim.datastream.interval_join import IntervalJoin
 from flowsim.datastream.keyed_functions import KeyedFilter, KeyedFlatMap, KeyedMap

@@ -8,6 +8,7 @@ from typing import TypeGuard
 from flowsim.connectors.legacy import LegacySource
 from flowsim.connectors.source import Sink, Source
 from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
+from flowsim.datastream.function import has_life_cycle
 from flowsim.datastream.functions import (
     CoFlatMapFunction,
     CoMapFunction,
@@ -21,7 +22,6 @@ from flowsim.datastream.functions import (
     MapFunction,
     Partitioner,
     ProcessFunction,
-    has_life_cycle,
 )
 from flowsim.datastream.isolation import isolated
 from flowsim.graph.stream_graph import JobSettings

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from flowsim.datastream.common.time import Duration, Time, millis_of
+from flowsim.datastream.function import has_life_cycle
 from flowsim.datastream.functions import (
     AggregateFunction,
     AllWindowFunction,
@@ -15,7 +16,6 @@ from flowsim.datastream.functions import (
     ProcessWindowFunction,
     ReduceFunction,
     WindowFunction,
-    has_life_cycle,
 )
 from flowsim.datastream.isolation import isolated
 from flowsim.datastream.operator_factories import MakeOperator

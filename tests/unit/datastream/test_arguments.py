@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Callable
 
@@ -331,3 +332,21 @@ def test_count_trigger_and_aggregate_are_what_pyflink_calls_them() -> None:
     (_, window) = env.stream_graph().nodes.values()
     assert window.name == "TumblingEventTimeWindows Aggregate"
     assert window.operator_factory() is not window.operator_factory()
+
+
+def test_names_stand_in_the_modules_in_which_pyflink_has_them() -> None:
+    modules = {
+        "flowsim.datastream": (
+            "BroadcastProcessFunction KeyedProcessFunction CoProcessFunction KeyedCoProcessFunction WindowFunction "
+            "ProcessWindowFunction AggregateFunction RuntimeContext TimerService TimeDomain OutputTag Window TimeWindow "
+            "CountWindow GlobalWindow WindowAssigner MergingWindowAssigner Trigger TriggerResult BroadcastStream"
+        ),
+        "flowsim.datastream.functions": (
+            "Function BaseBroadcastProcessFunction BroadcastProcessFunction KeyedBroadcastProcessFunction CoMapFunction "
+            "CoFlatMapFunction ProcessAllWindowFunction AllWindowFunction PassThroughWindowFunction KeyedStateStore"
+        ),
+        "flowsim.datastream.common": "Duration Time Instant Types Row WatermarkStrategy TimestampAssigner Configuration",
+    }
+    for module, names in modules.items():
+        given = importlib.import_module(module)
+        assert [name for name in names.split() if name not in given.__all__ or not hasattr(given, name)] == []

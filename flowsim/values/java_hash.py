@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from flowsim.errors import ValueNotAllowed
+from flowsim.values.closed_set import INT_MAX, INT_MIN
 from flowsim.values.row import Row
 from flowsim.values.types import TypeInformation, TypeKind, as_type
 
@@ -44,6 +45,9 @@ def _hash(value: object, declared: TypeInformation | None) -> int:
     if value is None:
         return 0
     if declared is None or declared.kind is TypeKind.PICKLED_BYTE_ARRAY:
+        # Asked first: every new key of an operator is hashed, and most are whole numbers.
+        if type(value) is int and INT_MIN <= value <= INT_MAX:
+            return _long(value)
         return _hash_by_value(value)
     return _hash_declared(value, declared)
 
@@ -136,7 +140,7 @@ def _hash_by_value(value: object) -> int:
     match value:
         case bool():
             return 1231 if value else 1237
-        case int() if _fits(value, TypeKind.LONG):
+        case int() if INT_MIN <= value <= INT_MAX:
             return _long(value)
         case float():
             return _double(value)
@@ -167,7 +171,7 @@ def _hash_declared(value: object, declared: TypeInformation) -> int:
             return 1231 if value else 1237
         case ((TypeKind.BYTE | TypeKind.SHORT | TypeKind.INT), int()) if type(value) is int and _fits(value, kind):
             return value
-        case TypeKind.LONG, int() if type(value) is int and _fits(value, kind):
+        case TypeKind.LONG, int() if type(value) is int and INT_MIN <= value <= INT_MAX:
             return _long(value)
         case TypeKind.DOUBLE, float():
             return _double(value)

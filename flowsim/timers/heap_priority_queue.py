@@ -23,13 +23,13 @@ _MOST_REMEMBERED: Final = 100_000
 """Keys whose key group is remembered at a time."""
 
 
-class _KeyGroupSet(Generic[N]):
-    """The timers of one key group, and how many they ever were."""
+class _KeyGroupSet(dict[tuple[int, object, N], InternalTimer[N]]):
+    """The timers of one key group by identity, and how many they ever were."""
 
-    __slots__ = ("timers", "largest")
+    __slots__ = ("largest",)
 
     def __init__(self) -> None:
-        self.timers: dict[tuple[int, object, N], InternalTimer[N]] = {}
+        super().__init__()
         self.largest = 0
 
 
@@ -55,8 +55,7 @@ class HeapPriorityQueueSet(Generic[N]):
         return len(self._heap) - 1
 
     def __contains__(self, timer: InternalTimer[N]) -> bool:
-        held = self._set_of.get(timer.key_id) or self._find_set(timer)
-        return timer.identity in held.timers
+        return timer.identity in self._set_for(timer)
 
     def timers_of_key_group(self, key_group: int) -> list[InternalTimer[N]]:
         """In the order in which Flink's set gives them out: that of a Java hash map. Flink: getSubsetForKeyGroup."""
@@ -65,7 +64,11 @@ class HeapPriorityQueueSet(Generic[N]):
             return []
         groups = self._key_groups
         capacity = capacity_after(held.largest, groups.first_capacity)
-        return in_order_of_bins(held.timers.values(), groups.timer_hash, capacity)
+        return in_order_of_bins(held.values(), groups.timer_hash, capacity)
+
+    def _set_for(self, timer: InternalTimer[N]) -> _KeyGroupSet[N]:
+        held = self._set_of.get(timer.key_id)
+        return self._find_set(timer) if held is None else held
 
     def _find_set(self, timer: InternalTimer[N]) -> _KeyGroupSet[N]:
         if len(self._set_of) >= _MOST_REMEMBERED:
@@ -84,15 +87,21 @@ class HeapPriorityQueueSet(Generic[N]):
 
     def add(self, timer: InternalTimer[N]) -> bool:
         """Adds unless an equal timer is there; True when ``timer`` is the new head."""
-        held = self._set_of.get(timer.key_id) or self._find_set(timer)
-        timers, identity = held.timers, timer.identity
-        if identity in timers:
+        held = self._set_of.get(timer.key_id)
+        if held is None:
+            held = self._find_set(timer)
+        identity = timer.identity
+        if identity in held:
             return False
-        timers[identity] = timer
-        if len(timers) > held.largest:
-            held.largest = len(timers)
-        self._heap.append(timer)
-        self._sift_up(timer, len(self._heap) - 1)
+        held[identity] = timer
+        if len(held) > held.largest:
+            held.largest = len(held)
+        heap = self._heap
+        index = timer.index = len(heap)
+        heap.append(timer)
+        # Timers come roughly in order: most stay where they were put.
+        if timer.timestamp < heap[index >> 1].timestamp:
+            self._sift_up(timer, index)
         return timer.index == 1
 
     def poll(self) -> InternalTimer[N] | None:
@@ -101,8 +110,10 @@ class HeapPriorityQueueSet(Generic[N]):
         if len(heap) == 1:
             return None
         timer = heap[1]
-        held = self._set_of.get(timer.key_id) or self._find_set(timer)
-        del held.timers[timer.identity]
+        held = self._set_of.get(timer.key_id)
+        if held is None:
+            held = self._find_set(timer)
+        del held[timer.identity]
         last = heap.pop()
         if last is not timer:
             self._sift_down(last, 1)
@@ -111,8 +122,7 @@ class HeapPriorityQueueSet(Generic[N]):
 
     def remove(self, timer: InternalTimer[N]) -> bool:
         """Takes out the timer equal to ``timer``, if any; True when that was the head."""
-        held = self._set_of.get(timer.key_id) or self._find_set(timer)
-        stored = held.timers.pop(timer.identity, None)
+        stored = self._set_for(timer).pop(timer.identity, None)
         if stored is None:
             return False
         index = stored.index
@@ -169,10 +179,10 @@ class HeapPriorityQueueSet(Generic[N]):
         for index in range(1, len(heap)):
             timer, parent = heap[index], heap[index >> 1]
             held = self._sets[self._key_groups.of(timer.key)]
-            if timer.index != index or held.timers.get(timer.identity) is not timer:
+            if timer.index != index or held.get(timer.identity) is not timer:
                 raise InvariantViolation(f"timer queue: the timer at index {index} is misplaced", (repr(timer),))
             if timer.timestamp < parent.timestamp:
                 raise InvariantViolation(f"timer queue: {timer!r} is earlier than its parent", (repr(parent),))
-        in_sets = sum(len(held.timers) for held in self._sets.values())
+        in_sets = sum(len(held) for held in self._sets.values())
         if in_sets != len(heap) - 1:
             raise InvariantViolation(f"timer queue: {in_sets} in the sets, {len(heap) - 1} in the heap")

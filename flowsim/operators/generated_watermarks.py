@@ -36,10 +36,7 @@ class RecordedWatermarks:
         if self._splits:
             self._note(ElementKind.WATERMARK, timestamp)
         else:
-            main = self._main
-            self._record(
-                self._operator, WHOLE_OPERATOR, ElementKind.WATERMARK, timestamp, main.records, main.max_timestamp
-            )
+            self._record(self._operator, WHOLE_OPERATOR, ElementKind.WATERMARK, timestamp, *self._main.seen())
         self._output.emit_watermark(timestamp)
 
     def emit_watermark_status(self, status: WatermarkStatus) -> None:
@@ -48,12 +45,12 @@ class RecordedWatermarks:
 
     def split_says(self, split: int, kind: ElementKind, timestamp: int) -> None:
         """What one split passes on to those it is merged with."""
-        generator = self._splits[split]
-        self._record(self._operator, split, kind, timestamp, generator.records, generator.max_timestamp)
+        self._record(self._operator, split, kind, timestamp, *self._splits[split].seen())
 
     def _note(self, kind: ElementKind, timestamp: int) -> None:
         records, max_timestamp = 0, NO_TIMESTAMP
         for generator in (self._main, *self._splits):
-            records += generator.records
-            max_timestamp = max(max_timestamp, generator.max_timestamp)
+            seen, highest = generator.seen()
+            records += seen
+            max_timestamp = max(max_timestamp, highest)
         self._record(self._operator, WHOLE_OPERATOR, kind, timestamp, records, max_timestamp)

@@ -117,7 +117,7 @@ def test_an_observed_generator_counts_the_record_before_it_speaks() -> None:
 
     class Noting(Heard):
         def emit_watermark(self, timestamp: int) -> None:
-            seen.append((timestamp, observed.records, observed.max_timestamp))
+            seen.append((timestamp, *observed.seen()))
 
     for timestamp in (5, 3, 9):
         observed.on_event("x", timestamp, Noting())

@@ -17,6 +17,9 @@ from flowsim.units import MAX_WATERMARK
 from flowsim.values import state_key
 
 _NOTHING_OPEN = MAX_WATERMARK + 1
+# Looked up once: a member of an enum takes longer to find than a firing has time for.
+_FIRE = WindowResult.FIRE
+_BY_TIMER = FireCause.EVENT_TIME_TIMER
 
 
 class TumblingWindowOperator(WindowOperator):
@@ -72,10 +75,11 @@ class TumblingWindowOperator(WindowOperator):
         window = timer.namespace
         last = window.end - 1
         time = timer.timestamp
-        if time == last:
-            self._emit_window_contents(window, window, WindowResult.FIRE, FireCause.EVENT_TIME_TIMER, last)
+        panes = self.windows.get(window)
+        pane = None if panes is None else panes.get(self.current_key_id)
+        if time == last and pane is not None:
+            self._emit_pane(pane, window, last, _FIRE, _BY_TIMER, last)
         if time == last + self.allowed_lateness_ms:
-            panes = self.windows.get(window)
             if panes is not None:
                 panes.pop(self.current_key_id, None)
                 if not panes:

@@ -14,6 +14,7 @@ from flowsim.operators.stream_operator import OperatorContext, Output, Value
 from flowsim.operators.windowing.assigners import WindowAssigner
 from flowsim.operators.windowing.merging_windows import MergingWindows, merging_assigner
 from flowsim.operators.windowing.triggers import Trigger, TriggerResult
+from flowsim.operators.windowing.triggers.trigger import CONTINUE
 from flowsim.operators.windowing.window import Window
 from flowsim.operators.windowing.window_contents import Account, Pane, TracedContents, TracedPane, WindowContents
 from flowsim.operators.windowing.window_contexts import OperatorTriggerContext, OperatorWindowContext
@@ -184,7 +185,7 @@ class WindowOperator(KeyedOperator):
         context = self.trigger_context
         context.at = window
         result = self.trigger.on_element(value, timestamp, window, context)
-        if result is not TriggerResult.CONTINUE:
+        if result is not CONTINUE:
             self._act_on(result, window, state_window, FireCause.ELEMENT, timestamp)
         self._register_cleanup_timer(window)
 
@@ -219,7 +220,7 @@ class WindowOperator(KeyedOperator):
             return
         self.trigger_context.at = window
         result = self.trigger.on_event_time(timer.timestamp, window, self.trigger_context)
-        if result is not TriggerResult.CONTINUE:
+        if result is not CONTINUE:
             self._act_on(result, window, state_window, FireCause.EVENT_TIME_TIMER, timer.timestamp)
         if self._is_event_time and self.is_cleanup_time(window, timer.timestamp):
             self._clear_window(window, state_window)
@@ -232,7 +233,7 @@ class WindowOperator(KeyedOperator):
             return
         self.trigger_context.at = window
         result = self.trigger.on_processing_time(timer.timestamp, window, self.trigger_context)
-        if result is not TriggerResult.CONTINUE:
+        if result is not CONTINUE:
             self._act_on(result, window, state_window, FireCause.PROCESSING_TIME_TIMER, timer.timestamp)
         if not self._is_event_time and self.is_cleanup_time(window, timer.timestamp):
             self._clear_window(window, state_window)
@@ -258,10 +259,14 @@ class WindowOperator(KeyedOperator):
     def _emit_window_contents(
         self, window: Window, state_window: Window, result: WindowResult, cause: FireCause, at: int | None
     ) -> None:
-        panes = self.windows.get(state_window)
-        pane = None if panes is None else panes.get(self.current_key_id)
-        if pane is None:
-            return
+        pane = self._pane(state_window)
+        if pane is not None:
+            self._emit_pane(pane, window, window.max_timestamp(), result, cause, at)
+
+    def _emit_pane(
+        self, pane: Pane, window: Window, timestamp: int, result: WindowResult, cause: FireCause, at: int | None
+    ) -> None:
+        """Hands a pane to the window function, whose results carry ``timestamp``."""
         if self.window_trace is not None:
             self._record(window, self._account(pane), result, cause, at)
         contents = self.contents.result(pane)
@@ -269,7 +274,7 @@ class WindowOperator(KeyedOperator):
             return
         self._window_context.at = window
         results = self.window_function.process(self.current_key, self._window_context, contents)
-        emit_results(results, window.max_timestamp(), self.output)
+        emit_results(results, timestamp, self.output)
 
     def _record(self, window: Window, account: Account, result: WindowResult, cause: FireCause, at: int | None) -> None:
         assert self.window_trace is not None

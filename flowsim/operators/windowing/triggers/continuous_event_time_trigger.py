@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flowsim.operators.stream_operator import Value
 from flowsim.operators.windowing.triggers.continuous_trigger import FIRE_TIME, ContinuousTrigger, noted
-from flowsim.operators.windowing.triggers.trigger import OnMergeContext, TriggerContext, TriggerResult
+from flowsim.operators.windowing.triggers.trigger import CONTINUE, FIRE, OnMergeContext, TriggerContext, TriggerResult
 from flowsim.operators.windowing.window import Window
 from flowsim.units import NO_TIMESTAMP
 
@@ -20,26 +20,26 @@ class ContinuousEventTimeTrigger(ContinuousTrigger):
     def on_element(self, element: Value, timestamp: int | None, window: Window, ctx: TriggerContext) -> TriggerResult:
         max_timestamp = window.max_timestamp()
         if max_timestamp <= ctx.get_current_watermark():
-            return TriggerResult.FIRE
+            return FIRE
         ctx.register_event_time_timer(max_timestamp)
         fire_time = ctx.get_partitioned_state(FIRE_TIME)
         if noted(fire_time) is None:
             base_ms = self.first_base(NO_TIMESTAMP if timestamp is None else timestamp)
             ctx.register_event_time_timer(self.next_fire_time(base_ms, window, fire_time))
-        return TriggerResult.CONTINUE
+        return CONTINUE
 
     def on_event_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
         if time == window.max_timestamp():
-            return TriggerResult.FIRE
+            return FIRE
         fire_time = ctx.get_partitioned_state(FIRE_TIME)
         if noted(fire_time) != time:
-            return TriggerResult.CONTINUE
+            return CONTINUE
         fire_time.clear()
         ctx.register_event_time_timer(self.next_fire_time(time, window, fire_time))
-        return TriggerResult.FIRE
+        return FIRE
 
     def on_processing_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
-        return TriggerResult.CONTINUE
+        return CONTINUE
 
     def on_merge(self, window: Window, ctx: OnMergeContext) -> None:
         ctx.merge_partitioned_state(FIRE_TIME)

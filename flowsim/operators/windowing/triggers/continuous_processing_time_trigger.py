@@ -5,7 +5,7 @@ from __future__ import annotations
 from flowsim.errors import BadInput
 from flowsim.operators.stream_operator import Value
 from flowsim.operators.windowing.triggers.continuous_trigger import FIRE_TIME, ContinuousTrigger, noted
-from flowsim.operators.windowing.triggers.trigger import OnMergeContext, TriggerContext, TriggerResult
+from flowsim.operators.windowing.triggers.trigger import CONTINUE, FIRE, OnMergeContext, TriggerContext, TriggerResult
 from flowsim.operators.windowing.window import Window
 
 
@@ -23,14 +23,14 @@ class ContinuousProcessingTimeTrigger(ContinuousTrigger):
         now_ms = ctx.get_current_processing_time()
         if noted(fire_time) is None:
             ctx.register_processing_time_timer(self.next_fire_time(self.first_base(now_ms), window, fire_time))
-        return TriggerResult.CONTINUE
+        return CONTINUE
 
     def on_event_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
-        return TriggerResult.CONTINUE
+        return CONTINUE
 
     def on_processing_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
         if time == window.max_timestamp():
-            return TriggerResult.FIRE
+            return FIRE
         fire_time = ctx.get_partitioned_state(FIRE_TIME)
         at = noted(fire_time)
         if at is None:
@@ -40,10 +40,10 @@ class ContinuousProcessingTimeTrigger(ContinuousTrigger):
                 "fails with a NullPointerException; nest it in triggers that clear it only with their own timers"
             )
         if at != time:
-            return TriggerResult.CONTINUE
+            return CONTINUE
         fire_time.clear()
         ctx.register_processing_time_timer(self.next_fire_time(time, window, fire_time))
-        return TriggerResult.FIRE
+        return FIRE
 
     def on_merge(self, window: Window, ctx: OnMergeContext) -> None:
         ctx.merge_partitioned_state(FIRE_TIME)

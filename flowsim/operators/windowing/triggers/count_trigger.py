@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from flowsim.operators.stream_operator import Value
-from flowsim.operators.windowing.triggers.trigger import OnMergeContext, Trigger, TriggerContext, TriggerResult
+from flowsim.operators.windowing.triggers.trigger import (
+    CONTINUE,
+    FIRE,
+    OnMergeContext,
+    Trigger,
+    TriggerContext,
+    TriggerResult,
+)
 from flowsim.operators.windowing.window import Window
 from flowsim.state.descriptors import ReducingStateDescriptor
 from flowsim.values import Types
@@ -34,15 +41,15 @@ class CountTrigger(Trigger):
         counted = count.get()
         assert isinstance(counted, int)
         if counted < self.max_count:
-            return TriggerResult.CONTINUE
+            return CONTINUE
         count.clear()
-        return TriggerResult.FIRE
+        return FIRE
 
     def on_event_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
-        return TriggerResult.CONTINUE
+        return CONTINUE
 
     def on_processing_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
-        return TriggerResult.CONTINUE
+        return CONTINUE
 
     def can_merge(self) -> bool:
         return True

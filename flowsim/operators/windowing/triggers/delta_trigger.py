@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flowsim.operators.stream_operator import Value
 from flowsim.operators.windowing.delta_function import DeltaFunction
-from flowsim.operators.windowing.triggers.trigger import Trigger, TriggerContext, TriggerResult
+from flowsim.operators.windowing.triggers.trigger import CONTINUE, FIRE, Trigger, TriggerContext, TriggerResult
 from flowsim.operators.windowing.window import Window
 from flowsim.state.descriptors import ValueStateDescriptor
 from flowsim.values import TypeInformation
@@ -28,17 +28,17 @@ class DeltaTrigger(Trigger):
         last = last_element.value()
         if last is None:
             last_element.update(element)
-            return TriggerResult.CONTINUE
+            return CONTINUE
         if not self.delta_function(last, element) > self.threshold:
-            return TriggerResult.CONTINUE
+            return CONTINUE
         last_element.update(element)
-        return TriggerResult.FIRE
+        return FIRE
 
     def on_event_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
-        return TriggerResult.CONTINUE
+        return CONTINUE
 
     def on_processing_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
-        return TriggerResult.CONTINUE
+        return CONTINUE
 
     def clear(self, window: Window, ctx: TriggerContext) -> None:
         ctx.get_partitioned_state(self._last_element).clear()

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from flowsim.operators.stream_operator import Value
-from flowsim.operators.windowing.triggers.trigger import OnMergeContext, Trigger, TriggerContext, TriggerResult
+from flowsim.operators.windowing.triggers.trigger import (
+    CONTINUE,
+    FIRE,
+    OnMergeContext,
+    Trigger,
+    TriggerContext,
+    TriggerResult,
+)
 from flowsim.operators.windowing.window import Window
 
 
@@ -14,13 +21,13 @@ class EndOfStreamTrigger(Trigger):
 
     def on_element(self, element: Value, timestamp: int | None, window: Window, ctx: TriggerContext) -> TriggerResult:
         ctx.register_event_time_timer(window.max_timestamp())
-        return TriggerResult.CONTINUE
+        return CONTINUE
 
     def on_event_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
-        return TriggerResult.FIRE if time == window.max_timestamp() else TriggerResult.CONTINUE
+        return FIRE if time == window.max_timestamp() else CONTINUE
 
     def on_processing_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
-        return TriggerResult.CONTINUE
+        return CONTINUE
 
     def on_merge(self, window: Window, ctx: OnMergeContext) -> None:
         """Nothing is kept that could be merged."""

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from flowsim.operators.stream_operator import Value
-from flowsim.operators.windowing.triggers.trigger import OnMergeContext, Trigger, TriggerContext, TriggerResult
+from flowsim.operators.windowing.triggers.trigger import (
+    CONTINUE,
+    FIRE,
+    OnMergeContext,
+    Trigger,
+    TriggerContext,
+    TriggerResult,
+)
 from flowsim.operators.windowing.window import Window
 
 
@@ -15,15 +22,15 @@ class EventTimeTrigger(Trigger):
     def on_element(self, element: Value, timestamp: int | None, window: Window, ctx: TriggerContext) -> TriggerResult:
         max_timestamp = window.max_timestamp()
         if max_timestamp <= ctx.get_current_watermark():
-            return TriggerResult.FIRE
+            return FIRE
         ctx.register_event_time_timer(max_timestamp)
-        return TriggerResult.CONTINUE
+        return CONTINUE
 
     def on_event_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
-        return TriggerResult.FIRE if time == window.max_timestamp() else TriggerResult.CONTINUE
+        return FIRE if time == window.max_timestamp() else CONTINUE
 
     def on_processing_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
-        return TriggerResult.CONTINUE
+        return CONTINUE
 
     def can_merge(self) -> bool:
         return True

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from flowsim.operators.stream_operator import Value
-from flowsim.operators.windowing.triggers.trigger import OnMergeContext, Trigger, TriggerContext, TriggerResult
+from flowsim.operators.windowing.triggers.trigger import (
+    CONTINUE,
+    OnMergeContext,
+    Trigger,
+    TriggerContext,
+    TriggerResult,
+)
 from flowsim.operators.windowing.window import Window
 
 
@@ -13,13 +19,13 @@ class NeverTrigger(Trigger):
     __slots__ = ()
 
     def on_element(self, element: Value, timestamp: int | None, window: Window, ctx: TriggerContext) -> TriggerResult:
-        return TriggerResult.CONTINUE
+        return CONTINUE
 
     def on_event_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
-        return TriggerResult.CONTINUE
+        return CONTINUE
 
     def on_processing_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
-        return TriggerResult.CONTINUE
+        return CONTINUE
 
     def on_merge(self, window: Window, ctx: OnMergeContext) -> None:
         """Nothing is kept that could be merged."""

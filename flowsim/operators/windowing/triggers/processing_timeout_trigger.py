@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from flowsim.operators.stream_operator import Value
-from flowsim.operators.windowing.triggers.trigger import Trigger, TriggerContext, TriggerResult
+from flowsim.operators.windowing.triggers.trigger import FIRE, FIRE_AND_PURGE, Trigger, TriggerContext, TriggerResult
 from flowsim.operators.windowing.window import Window
 from flowsim.state.descriptors import ValueStateDescriptor
 from flowsim.values import Types
@@ -66,4 +66,4 @@ class ProcessingTimeoutTrigger(Trigger):
     def _fired(self, result: TriggerResult, window: Window, ctx: TriggerContext) -> TriggerResult:
         if self.clear_on_timeout:
             self.clear(window, ctx)
-        return TriggerResult.FIRE_AND_PURGE if result.is_purge() else TriggerResult.FIRE
+        return FIRE_AND_PURGE if result.is_purge() else FIRE

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from flowsim.operators.stream_operator import Value
-from flowsim.operators.windowing.triggers.trigger import OnMergeContext, Trigger, TriggerContext, TriggerResult
+from flowsim.operators.windowing.triggers.trigger import (
+    FIRE_AND_PURGE,
+    OnMergeContext,
+    Trigger,
+    TriggerContext,
+    TriggerResult,
+)
 from flowsim.operators.windowing.window import Window
 
 
@@ -35,4 +41,4 @@ class PurgingTrigger(Trigger):
 
 
 def _purging(result: TriggerResult) -> TriggerResult:
-    return TriggerResult.FIRE_AND_PURGE if result.is_fire() else result
+    return FIRE_AND_PURGE if result.is_fire() else result

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flowsim.facts.kinds import Level
-from flowsim.facts.schema import FORMAT_VERSION, TABLES
+from flowsim.facts.schema import FACT_TABLES, FORMAT_VERSION, STATIC_TABLES, TABLES
+from flowsim.recording.memory import MemoryRecorder
 
 _ARROW = {"q": pa.int64(), "i": pa.int32(), "b": pa.int8(), "s": pa.string()}
 Row = dict[str, int | str]
@@ -98,3 +99,12 @@ class FactBuilder:
                 (root / name).mkdir(exist_ok=True)
                 pq.write_table(pa.Table.from_pylist(rows, schema), root / name / f"part-{number:05d}.parquet")
         return count
+
+
+def recorded(run: MemoryRecorder) -> FactBuilder:
+    """The facts of a run, to be changed."""
+    built = FactBuilder(run.level)
+    for tables, rows_of in ((STATIC_TABLES, run.static_rows), (FACT_TABLES, run.rows)):
+        for table in tables:
+            built.facts += [(table.name, dict(zip(table.names, row, strict=True))) for row in rows_of(table.name)]
+    return built

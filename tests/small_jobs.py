@@ -19,7 +19,7 @@ from flowsim.graph.stream_graph import (
     StreamNode,
 )
 from flowsim.operators.basic import FlatMapOperator, MapOperator
-from flowsim.operators.source import SourceOperator
+from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.streamrecord.elements import WatermarkStatus

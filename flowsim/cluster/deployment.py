@@ -15,9 +15,9 @@ from flowsim.graph.stream_graph import JobSettings
 from flowsim.network.gates.input_gate import InputGate
 from flowsim.network.gates.union_input_gate import UnionInputGate
 from flowsim.network.writers.record_writer import RecordWriter
-from flowsim.operators.source import SourceOperator
+from flowsim.operators.sources.source import SourceOperator
+from flowsim.operators.sources.stream_source import StreamSource
 from flowsim.operators.stream_operator import OperatorContext, StreamOperator
-from flowsim.operators.stream_source import StreamSource
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.scheduler import Scheduler
 from flowsim.tasks.batches import BatchBudget

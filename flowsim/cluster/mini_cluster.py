@@ -19,8 +19,8 @@ from flowsim.facts.tracer import Recorder
 from flowsim.graph.execution_graph import create_execution_graph, describe
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.stream_graph import StreamGraph
-from flowsim.operators.source import SourceOperator
-from flowsim.operators.stream_source import StreamSource
+from flowsim.operators.sources.source import SourceOperator
+from flowsim.operators.sources.stream_source import StreamSource
 from flowsim.sim.policy import FifoPolicy, SchedulingPolicy, SeededRandomPolicy
 from flowsim.sim.real_clock import run_real
 from flowsim.sim.rng import RandomStreams

@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 
 from flowsim.graph.execution_graph import ExecutionGraph
 from flowsim.mailbox.task_mailbox import MailboxState
-from flowsim.operators.source import SourceOperator
+from flowsim.operators.sources.source import SourceOperator
 from flowsim.sim.scheduler import Scheduler, Timer
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.units import NO_TIMESTAMP, NS_PER_MS

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from flowsim.connectors.row_file import RowFile, Rows
 from flowsim.operators.data_input_status import DataInputStatus
-from flowsim.operators.source_output import ReaderOutput, SourceOutput
+from flowsim.operators.sources.source_output import ReaderOutput, SourceOutput
 from flowsim.operators.stream_operator import OperatorContext, Value
 
 

@@ -8,7 +8,7 @@ from flowsim.connectors.columns import nearest
 from flowsim.connectors.distributions import Distribution
 from flowsim.errors import BadInput
 from flowsim.operators.data_input_status import DataInputStatus
-from flowsim.operators.source_output import SourceOutput
+from flowsim.operators.sources.source_output import SourceOutput
 from flowsim.operators.stream_operator import OperatorContext, TaskClock
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from flowsim.connectors.source import Source
-from flowsim.operators.source_function import ReaderSourceFunction
+from flowsim.operators.sources.source_function import ReaderSourceFunction
 
 
 class LegacySource:

@@ -24,7 +24,7 @@ from flowsim.connectors.script_entries import (
 )
 from flowsim.errors import BadInput
 from flowsim.operators.data_input_status import DataInputStatus
-from flowsim.operators.source_output import ReaderOutput, SourceOutput
+from flowsim.operators.sources.source_output import ReaderOutput, SourceOutput
 from flowsim.operators.stream_operator import OperatorContext, TaskClock
 from flowsim.units import NS_PER_MS
 

@@ -7,8 +7,8 @@ from typing import Protocol
 
 from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.sink import SinkWriter
-from flowsim.operators.source_output import ReaderOutput
-from flowsim.operators.source_reader import SourceReader
+from flowsim.operators.sources.source_output import ReaderOutput
+from flowsim.operators.sources.source_reader import SourceReader
 from flowsim.operators.stream_operator import OperatorContext, Value
 
 

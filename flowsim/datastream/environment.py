@@ -28,7 +28,7 @@ from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import JobSettings, OperatorDescription, StreamGraph
 from flowsim.operators.input_selection import MAX_SUPPORTED_INPUT_COUNT
-from flowsim.operators.source_function import ParallelSourceFunction, SourceFunction
+from flowsim.operators.sources.source_function import ParallelSourceFunction, SourceFunction
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.values import Row, TypeInformation, TypeKind
 

@@ -18,7 +18,7 @@ from flowsim.datastream.broadcast_functions import (
 from flowsim.datastream.function import Function
 from flowsim.operators.process import ProcessContext
 from flowsim.operators.runtime_context import RuntimeContext
-from flowsim.operators.source_function import ParallelSourceFunction, SourceFunction
+from flowsim.operators.sources.source_function import ParallelSourceFunction, SourceFunction
 from flowsim.state.keyed_state import KeyedStateStore
 
 __all__ = [

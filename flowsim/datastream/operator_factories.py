@@ -36,10 +36,10 @@ from flowsim.operators.co_process import (
 from flowsim.operators.process import KeyedProcessOperator, ProcessOperator
 from flowsim.operators.reading_order import Reading, reading_order
 from flowsim.operators.sink import SinkOperator
-from flowsim.operators.source import SourceOperator
-from flowsim.operators.source_function import SourceFunction
+from flowsim.operators.sources.source import SourceOperator
+from flowsim.operators.sources.source_function import SourceFunction
+from flowsim.operators.sources.stream_source import StreamSource
 from flowsim.operators.stream_operator import StreamOperator
-from flowsim.operators.stream_source import StreamSource
 from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 
 MakeOperator = Callable[[str], StreamOperator]

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from flowsim.operators.generated_watermarks import RecordedWatermarks
 from flowsim.operators.idleness_manager import MainWatermarkOutput
-from flowsim.operators.source_output import SourceOutput
-from flowsim.operators.source_output_with_watermarks import SourceOutputWithWatermarks
-from flowsim.operators.split_local_outputs import SplitLocalOutputs
+from flowsim.operators.sources.source_output import SourceOutput
+from flowsim.operators.sources.source_output_with_watermarks import SourceOutputWithWatermarks
+from flowsim.operators.sources.split_local_outputs import SplitLocalOutputs
 from flowsim.operators.stream_operator import OperatorContext, Output
 from flowsim.watermark.broken_generators import strategy_under
 from flowsim.watermark.observed_generator import ObservedGenerator

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flowsim.mailbox.task_mailbox import MailboxState
-from flowsim.operators.source import SourceOperator
+from flowsim.operators.sources.source import SourceOperator
 from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.stream_task import StreamTask
 

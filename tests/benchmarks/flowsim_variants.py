@@ -26,7 +26,7 @@ from flowsim.graph.execution_graph import create_execution_graph
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.stream_graph import OperatorDescription, PartitionerSpec, StreamEdge, StreamGraph, StreamNode
 from flowsim.operators.basic import MapOperator
-from flowsim.operators.source import SourceOperator
+from flowsim.operators.sources.source import SourceOperator
 from flowsim.recording.manifest import RunDescription, RunStatus
 from flowsim.recording.writer import RecordingWriter
 from flowsim.sim.rng import RandomStreams

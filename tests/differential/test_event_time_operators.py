@@ -9,8 +9,8 @@ from hypothesis.stateful import initialize, precondition, rule
 from machine import Differential, DifferentialMachine
 
 from flowsim.operators.data_input_status import DataInputStatus
-from flowsim.operators.source import SourceOperator
-from flowsim.operators.source_output import ReaderOutput
+from flowsim.operators.sources.source import SourceOperator
+from flowsim.operators.sources.source_output import ReaderOutput
 from flowsim.operators.stream_operator import OperatorContext
 from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 from flowsim.streamrecord.elements import WatermarkStatus

@@ -20,9 +20,9 @@ from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.operators.operator_inputs import combined_inputs
-from flowsim.operators.source import SourceOperator
+from flowsim.operators.sources.source import SourceOperator
+from flowsim.operators.sources.stream_source import StreamSource
 from flowsim.operators.stream_operator import OperatorContext, OperatorInput, Output, StreamOperator
-from flowsim.operators.stream_source import StreamSource
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
 from tests.small_jobs import SmallJob

@@ -10,7 +10,7 @@ from flowsim.mailbox.task_mailbox import MailboxState
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.operators.data_input_status import DataInputStatus
-from flowsim.operators.stream_source import StreamSource
+from flowsim.operators.sources.stream_source import StreamSource
 from flowsim.sim.scheduler import Scheduler
 from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.actor import Actor

@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager, contextmanager
 
 from flowsim.facts.kinds import ActionKind, WaitKind
 from flowsim.operators.data_input_status import DataInputStatus
-from flowsim.operators.manual_source_output import ManualReaderOutput
-from flowsim.operators.source_reader import SourceReader
-from flowsim.operators.stream_source import StreamSource
+from flowsim.operators.sources.manual_source_output import ManualReaderOutput
+from flowsim.operators.sources.source_reader import SourceReader
+from flowsim.operators.sources.stream_source import StreamSource
 from flowsim.sim.scheduler import Scheduler
 from flowsim.tasks.actor import Actor
 from flowsim.tasks.batches import Batches

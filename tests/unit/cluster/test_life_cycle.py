@@ -18,8 +18,8 @@ from flowsim.connectors.script import record, watermark
 from flowsim.errors import Deadlock, JobFailed
 from flowsim.facts.kinds import ElementKind, Level, LifeEvent
 from flowsim.operators.data_input_status import DataInputStatus
-from flowsim.operators.source import SourceOperator
-from flowsim.operators.source_output import SourceOutput
+from flowsim.operators.sources.source import SourceOperator
+from flowsim.operators.sources.source_output import SourceOutput
 from flowsim.operators.stream_operator import OperatorContext, StreamOperator
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.virtual_time_loop import START_NS

@@ -24,8 +24,8 @@ from flowsim.facts.kinds import ElementKind, Level, LifeEvent
 from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.operators.data_input_status import DataInputStatus
-from flowsim.operators.source import SourceOperator
-from flowsim.operators.source_output import SourceOutput
+from flowsim.operators.sources.source import SourceOperator
+from flowsim.operators.sources.source_output import SourceOutput
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
 from tests.diary import Diary, Log

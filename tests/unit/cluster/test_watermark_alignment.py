@@ -18,7 +18,7 @@ from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.operators.data_input_status import DataInputStatus
-from flowsim.operators.source_output import ReaderOutput
+from flowsim.operators.sources.source_output import ReaderOutput
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
 from tests.unit.cluster.alignment_jobs import ALIGNED, DRIFT_MS, fast, rows_of, run, slow

@@ -35,7 +35,7 @@ from flowsim.datastream.common import (
 from flowsim.datastream.window import CountTrigger, SlidingEventTimeWindows, TumblingEventTimeWindows
 from flowsim.errors import BadInput
 from flowsim.operators.basic import MapOperator
-from flowsim.operators.source import SourceOperator
+from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 
 ENV = StreamExecutionEnvironment.get_execution_environment

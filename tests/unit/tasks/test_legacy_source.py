@@ -19,7 +19,7 @@ from flowsim.errors import BadInput, JobFailed
 from flowsim.facts.kinds import ActionKind, ActionPhase, ElementKind, Level, LifeEvent, WaitKind
 from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
-from flowsim.operators.source_function import ParallelSourceFunction, SourceContext, SourceFunction
+from flowsim.operators.sources.source_function import ParallelSourceFunction, SourceContext, SourceFunction
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.units import MAX_WATERMARK, NS_PER_MS

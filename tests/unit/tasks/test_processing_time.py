@@ -8,7 +8,7 @@ import pytest
 
 from flowsim.connectors.script import ScriptedSource, record, sleep
 from flowsim.facts.kinds import ElementKind, Level
-from flowsim.operators.source import SourceOperator
+from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.elements import OutputTag

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from flowsim.operators.latency_marker_emitter import LatencyMarkerEmitter
-from flowsim.operators.manual_source_output import ManualReaderOutput
 from flowsim.operators.runtime_context import RuntimeContext
-from flowsim.operators.source_function import ReaderSourceFunction, SourceContext, SourceFunction
+from flowsim.operators.sources.manual_source_output import ManualReaderOutput
+from flowsim.operators.sources.source_function import ReaderSourceFunction, SourceContext, SourceFunction
 from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator, Value
 from flowsim.units import MAX_WATERMARK
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from flowsim.operators.idleness_manager import MainWatermarkOutput
-from flowsim.operators.source_output import SourceOutput
+from flowsim.operators.sources.source_output import SourceOutput
 from flowsim.operators.stream_operator import OperatorContext, Output, Value
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.units import NO_TIMESTAMP

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from flowsim.operators.data_input_status import DataInputStatus
-from flowsim.operators.source_output import ReaderOutput
+from flowsim.operators.sources.source_output import ReaderOutput
 from flowsim.operators.stream_operator import OperatorContext
 
 

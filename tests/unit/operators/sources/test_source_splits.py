@@ -6,7 +6,7 @@ from flowsim.connectors.script import Entry, ScriptedSource, end, idle, record, 
 from flowsim.facts.kinds import ElementKind, Level
 from flowsim.facts.tracer import TaskTrace
 from flowsim.operators.data_input_status import DataInputStatus
-from flowsim.operators.source import SourceOperator
+from flowsim.operators.sources.source import SourceOperator
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.testing.harness import OneInputOperatorHarness

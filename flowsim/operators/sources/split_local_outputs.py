@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.operators.generated_watermarks import RecordedWatermarks
-from flowsim.operators.source_output_with_watermarks import SourceOutputWithWatermarks
+from flowsim.operators.sources.source_output_with_watermarks import SourceOutputWithWatermarks
 from flowsim.operators.stream_operator import OperatorContext, Value
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.watermark.generators import WatermarkOutput

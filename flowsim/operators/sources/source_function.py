@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.runtime_context import RuntimeContext
-from flowsim.operators.source_reader import SourceReader
+from flowsim.operators.sources.source_reader import SourceReader
 from flowsim.operators.stream_operator import OperatorContext
 
 

@@ -9,8 +9,8 @@ from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.facts.tracer import TaskTrace
 from flowsim.operators.data_input_status import DataInputStatus
-from flowsim.operators.source import SourceOperator
-from flowsim.operators.source_output import ReaderOutput
+from flowsim.operators.sources.source import SourceOperator
+from flowsim.operators.sources.source_output import ReaderOutput
 from flowsim.operators.stream_operator import OperatorContext
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.events import StopMode

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from flowsim.errors import BadInput
 from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.latency_marker_emitter import LatencyMarkerEmitter
-from flowsim.operators.manual_source_output import ManualReaderOutput
 from flowsim.operators.progressive_timestamps_and_watermarks import StreamingReaderOutput
-from flowsim.operators.source_alignment import SourceAlignment
-from flowsim.operators.source_reader import SourceReader, SplitReader
+from flowsim.operators.sources.manual_source_output import ManualReaderOutput
+from flowsim.operators.sources.source_alignment import SourceAlignment
+from flowsim.operators.sources.source_reader import SourceReader, SplitReader
 from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator, Value
 from flowsim.streamrecord.events import StopMode
 from flowsim.units import MAX_WATERMARK

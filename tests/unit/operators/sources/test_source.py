@@ -6,8 +6,8 @@ import pytest
 
 from flowsim.errors import BadInput
 from flowsim.operators.data_input_status import DataInputStatus
-from flowsim.operators.source import SourceOperator
-from flowsim.operators.source_output import SourceOutput
+from flowsim.operators.sources.source import SourceOperator
+from flowsim.operators.sources.source_output import SourceOutput
 from flowsim.operators.stream_operator import OperatorContext
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.testing.harness import OneInputOperatorHarness

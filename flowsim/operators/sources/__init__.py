@@ -1,0 +1,1 @@
+"""Operators that read sources, and what readers give their records to."""

@@ -104,7 +104,7 @@ class MapEntries(Generic[V]):
         """Keys and values in Java's order."""
         if self._bins is None:
             return []
-        nodes = (self._nodes[key_id] for key_id in self._bins.in_order())
+        nodes = map(self._nodes.__getitem__, self._bins.in_order())
         return [(node.key, node.value) for node in nodes]
 
     def __iter__(self) -> Iterator[tuple[object, V]]:

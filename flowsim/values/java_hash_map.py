@@ -8,7 +8,8 @@ of it, which orders it otherwise (``java_tree_bin``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Final, Generic, TypeVar
 
 from flowsim.values.java_tree_bin import JavaTreeBin
@@ -59,7 +60,7 @@ def in_order_of_bins(items: Iterable[T], hash_of: Callable[[T], int], capacity: 
 class JavaBins(Generic[K]):
     """Where the keys of a map stand, and so the order in which it gives them out; what they map to is kept elsewhere."""
 
-    __slots__ = ("_spreads", "_in_bin", "_trees", "_capacity")
+    __slots__ = ("_spreads", "_in_bin", "_trees", "_capacity", "_order")
 
     def __init__(self, capacity: int = DEFAULT_CAPACITY) -> None:
         # In the order of insertion, which is also the order inside every bin that is no tree.
@@ -67,6 +68,8 @@ class JavaBins(Generic[K]):
         self._in_bin: dict[int, int] = {}
         self._trees: dict[int, JavaTreeBin[K]] = {}
         self._capacity = capacity
+        # Kept from the first time it is asked for, as long as there are no trees and the table does not double.
+        self._order: list[K] | None = None
 
     @property
     def threshold(self) -> int:
@@ -89,10 +92,15 @@ class JavaBins(Generic[K]):
                 self._plant(index, [each for each, number in self._spreads.items() if number & mask == index])
         if len(self._spreads) > self.threshold:
             self.double()
+        elif self._order is not None:
+            self._order.insert(bisect_right(self._order, index, key=self._bin_of), key)
 
     def remove(self, key: K) -> None:
         """A key that is there."""
-        index = self._spreads.pop(key) & self._capacity - 1
+        index = self._spreads[key] & self._capacity - 1
+        if self._order is not None:
+            del self._order[self._order.index(key, bisect_left(self._order, index, key=self._bin_of))]
+        del self._spreads[key]
         self._in_bin[index] -= 1
         tree = self._trees.get(index)
         if tree is not None and not tree.remove(key):
@@ -104,17 +112,25 @@ class JavaBins(Generic[K]):
         self._spreads.clear()
         self._in_bin.clear()
         self._trees.clear()
+        self._order = None
 
-    def in_order(self) -> list[K]:
-        """All keys in Java's order."""
+    def in_order(self) -> Sequence[K]:
+        """All keys in Java's order, until the next change."""
+        if self._order is not None:
+            return self._order
         mask, spreads = self._capacity - 1, self._spreads
         if not self._trees:
-            return sorted(spreads, key=lambda key: spreads[key] & mask) if len(spreads) > 1 else list(spreads)
+            self._order = sorted(spreads, key=self._bin_of) if len(spreads) > 1 else list(spreads)
+            return self._order
         place = {key: number for tree in self._trees.values() for number, key in enumerate(tree)}
         return sorted(spreads, key=lambda key: (spreads[key] & mask, place.get(key, 0)))
 
+    def _bin_of(self, key: K) -> int:
+        return self._spreads[key] & self._capacity - 1
+
     def double(self) -> None:
         """Twice as many bins; each goes to two, in its order."""
+        self._order = None
         trees, bit = self._trees, self._capacity
         self._capacity *= 2
         self._trees = {}
@@ -140,6 +156,7 @@ class JavaBins(Generic[K]):
                 self._trees[index + number * bit] = tree
 
     def _plant(self, index: int, keys: list[K]) -> None:
+        self._order = None
         self._trees[index] = JavaTreeBin([(key, _signed(self._spreads[key])) for key in keys], _compare)
 
     def _as_list(self, keys: Iterable[K]) -> None:
@@ -179,7 +196,8 @@ class JavaHashMap(Generic[K, V]):
     def __init__(self, hash_of: Callable[[K], int]) -> None:
         self._entries: dict[K, V] = {}
         self._hash_of = hash_of
-        self._bins = JavaBins[K]()
+        # None while there never were more entries at a time than fit into one list: what was there before cannot matter.
+        self._bins: JavaBins[K] | None = None
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -192,22 +210,39 @@ class JavaHashMap(Generic[K, V]):
 
     def put(self, key: K, value: V) -> None:
         """An entry that is there already keeps its place."""
-        is_new = key not in self._entries
-        self._entries[key] = value
-        if is_new:
+        entries = self._entries
+        is_new = key not in entries
+        entries[key] = value
+        if is_new and self._bins is not None:
             self._bins.add(key, self._hash_of(key))
+        elif len(entries) > _LONGEST_LIST and self._bins is None:
+            self._bins = JavaBins()
+            for each in entries:
+                self._bins.add(each, self._hash_of(each))
 
     def remove(self, key: K) -> V | None:
         """What stood there, None if nothing."""
         if key not in self._entries:
             return None
-        self._bins.remove(key)
+        if self._bins is not None:
+            self._bins.remove(key)
         return self._entries.pop(key)
 
     def __iter__(self) -> Iterator[K]:
         """The keys in Java's order."""
-        return iter(self._bins.in_order())
+        if self._bins is not None:
+            return iter(list(self._bins.in_order()))
+        keys = list(self._entries)
+        return iter(keys if len(keys) < 2 else in_order_of_bins(keys, self._hash_of, DEFAULT_CAPACITY))
 
     def values(self) -> list[V]:
         """In the order of their keys."""
         return [self._entries[key] for key in self]
+
+    def items(self) -> list[tuple[K, V]]:
+        """Keys, in their order, and values."""
+        return [(key, self._entries[key]) for key in self]
+
+    def as_dict(self) -> dict[K, V]:
+        """A copy that knows no order."""
+        return dict(self._entries)

@@ -44,16 +44,15 @@ class MergingWindowSet:
     def __init__(self, assigner: MergingWindowAssigner, state: MergingSetState) -> None:
         self._assigner = assigner
         self._state = state
-        self._mapping = JavaHashMap[Window, Window](_java_hash)
+        self._mapping: JavaHashMap[Window, Window] = JavaHashMap(_java_hash)
         for window, state_window in state.get() or ():
             self._mapping.put(window, state_window)
-        self._initial_mapping = self._pairs()
+        self._initial_mapping = self._mapping.as_dict()
 
     def persist(self) -> None:
         """Writes the set back if it has changed."""
-        pairs = self._pairs()
-        if dict(pairs) != dict(self._initial_mapping):
-            self._state.update(pairs)
+        if self._mapping.as_dict() != self._initial_mapping:
+            self._state.update(self._mapping.items())
 
     def windows(self) -> list[Window]:
         """The windows in flight, in Java's order."""
@@ -79,9 +78,7 @@ class MergingWindowSet:
         self._assigner.merge_windows([*self._mapping, new_window], merges)
         result = new_window
         merged_new_window = False
-        for merge_result in merges.found:
-            merged = merges.found.get(merge_result)
-            assert merged is not None
+        for merge_result, merged in merges.found.items():
             if new_window in merged:
                 merged.remove(new_window)
                 merged_new_window = True
@@ -105,9 +102,6 @@ class MergingWindowSet:
         if merged != [merge_result]:
             merge_function(merge_result, merged, state_window, state_windows)
 
-    def _pairs(self) -> list[tuple[Window, Window]]:
-        return list(zip(self._mapping, self._mapping.values(), strict=True))
-
 
 class _Merges:
     """Collects what an assigner wants to merge."""
@@ -115,7 +109,7 @@ class _Merges:
     __slots__ = ("found",)
 
     def __init__(self) -> None:
-        self.found = JavaHashMap[Window, list[Window]](_java_hash)
+        self.found: JavaHashMap[Window, list[Window]] = JavaHashMap(_java_hash)
 
     def merge(self, to_be_merged: Collection[Window], merge_result: Window) -> None:
         self.found.put(merge_result, list(to_be_merged))

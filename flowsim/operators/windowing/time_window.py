@@ -102,7 +102,7 @@ def _start(window: TimeWindow) -> int:
 
 def _as_hash_set(windows: list[TimeWindow]) -> list[TimeWindow]:
     """The different ones among them, as a HashSet gives them out that they were added to in this order."""
-    together = JavaHashMap[TimeWindow, bool](TimeWindow.java_hash)
+    together: JavaHashMap[TimeWindow, bool] = JavaHashMap(TimeWindow.java_hash)
     for window in windows:
         together.put(window, True)
     return list(together)

@@ -191,8 +191,7 @@ class IntervalJoinOperator(KeyedOperator):
         if timestamp < self._timers.current_watermark:
             self._drop_late(side, value, timestamp)
             return
-        bucket = side.own.get(timestamp)
-        side.own.put(timestamp, [*bucket, value] if isinstance(bucket, list) else [value])
+        side.own.append(timestamp, value)
         for other_timestamp, other_value in self._partners(side, timestamp):
             if side.is_left:
                 self._join(value, other_value, timestamp, other_timestamp)
@@ -205,11 +204,8 @@ class IntervalJoinOperator(KeyedOperator):
     def _partners(self, side: _Side, timestamp: int) -> list[tuple[int, Value]]:
         """Rule 10.34: in the order of the other side's map, and of arrival where timestamps are equal."""
         lowest, highest = wrapped(timestamp + side.lower_ms), wrapped(timestamp + side.upper_ms)
-        partners: list[tuple[int, Value]] = []
-        for other_timestamp, bucket in side.other.borrowed_items():
-            if isinstance(other_timestamp, int) and isinstance(bucket, list) and lowest <= other_timestamp <= highest:
-                partners.extend((other_timestamp, value) for value in bucket)
-        return partners
+        buckets: list[tuple[int, list[Value]]] = side.other.borrowed_items()  # type: ignore[assignment]  # as _take put them
+        return [(other, value) for other, bucket in buckets if lowest <= other <= highest for value in bucket]
 
     def _join(self, left: Value, right: Value, left_timestamp: int, right_timestamp: int) -> None:
         timestamp = self._context.speak_for(left_timestamp, right_timestamp)

@@ -170,6 +170,16 @@ class MapState(State):
         own_key, own_value = self._own_key(key), self._own(value)
         self._entries_to_write().put(own_key, own_value)
 
+    def append(self, key: object, value: object) -> None:
+        """Adds to the list of a key, which begins with its first value: for an operator that keeps lists."""
+        own = self._own(value)
+        entries = self._entries_to_write()
+        present = entries.get(key)
+        if isinstance(present, list):
+            present.append(own)
+        else:
+            entries.put(self._own_key(key), [own])
+
     def put_all(self, dict_value: Mapping[object, object]) -> None:
         """Sets the values of several keys."""
         own = [(self._own_key(key), self._own(value)) for key, value in dict_value.items()]

@@ -3,9 +3,7 @@ package org.apache.flink.streaming.api.operators;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Collections;
 import java.util.List;
-import java.util.OptionalLong;
 import org.apache.flink.api.common.ExecutionConfig;
 import org.apache.flink.api.common.functions.AggregateFunction;
 import org.apache.flink.api.common.functions.ReduceFunction;
@@ -16,25 +14,7 @@ import org.apache.flink.api.common.typeinfo.Types;
 import org.apache.flink.api.common.typeutils.TypeSerializer;
 import org.apache.flink.api.common.typeutils.base.LongSerializer;
 import org.apache.flink.configuration.Configuration;
-import org.apache.flink.core.fs.CloseableRegistry;
-import org.apache.flink.runtime.event.WatermarkEvent;
-import org.apache.flink.runtime.execution.Environment;
-import org.apache.flink.runtime.metrics.groups.UnregisteredMetricGroups;
-import org.apache.flink.runtime.state.AsyncKeyedStateBackend;
-import org.apache.flink.runtime.state.CheckpointableKeyedStateBackend;
-import org.apache.flink.runtime.state.KeyGroupRange;
-import org.apache.flink.runtime.state.KeyGroupStatePartitionStreamProvider;
-import org.apache.flink.runtime.state.LocalRecoveryConfig;
-import org.apache.flink.runtime.state.OperatorStateBackend;
-import org.apache.flink.runtime.state.StatePartitionStreamProvider;
-import org.apache.flink.runtime.state.UncompressedStreamCompressionDecorator;
-import org.apache.flink.runtime.state.heap.HeapKeyedStateBackend;
-import org.apache.flink.runtime.state.heap.HeapKeyedStateBackendBuilder;
-import org.apache.flink.runtime.state.heap.HeapPriorityQueueSetFactory;
-import org.apache.flink.runtime.state.metrics.LatencyTrackingStateConfig;
-import org.apache.flink.runtime.state.metrics.SizeTrackingStateConfig;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
-import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
 import org.apache.flink.streaming.api.functions.windowing.PassThroughWindowFunction;
 import org.apache.flink.streaming.api.functions.windowing.ProcessWindowFunction;
 import org.apache.flink.streaming.api.watermark.Watermark;
@@ -66,14 +46,7 @@ import org.apache.flink.streaming.api.windowing.windows.TimeWindow;
 import org.apache.flink.streaming.api.windowing.windows.Window;
 import org.apache.flink.streaming.runtime.operators.windowing.WindowOperator;
 import org.apache.flink.streaming.runtime.operators.windowing.WindowOperatorBuilder;
-import org.apache.flink.streaming.runtime.streamrecord.LatencyMarker;
-import org.apache.flink.streaming.runtime.streamrecord.RecordAttributes;
 import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
-import org.apache.flink.streaming.runtime.tasks.OneInputStreamTask;
-import org.apache.flink.streaming.runtime.tasks.StreamTask;
-import org.apache.flink.streaming.runtime.tasks.StreamTaskCancellationContext;
-import org.apache.flink.streaming.runtime.watermarkstatus.WatermarkStatus;
-import org.apache.flink.util.CloseableIterable;
 import org.apache.flink.util.Collector;
 import org.apache.flink.util.OutputTag;
 
@@ -81,90 +54,26 @@ import org.apache.flink.util.OutputTag;
  * A real WindowOperator or EvictingWindowOperator with a heap backend, real timers and a clock moved by hand: runs a script
  * of records, watermarks and times, and answers what each of them did. Records are longs; their key is the rest by 3.
  */
-public final class WindowOperators implements KeyContext {
-    private static final ObjectMapper JSON = new ObjectMapper();
-    private static final int GROUPS = 128;
+public final class WindowOperators extends OperatorWithoutTask {
     private static final ValueStateDescriptor<Long> FIRED = new ValueStateDescriptor<>("fired", Types.LONG);
 
-    private final List<String> log = new ArrayList<>();
-    private final HandTime time = new HandTime();
-    private final HeapKeyedStateBackend<Object> backend;
     private final WindowOperator<Object, Object, ?, Object, Window> operator;
 
     /** Answers a list of strings per command: what was logged, then timers of both kinds, late records and entries of state. */
     public static String run(String script) throws Exception {
-        JsonNode given = JSON.readTree(script);
-        WindowOperators driver = new WindowOperators(given);
-        List<List<String>> answers = new ArrayList<>();
-        for (JsonNode command : given.get("commands")) {
-            try {
-                driver.play(command);
-            } catch (Exception thrown) {
-                driver.log.add("throws " + thrown.getClass().getSimpleName());
-                answers.add(new ArrayList<>(driver.log));
-                break;
-            }
-            answers.add(driver.answer());
-        }
-        return JSON.writeValueAsString(answers);
+        JsonNode given = read(script);
+        return new WindowOperators(given).answers(given.get("commands"));
     }
 
     @SuppressWarnings({"unchecked", "rawtypes"})
     private WindowOperators(JsonNode given) throws Exception {
-        KeyGroupRange range = new KeyGroupRange(0, GROUPS - 1);
-        HeapPriorityQueueSetFactory queues = new HeapPriorityQueueSetFactory(range, GROUPS, 128);
-        backend =
-                new HeapKeyedStateBackendBuilder<Object>(
-                                null, (TypeSerializer) LongSerializer.INSTANCE, getClass().getClassLoader(), GROUPS, range,
-                                new ExecutionConfig(), System::currentTimeMillis, LatencyTrackingStateConfig.disabled(),
-                                SizeTrackingStateConfig.disabled(), Collections.emptyList(),
-                                UncompressedStreamCompressionDecorator.INSTANCE,
-                                LocalRecoveryConfig.BACKUP_AND_RECOVERY_DISABLED, queues, true, new CloseableRegistry())
-                        .build();
         operator = (WindowOperator) built(given);
-        operator.metrics = UnregisteredMetricGroups.createUnregisteredOperatorMetricGroup();
-        operator.output = new Told();
-        operator.setProcessingTimeService(time);
-        operator.timeServiceManager =
-                InternalTimeServiceManagerImpl.create(
-                        UnregisteredMetricGroups.createUnregisteredTaskMetricGroup().getIOMetricGroup(), backend, range,
-                        getClass().getClassLoader(), this, time, Collections.emptyList(),
-                        StreamTaskCancellationContext.alwaysRunning());
-        operator.stateHandler =
-                new StreamOperatorStateHandler(new Context(), new ExecutionConfig(), new CloseableRegistry());
-        set(AbstractStreamOperator.class, operator, "container", task());
+        furnish(operator, new Configuration());
         operator.open();
     }
 
-    /** A task that never ran, of whose environment an operator may ask the configuration. */
-    private static Object task() throws Exception {
-        java.lang.reflect.Field unsafe = sun.misc.Unsafe.class.getDeclaredField("theUnsafe");
-        unsafe.setAccessible(true);
-        Object task = ((sun.misc.Unsafe) unsafe.get(null)).allocateInstance(OneInputStreamTask.class);
-        Object environment =
-                java.lang.reflect.Proxy.newProxyInstance(
-                        WindowOperators.class.getClassLoader(), new Class<?>[] {Environment.class},
-                        (proxy, method, arguments) -> {
-                            switch (method.getName()) {
-                                case "getJobConfiguration":
-                                    return new Configuration();
-                                case "getExecutionConfig":
-                                    return new ExecutionConfig();
-                                default:
-                                    throw new UnsupportedOperationException(method.getName());
-                            }
-                        });
-        set(StreamTask.class, task, "environment", environment);
-        return task;
-    }
-
-    private static void set(Class<?> type, Object target, String name, Object value) throws Exception {
-        java.lang.reflect.Field field = type.getDeclaredField(name);
-        field.setAccessible(true);
-        field.set(target, value);
-    }
-
-    private void play(JsonNode command) throws Exception {
+    @Override
+    void play(JsonNode command) throws Exception {
         switch (command.get(0).asText()) {
             case "r":
                 long value = command.get(1).asLong();
@@ -183,31 +92,14 @@ public final class WindowOperators implements KeyContext {
         }
     }
 
-    private List<String> answer() throws Exception {
-        InternalTimerServiceImpl<?, ?> timers =
-                (InternalTimerServiceImpl<?, ?>)
-                        ((InternalTimeServiceManagerImpl<?>) operator.timeServiceManager)
-                                .getRegisteredTimerServices()
-                                .get("window-timers");
+    @Override
+    String state() throws Exception {
+        InternalTimerServiceImpl<?, ?> timers = timers("window-timers");
         java.lang.reflect.Field late = WindowOperator.class.getDeclaredField("numLateRecordsDropped");
         late.setAccessible(true);
-        log.add(
-                "timers " + timers.numEventTimeTimers() + " " + timers.numProcessingTimeTimers() + ", late "
-                        + ((org.apache.flink.metrics.Counter) late.get(operator)).getCount() + ", state "
-                        + backend.numKeyValueStateEntries());
-        List<String> answer = new ArrayList<>(log);
-        log.clear();
-        return answer;
-    }
-
-    @Override
-    public void setCurrentKey(Object key) {
-        backend.setCurrentKey(key);
-    }
-
-    @Override
-    public Object getCurrentKey() {
-        return backend.getCurrentKey();
+        return "timers " + timers.numEventTimeTimers() + " " + timers.numProcessingTimeTimers() + ", late "
+                + ((org.apache.flink.metrics.Counter) late.get(operator)).getCount() + ", state "
+                + backend.numKeyValueStateEntries();
     }
 
     @SuppressWarnings({"unchecked", "rawtypes"})
@@ -471,91 +363,6 @@ public final class WindowOperators implements KeyContext {
             if (hasState) {
                 context.windowState().getState(FIRED).clear();
             }
-        }
-    }
-
-    private final class Told implements Output<StreamRecord<Object>> {
-        @Override
-        public void collect(StreamRecord<Object> record) {
-            log.add("rec " + record.getValue() + " " + timestamp(record));
-        }
-
-        @Override
-        public <X> void collect(OutputTag<X> tag, StreamRecord<X> record) {
-            log.add(tag.getId() + " " + record.getValue() + " " + timestamp(record));
-        }
-
-        private Long timestamp(StreamRecord<?> record) {
-            return record.hasTimestamp() ? record.getTimestamp() : null;
-        }
-
-        @Override
-        public void emitWatermark(Watermark mark) {
-            log.add("wm " + mark.getTimestamp());
-        }
-
-        @Override
-        public void emitWatermarkStatus(WatermarkStatus status) {
-            log.add(status.toString());
-        }
-
-        @Override
-        public void emitLatencyMarker(LatencyMarker marker) {}
-
-        @Override
-        public void emitRecordAttributes(RecordAttributes attributes) {}
-
-        @Override
-        public void emitWatermark(WatermarkEvent event) {}
-
-        @Override
-        public void close() {}
-    }
-
-    private final class Context implements StreamOperatorStateContext {
-        @Override
-        public OptionalLong getRestoredCheckpointId() {
-            return OptionalLong.empty();
-        }
-
-        @Override
-        public OperatorStateBackend operatorStateBackend() {
-            return null;
-        }
-
-        @Override
-        public TypeSerializer<?> keySerializer() {
-            return LongSerializer.INSTANCE;
-        }
-
-        @Override
-        public CheckpointableKeyedStateBackend<?> keyedStateBackend() {
-            return backend;
-        }
-
-        @Override
-        public AsyncKeyedStateBackend<?> asyncKeyedStateBackend() {
-            return null;
-        }
-
-        @Override
-        public InternalTimeServiceManager<?> internalTimerServiceManager() {
-            return operator.timeServiceManager;
-        }
-
-        @Override
-        public InternalTimeServiceManager<?> asyncInternalTimerServiceManager() {
-            return null;
-        }
-
-        @Override
-        public CloseableIterable<StatePartitionStreamProvider> rawOperatorStateInputs() {
-            return CloseableIterable.empty();
-        }
-
-        @Override
-        public CloseableIterable<KeyGroupStatePartitionStreamProvider> rawKeyedStateInputs() {
-            return CloseableIterable.empty();
         }
     }
 }

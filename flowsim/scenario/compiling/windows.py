@@ -141,6 +141,16 @@ class WindowParts:
             return api.CountEvictor.of(model.count, model.after)
         if model.time is not None:
             return api.TimeEvictor.of(Duration.of_millis(model.time), model.after)
+        if model.python is not None:
+            at = (*path, "python")
+            made = self._context.python(at, model.python)
+            doors = (getattr(made, door, None) for door in ("evict_before", "evict_after"))
+            if not (isinstance(made, type) and all(map(callable, doors))):
+                raise self._context.fail(
+                    at, f"expected an Evictor class, with evict_before and evict_after, got {model.python}"
+                )
+            evictor: api.Evictor = self._context.attempt(at, made)
+            return evictor
         assert model.delta is not None
         distance = self._distance((*path, "delta"), model.delta)
         return api.DeltaEvictor.of(float(model.delta.threshold), distance, model.after)

@@ -87,16 +87,19 @@ TriggerModel = NamedTrigger | TriggerChoiceModel
 
 
 class EvictorModel(Strict):
-    """Takes records out of a window as it fires; exactly one of count, time, delta."""
+    """Takes records out of a window as it fires; exactly one of count, time, delta, python."""
 
     count: Count | None = Field(default=None, description="Keeps the last so many records.")
     time: DurationMs | None = Field(default=None, description="Keeps what is younger than the youngest less this.")
     delta: DeltaModel | None = Field(default=None, description="Keeps what is nearer to the last than the threshold.")
+    python: PythonReference | None = Field(default=None, description="An Evictor class of your own.")
     after: bool = Field(default=False, description="After the window function instead of before.")
 
     @model_validator(mode="after")
     def _one_kind(self) -> EvictorModel:
-        one_of(self, ("count", "time", "delta"))
+        one_of(self, ("count", "time", "delta", "python"))
+        if self.python is not None and self.after:
+            raise ValueError("an evictor of your own decides itself what it does before and after, remove after")
         return self
 
 

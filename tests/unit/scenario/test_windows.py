@@ -33,9 +33,11 @@ def operator(window: str, what: str = "aggregate: {n: count(), s: sum(n)}", key:
     return f"operators:\n  w:\n    input: rows\n    {key}\n    window: {window}\n    {what}\n"
 
 
-def found(tmp_path: Path, window: str, *more: str, side: str | None = None, **others: str) -> list[object]:
+def found(
+    tmp_path: Path, window: str, *more: str, side: str | None = None, allow_python: bool = False, **others: str
+) -> list[object]:
     wanted = {"out": "w"} if side is None else {"out": "w", "late": f"w.{side}"}
-    got = results(operator(window, *more, **others) + sinks(**wanted), tmp_path, head=HEAD)
+    got = results(operator(window, *more, **others) + sinks(**wanted), tmp_path, head=HEAD, allow_python=allow_python)
     return got["out"] if side is None else [got["out"], got["late"]]
 
 
@@ -97,6 +99,21 @@ def test_a_window_can_be_reduced(tmp_path: Path) -> None:
     assert found(tmp_path, "{tumbling: 10 ms}", "reduce: {n: max}") == [("a", 2), ("b", 3), ("a", 4)]
 
 
+def test_triggers_and_evictors_of_ones_own_are_classes(tmp_path: Path) -> None:
+    window = "{tumbling: 10 ms, trigger: {python: 'flowsim_user_code:OnEvery'}}"
+    at_once = [("a", 0, 10, 1, 1), ("a", 0, 10, 2, 3), ("b", 0, 10, 1, 3), ("a", 10, 20, 1, 4)]
+    assert found(tmp_path, window, allow_python=True) == at_once
+    window = "{tumbling: 10 ms, evictor: {python: 'flowsim_user_code:KeepsTheFirst'}}"
+    firsts = [("a", 0, 10, 1, 1), ("b", 0, 10, 1, 3), ("a", 10, 20, 1, 4)]
+    assert found(tmp_path, window, allow_python=True) == firsts
+
+
+def test_what_is_no_evictor_class_is_refused(tmp_path: Path) -> None:
+    window = "{tumbling: 1 s, evictor: {python: 'flowsim_user_code:OnEvery'}}"
+    (error,) = refused(HEAD + operator(window) + sinks(out="w"), tmp_path, allow_python=True)
+    assert "s.yaml:21:47 operators.w.window.evictor.python: expected an Evictor class" in error
+
+
 def test_processing_time_windows_still_open_at_the_end_vanish(tmp_path: Path) -> None:
     """Question T03: pending processing-time timers are not fired when the input ends."""
     assert found(tmp_path, "{tumbling: 1 h, time: processing}") == []
@@ -122,6 +139,9 @@ REFUSED = {
     "{session: {gap: nn}}": "unknown name 'nn'",
     "{session: 1 s, trigger: {delta: {of: n, threshold: 1}}}": "merg",
     "{tumbling: 1 s, trigger: {python: 'a:b'}}": "runs only with --allow-python",
+    "{tumbling: 1 s, evictor: {python: 'a:b'}}": "runs only with --allow-python",
+    "{tumbling: 1 s, evictor: {python: 'a:b', after: true}}": "an evictor of your own decides itself",
+    "{tumbling: 1 s, evictor: {python: 'a:b', count: 1}}": "expected one of count, time, delta, python, got count and python",
 }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from flowsim.connectors.collection import CollectionSource
 from flowsim.datastream.functions import KeyedProcessFunction, Partitioner, ProcessFunction, ProcessWindowFunction
 from flowsim.datastream.output_tag import OutputTag
-from flowsim.datastream.window import TimeWindow
+from flowsim.datastream.window import EvictorContext, TimestampedValue, TimeWindow, Trigger, TriggerResult, Window
 
 
 def double(value: object) -> object:
@@ -65,3 +65,31 @@ class Sizes(ProcessWindowFunction[object, object, object, TimeWindow]):
         self, key: object, context: ProcessWindowFunction.Context[TimeWindow], elements: Iterable[object]
     ) -> Iterable[object]:
         return ((key, len(list(elements))),)
+
+
+class OnEvery(Trigger[object, Window]):
+    """Fires at every record and at the end of nothing."""
+
+    def on_element(
+        self, element: object, timestamp: int | None, window: Window, ctx: Trigger.TriggerContext
+    ) -> TriggerResult:
+        return TriggerResult.FIRE
+
+    def on_event_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+        return TriggerResult.CONTINUE
+
+    def on_processing_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+        return TriggerResult.CONTINUE
+
+    def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
+        return
+
+
+class KeepsTheFirst:
+    """An evictor: of all records of a window only the first stays."""
+
+    def evict_before(self, elements: list[TimestampedValue], size: int, window: Window, ctx: EvictorContext) -> None:
+        del elements[1:]
+
+    def evict_after(self, elements: list[TimestampedValue], size: int, window: Window, ctx: EvictorContext) -> None:
+        return

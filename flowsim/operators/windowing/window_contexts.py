@@ -88,19 +88,7 @@ class OperatorTriggerContext:
     @overload
     def get_partitioned_state(self, state_descriptor: AggregatingStateDescriptor) -> AggregatingState: ...
     def get_partitioned_state(self, state_descriptor: StateDescriptor) -> State:
-        store = self._operator.state_of(self.at)
-        match state_descriptor:
-            case ValueStateDescriptor():
-                return store.get_state(state_descriptor)
-            case ListStateDescriptor():
-                return store.get_list_state(state_descriptor)
-            case MapStateDescriptor():
-                return store.get_map_state(state_descriptor)
-            case ReducingStateDescriptor():
-                return store.get_reducing_state(state_descriptor)
-            case AggregatingStateDescriptor():
-                return store.get_aggregating_state(state_descriptor)
-        raise BadInput(f"trigger: expected the descriptor of a state, got {state_descriptor!r:.60}")
+        return self._operator.state_of(self.at).get_any(state_descriptor)
 
     def merge_partitioned_state(self, state_descriptor: MergingStateDescriptor) -> None:
         state = self.get_partitioned_state(state_descriptor)

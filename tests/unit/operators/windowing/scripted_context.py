@@ -63,19 +63,7 @@ class ScriptedContext:
     @overload
     def get_partitioned_state(self, state_descriptor: AggregatingStateDescriptor) -> AggregatingState: ...
     def get_partitioned_state(self, state_descriptor: StateDescriptor) -> State:
-        store = self.backend.store(self.at)
-        match state_descriptor:
-            case ValueStateDescriptor():
-                return store.get_state(state_descriptor)
-            case ListStateDescriptor():
-                return store.get_list_state(state_descriptor)
-            case MapStateDescriptor():
-                return store.get_map_state(state_descriptor)
-            case ReducingStateDescriptor():
-                return store.get_reducing_state(state_descriptor)
-            case AggregatingStateDescriptor():
-                return store.get_aggregating_state(state_descriptor)
-        raise TypeError(state_descriptor)
+        return self.backend.store(self.at).get_any(state_descriptor)
 
     def merge_partitioned_state(self, state_descriptor: MergingStateDescriptor) -> None:
         state = self.get_partitioned_state(state_descriptor)

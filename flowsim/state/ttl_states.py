@@ -12,7 +12,7 @@ from flowsim.state.descriptors import (
     StateDescriptor,
     ValueStateDescriptor,
 )
-from flowsim.state.key_cells import Cells
+from flowsim.state.key_cells import Cells, Place
 from flowsim.state.map_entries import MapEntries
 from flowsim.state.states import AggregatingState, ListState, MapState, ReducingState, ValueState
 from flowsim.state.ttl_decorator import Clean, TtlDecorator, TtlValue
@@ -21,6 +21,14 @@ from flowsim.values import copy_value
 
 def _as_ttl_value(content: object) -> TtlValue | None:
     return content if isinstance(content, TtlValue) else None
+
+
+def _read(cells: Cells, place: Place, ttl: TtlDecorator) -> TtlValue | None:
+    """The one value of a place, seen now; None: nothing that may be seen."""
+    ttl.accessed()
+    return ttl.read(
+        _as_ttl_value(cells.get(place)), lambda touched: cells.put(place, touched), lambda: cells.remove(place)
+    )
 
 
 class TtlValueState(ValueState):
@@ -33,12 +41,7 @@ class TtlValueState(ValueState):
         self._ttl = ttl
 
     def value(self) -> object:
-        self._ttl.accessed()
-        seen = self._ttl.read(
-            _as_ttl_value(self._cells.get(self._place)),
-            lambda touched: self._cells.put(self._place, touched),
-            lambda: self._cells.remove(self._place),
-        )
+        seen = _read(self._cells, self._place, self._ttl)
         return None if seen is None else copy_value(seen.user_value)
 
     def update(self, value: object) -> None:
@@ -173,12 +176,7 @@ class TtlReducingState(ReducingState):
         self._ttl = ttl
 
     def get(self) -> object:
-        self._ttl.accessed()
-        seen = self._ttl.read(
-            _as_ttl_value(self._cells.get(self._place)),
-            lambda touched: self._cells.put(self._place, touched),
-            lambda: self._cells.remove(self._place),
-        )
+        seen = _read(self._cells, self._place, self._ttl)
         return None if seen is None else copy_value(seen.user_value)
 
     def add(self, value: object) -> None:
@@ -211,12 +209,7 @@ class TtlAggregatingState(AggregatingState):
         self._ttl = ttl
 
     def get(self) -> object:
-        self._ttl.accessed()
-        seen = self._ttl.read(
-            _as_ttl_value(self._cells.get(self._place)),
-            lambda touched: self._cells.put(self._place, touched),
-            lambda: self._cells.remove(self._place),
-        )
+        seen = _read(self._cells, self._place, self._ttl)
         return None if seen is None else self._aggregator.get_result(copy_value(seen.user_value))
 
     def add(self, value: object) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 from machine import Differential, java_text
+from system_timer import SystemTimer
 
 from flowsim.operators.windowing.time_window import TimeWindow
 from flowsim.state.key_group_range import KeyGroupRange
@@ -57,16 +58,6 @@ others = st.one_of(
 commands = st.lists(
     st.one_of(registrations, registrations, registrations, advances, advances, others), min_size=15, max_size=60
 )
-
-
-class SystemTimer:
-    def __init__(self, timestamp: int, callback: Callable[[int], None]) -> None:
-        self.timestamp = timestamp
-        self.callback = callback
-        self.live = True
-
-    def cancel(self) -> None:
-        self.live = False
 
 
 class OurServices:

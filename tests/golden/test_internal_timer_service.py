@@ -8,20 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from system_timer import SystemTimer
+
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.timers.internal_timer_service import InternalTimerService
 
 DATA = Path(__file__).parent / "data" / "component" / "internal_timer_service.jsonl.gz"
-
-
-class SystemTimer:
-    def __init__(self, timestamp: int, callback: Callable[[int], None]) -> None:
-        self.timestamp = timestamp
-        self.callback = callback
-        self.live = True
-
-    def cancel(self) -> None:
-        self.live = False
 
 
 class Rig:

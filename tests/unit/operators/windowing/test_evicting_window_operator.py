@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import pytest
+from rows_of_windows import Rows
 
 from flowsim.facts.kinds import Level, WindowResult
 from flowsim.facts.schema import TABLES
 from flowsim.facts.tracer import TaskTrace
-from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.windowing.assigners import GlobalWindows, TumblingEventTimeWindows, WindowAssigner
 from flowsim.operators.windowing.evicting_window_operator import EvictingWindowOperator
 from flowsim.operators.windowing.evictors import CountEvictor, EvictorContext, TimestampedValue
@@ -20,26 +18,11 @@ from flowsim.operators.windowing.window_functions import (
     InternalProcessWindowFunction,
     InternalWindowFunction,
     PassThroughWindowFunction,
-    WindowContext,
 )
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.testing.harness import OneInputOperatorHarness
 from flowsim.units import MAX_WATERMARK
 from flowsim.values import fingerprint
-
-
-class Rows:
-    def open(self, runtime_context: RuntimeContext) -> None:
-        self.is_open = True
-
-    def close(self) -> None:
-        self.is_open = False
-
-    def process(self, key: object, context: WindowContext, elements: Iterable[object]) -> list[object]:
-        return [list(elements)]
-
-    def clear(self, context: WindowContext) -> None:
-        self.cleared = context.window()
 
 
 class Odd:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
+from rows_of_windows import Rows
 
 from flowsim.errors import BadInput
 from flowsim.operators.runtime_context import RuntimeContext
@@ -35,22 +36,6 @@ from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.values import Types
 
 LATE = OutputTag("late")
-
-
-class Rows:
-    """Emits the contents as they are."""
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        self.is_open = True
-
-    def close(self) -> None:
-        self.is_open = False
-
-    def process(self, key: object, context: WindowContext, elements: Iterable[object]) -> list[object]:
-        return [list(elements)]
-
-    def clear(self, context: WindowContext) -> None:
-        self.cleared = context.window()
 
 
 def one_key(value: object) -> object:

@@ -36,7 +36,7 @@ def judge_generated(
             for row in rows:
                 findings.broken("made by an operator that is not described", task=task, operator=operator, seq=row[0])
             continue
-        reached = _end_of_inputs(graph, paths, described, task, called_for)
+        reached = _end_of_inputs(paths, described, task, called_for)
         judge = _Generator(described, reached, any(row[1] >= 0 for row in rows), seen.get((task, operator)))
         for row in sorted(rows):
             wrong = judge.wrong(row)
@@ -56,7 +56,7 @@ def _judge_ends(
         if not isinstance(operator.params.get("watermarks"), Mapping):
             continue
         for task in graph.tasks_of(operator.vertex):
-            reached = _end_of_inputs(graph, paths, operator, task.task, called_for)
+            reached = _end_of_inputs(paths, operator, task.task, called_for)
             rows = made.get((task.task, operator.operator), ())
             told = any(
                 row[:4] == (row[0], -1, ElementKind.WATERMARK, MAX_WATERMARK) and row[0] > reached for row in rows
@@ -130,7 +130,7 @@ class _Generator:
 
 
 def _end_of_inputs(
-    graph: JobGraph, paths: EventTimePaths, operator: Operator, task: int, called_for: dict[tuple[int, int], list[Told]]
+    paths: EventTimePaths, operator: Operator, task: int, called_for: dict[tuple[int, int], list[Told]]
 ) -> int:
     """From which row of the task on the operator may make the last watermark (rules 4.10, 8.7)."""
     if operator.kind != "watermarks":

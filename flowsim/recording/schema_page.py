@@ -33,20 +33,23 @@ versions, rows and digest per table, the story of a failure. Nothing of the wall
 | `<table>/part-<epoch>.parquet` | the rows that a table got during one epoch; no file when there were none |
 | `epochs/<epoch>.json` | written last: its epoch is complete in every table, with these numbers of rows |
 
-**Epochs.** All tables close their parts together whenever one of them has 262,144 rows, and at the end. Every file is written
-aside and renamed, so a process that is killed leaves its complete epochs; parts without a marker are not part of the recording.
+**Epochs.** All tables close their parts together whenever one of them has 262,144 rows, and at the end. Every file is
+written aside and renamed, so a process that is killed leaves its complete epochs; parts without a marker are not part
+of the recording.
 
-**Status** is `running` from the start on, so a recording that still says so was killed. At the end it becomes `complete`,
-`failed`, `canceled` or `stopped` (by `until:`). Only a `complete` recording is judged as a whole, any other as a prefix
-(`docs/laws.md`).
+**Status** is `running` from the start on, so a recording that still says so was killed. At the end it becomes
+`complete`, `failed`, `canceled` or `stopped` (by `until:`). Only a `complete` recording is judged as a whole, any
+other as a prefix (`docs/laws.md`).
 
-**Digests.** A fact table's digest is the SHA-256 of its rows in the order in which they were recorded, each packed little-endian
-without padding in the order of the columns; a description table's is that of its rows as JSON arrays, one a line. `facts_digest`
-covers the digests of all tables and the level, `digest` also what the manifest says of the run. Versions are not covered.
+**Digests.** A fact table's digest is the SHA-256 of its rows in the order in which they were recorded, each packed
+little-endian without padding in the order of the columns; a description table's is that of its rows as JSON arrays,
+one a line. `facts_digest` covers the digests of all tables and the level, `digest` also what the manifest says of the
+run. Versions are not covered.
 
 **Types.** No column holds nulls. Fact tables hold only integers; what a sentinel means is said where it occurs.
 
-**Order.** Rows of one table are in the order in which they were recorded. `seq` orders the facts of one task over all tables.
+**Order.** Rows of one table are in the order in which they were recorded. `seq` orders the facts of one task over all
+tables.
 """
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from flowsim.facts.kinds import TimeDomain, TimerAction
 from flowsim.facts.tracer import TaskTrace
@@ -15,6 +15,13 @@ from flowsim.timers.key_groups import KeyGroups
 from flowsim.timers.processing_time_service import ProcessingTimeService
 
 N = TypeVar("N", bound=Hashable)
+
+# Looked up once: to find a member of an enum takes longer than to set a timer.
+_REGISTER: Final = TimerAction.REGISTER
+_DELETE: Final = TimerAction.DELETE
+_FIRE: Final = TimerAction.FIRE
+_EVENT_TIME: Final = TimeDomain.EVENT_TIME
+_PROCESSING_TIME: Final = TimeDomain.PROCESSING_TIME
 
 
 class TimerTrace(Generic[N]):
@@ -64,17 +71,17 @@ class _TracingTriggerable(Generic[N]):
         self._key_context = key_context
 
     def on_event_time(self, timer: InternalTimer[N]) -> None:
-        self._record(TimeDomain.EVENT_TIME, timer)
+        self._record(_EVENT_TIME, timer)
         self._triggerable.on_event_time(timer)
 
     def on_processing_time(self, timer: InternalTimer[N]) -> None:
-        self._record(TimeDomain.PROCESSING_TIME, timer)
+        self._record(_PROCESSING_TIME, timer)
         self._triggerable.on_processing_time(timer)
 
     def _record(self, domain: TimeDomain, timer: InternalTimer[N]) -> None:
         context = self._key_context
         self._timer_trace.record_under(
-            context.current_key, context.current_key_id, TimerAction.FIRE, domain, timer, self.service.current_watermark
+            context.current_key, context.current_key_id, _FIRE, domain, timer, self.service.current_watermark
         )
 
 
@@ -96,23 +103,23 @@ class TracedInternalTimerService(InternalTimerService[N]):
     def register_event_time_timer(self, namespace: N, timestamp: int) -> None:
         timer = self._timer(namespace, timestamp)
         if timer not in self._event_queue:
-            self._timer_trace.record(TimerAction.REGISTER, TimeDomain.EVENT_TIME, timer, self.current_watermark)
+            self._timer_trace.record(_REGISTER, _EVENT_TIME, timer, self.current_watermark)
         super().register_event_time_timer(namespace, timestamp)
 
     def delete_event_time_timer(self, namespace: N, timestamp: int) -> None:
         timer = self._timer(namespace, timestamp)
         if timer in self._event_queue:
-            self._timer_trace.record(TimerAction.DELETE, TimeDomain.EVENT_TIME, timer, self.current_watermark)
+            self._timer_trace.record(_DELETE, _EVENT_TIME, timer, self.current_watermark)
         super().delete_event_time_timer(namespace, timestamp)
 
     def register_processing_time_timer(self, namespace: N, timestamp: int) -> None:
         timer = self._timer(namespace, timestamp)
         if timer not in self._processing_queue:
-            self._timer_trace.record(TimerAction.REGISTER, TimeDomain.PROCESSING_TIME, timer, self.current_watermark)
+            self._timer_trace.record(_REGISTER, _PROCESSING_TIME, timer, self.current_watermark)
         super().register_processing_time_timer(namespace, timestamp)
 
     def delete_processing_time_timer(self, namespace: N, timestamp: int) -> None:
         timer = self._timer(namespace, timestamp)
         if timer in self._processing_queue:
-            self._timer_trace.record(TimerAction.DELETE, TimeDomain.PROCESSING_TIME, timer, self.current_watermark)
+            self._timer_trace.record(_DELETE, _PROCESSING_TIME, timer, self.current_watermark)
         super().delete_processing_time_timer(namespace, timestamp)

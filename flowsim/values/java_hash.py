@@ -16,6 +16,10 @@ from flowsim.values.closed_set import INT_MAX, INT_MIN
 from flowsim.values.row import Row
 from flowsim.values.types import TypeInformation, TypeKind, as_type
 
+# A member of an enum takes longer to look up than a number to hash.
+_BY_VALUE: Final = TypeKind.PICKLED_BYTE_ARRAY
+_LONGS: Final = TypeKind.LONG
+
 _WORD: Final = 0xFFFFFFFF
 _INT_BITS: Final = {TypeKind.BYTE: 8, TypeKind.SHORT: 16, TypeKind.INT: 32, TypeKind.LONG: 64}
 _CANONICAL_NAN: Final = 0x7FF8000000000000
@@ -44,10 +48,11 @@ def _hash(value: object, declared: TypeInformation | None) -> int:
     """The hash modulo 2^32, or any number congruent to it."""
     if value is None:
         return 0
-    if declared is None or declared.kind is TypeKind.PICKLED_BYTE_ARRAY:
-        # Asked first: every new key of an operator is hashed, and most are whole numbers.
-        if type(value) is int and INT_MIN <= value <= INT_MAX:
-            return _long(value)
+    kind = _BY_VALUE if declared is None else declared.kind
+    # Asked first: every new key of an operator or a map state is hashed, and most are whole numbers.
+    if type(value) is int and (kind is _BY_VALUE or kind is _LONGS) and INT_MIN <= value <= INT_MAX:
+        return _long(value)
+    if declared is None or kind is _BY_VALUE:
         return _hash_by_value(value)
     return _hash_declared(value, declared)
 

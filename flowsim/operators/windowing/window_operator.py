@@ -296,7 +296,10 @@ class WindowOperator(KeyedOperator):
     def cleanup_time(self, window: Window) -> int:
         """When the window's state goes, in ms (rule 10.8)."""
         max_timestamp = window.max_timestamp()
-        return min(max_timestamp + self.allowed_lateness_ms, MAX_WATERMARK) if self._is_event_time else max_timestamp
+        if not self._is_event_time:
+            return max_timestamp
+        cleanup_time = max_timestamp + self.allowed_lateness_ms
+        return cleanup_time if cleanup_time < MAX_WATERMARK else MAX_WATERMARK
 
     def _at_cleanup(self, window: Window, timestamp: int) -> bool:
         return timestamp == self.cleanup_time(window)

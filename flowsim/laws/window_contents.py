@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from flowsim.laws.window_plan import Evictor
 from flowsim.units import NO_TIMESTAMP
+from flowsim.values.java_long import wrapped
 
 Account = tuple[int, int, int]
 """Records, sum of fingerprint >> 31, exclusive or of the fingerprints."""
@@ -62,7 +63,7 @@ class Contents:
         if evictor.kind == "count":
             kept = kept[max(0, len(kept) - evictor.length) :]
         elif kept and kept[0][0] != NO_TIMESTAMP:
-            oldest = max(timestamp for timestamp, _ in kept) - evictor.length
+            oldest = wrapped(max(timestamp for timestamp, _ in kept) - evictor.length)
             kept = [record for record in kept if record[0] > oldest]
         self.rows = self.total = self.xor = 0
         self.records = kept

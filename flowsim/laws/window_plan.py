@@ -8,6 +8,7 @@ from typing import Final
 
 from flowsim.laws.job_graph import Operator
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+from flowsim.values.java_long import wrapped
 
 Window = tuple[int, int]
 """First millisecond, and the one behind the last."""
@@ -71,19 +72,27 @@ class WindowPlan:
         return "" if self.trigger is not None else "when it fires"
 
     def windows_of(self, timestamp: int, now_ms: int, gap_ms: int) -> list[Window]:
-        """Rules 10.1 to 10.6; Python's remainder is never negative. In the order in which they are handled."""
+        """Rules 10.1 to 10.6, in the order in which they are handled.
+
+        Python's remainder is never negative, as Flink's correction makes Java's; bounds wrap around as Java's longs do.
+        """
         at = timestamp if self.event_time else now_ms
         match self.shape:
             case "global":
                 return [GLOBAL]
             case "session":
-                return [(at, at + self.size_ms)]
+                return [(at, wrapped(at + self.size_ms))]
             case "dynamic_session":
-                return [(at, at + gap_ms)]
+                return [(at, wrapped(at + gap_ms))]
         if self.event_time and timestamp == NO_TIMESTAMP:
             return []
-        newest = at - (at - self.offset_ms) % self.slide_ms
-        return [(start, start + self.size_ms) for start in range(newest, at - self.size_ms, -self.slide_ms)]
+        newest = wrapped(at - wrapped(at - self.offset_ms) % self.slide_ms)
+        if self.shape == "tumbling":
+            return [(newest, wrapped(newest + self.size_ms))]
+        if newest > at:
+            return []
+        starts = range(newest, wrapped(at - self.size_ms), -self.slide_ms)
+        return [(start, wrapped(start + self.size_ms)) for start in starts]
 
     def cleanup_of(self, window: Window) -> int:
         """Rule 10.8."""
@@ -98,12 +107,12 @@ class WindowPlan:
         """Rule 10.9; a row without a timestamp ends the job where windows are fixed (rule 10.2), so it is not late."""
         if not self.event_time or (timestamp == NO_TIMESTAMP and not self.merging):
             return False
-        return timestamp + self.lateness_ms <= watermark
+        return wrapped(timestamp + self.lateness_ms) <= watermark
 
 
 def last_of(window: Window) -> int:
     """Its last millisecond."""
-    return MAX_WATERMARK if window == GLOBAL else window[1] - 1
+    return MAX_WATERMARK if window == GLOBAL else wrapped(window[1] - 1)
 
 
 def window_plan(operator: Operator) -> WindowPlan | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from flowsim.laws.window_plan import Window, last_of
+from flowsim.values.java_long import wrapped
 
 CONTINUE, FIRE, PURGE = 0, 1, 2
 """Bits of an answer; together they are ``WindowResult``."""
@@ -156,7 +157,7 @@ class EveryInterval(Silent):
             place.memory.noted = None
 
     def _note(self, place: Place, since: int) -> None:
-        place.memory.noted = min(since + self.interval_ms, last_of(place.window))
+        place.memory.noted = min(wrapped(since + self.interval_ms), last_of(place.window))
         place.set_timer(self.event_time, place.memory.noted)
 
 

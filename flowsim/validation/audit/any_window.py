@@ -15,6 +15,12 @@ Described = dict[str, Any]
 """JSON objects of an operator's params."""
 
 
+def in_64_bits(number: int) -> int:
+    """Java's long, which begins again at the other end."""
+    number %= 2**64
+    return number if number <= HIGH else number - 2**64
+
+
 class Win:
     """One window of one key."""
 
@@ -31,7 +37,7 @@ class Win:
         self.open = True
 
     def final(self) -> int:
-        return HIGH if self.start == LOW and self.end == HIGH else self.end - 1
+        return HIGH if self.start == LOW and self.end == HIGH else in_64_bits(self.end - 1)
 
     def sums(self) -> tuple[int, int, int]:
         total = xor = 0
@@ -120,7 +126,7 @@ class AnyWindows:
                 self._answer(win, self._ask(self.params["trigger"], win, BY_RECORD, at), BY_RECORD, at, certain=False)
             if self._cleanup(win) < HIGH:
                 self._alarm(win, BY_EVENT if self.event_time else BY_CLOCK, self._cleanup(win))
-        return self.event_time and not taken and at + self.params.get("lateness_ms", 0) <= self.watermark
+        return self.event_time and not taken and in_64_bits(at + self.params.get("lateness_ms", 0)) <= self.watermark
 
     def clock_rang(self, key: int, start: int, end: int, at: int) -> None:
         """A timer of the clock is recorded to have fired: those before it have run."""
@@ -152,13 +158,15 @@ class AnyWindows:
         if self.family == "global":
             return [(LOW, HIGH)]
         if self.merging:
-            return [(at, at + (gap if self.family.startswith("dynamic") else p["gap_ms"]))]
+            return [(at, in_64_bits(at + (gap if self.family.startswith("dynamic") else p["gap_ms"])))]
         size = p["size_ms"]
         step = p["slide_ms"] if self.family.startswith("sliding") else size
-        first = (at - p.get("offset_ms", 0)) // step * step + p.get("offset_ms", 0)
-        return [
-            (start, start + size) for start in range(first, first - size - step, -step) if start <= at < start + size
-        ]
+        first = in_64_bits(at - in_64_bits(at - p.get("offset_ms", 0)) % step)
+        if not self.family.startswith("sliding"):
+            return [(first, in_64_bits(first + size))]
+        oldest = in_64_bits(at - size)
+        starts = range(first, first - size - step, -step) if first <= at else ()
+        return [(start, in_64_bits(start + size)) for start in starts if start > oldest]
 
     def _window(self, key: int, start: int, end: int) -> Win:
         return self.windows.setdefault((key, start, end), Win(key, start, end))
@@ -267,7 +275,7 @@ class AnyWindows:
         if evictor["kind"] == "count":
             del win.records[: max(0, len(win.records) - evictor["count"])]
         elif win.records and win.records[0][0] != LOW:
-            limit = max(win.records)[0] - evictor["window_ms"]
+            limit = in_64_bits(max(win.records)[0] - evictor["window_ms"])
             win.records = [each for each in win.records if each[0] > limit]
 
     def _after_merge(self, trigger: Described, win: Win) -> None:
@@ -319,7 +327,7 @@ class AnyWindows:
         return 1
 
     def _plan(self, win: Win, which: int, at: int) -> None:
-        win.notes["next"] = min(at, win.final())
+        win.notes["next"] = min(in_64_bits(at), win.final())
         self._alarm(win, which, win.notes["next"])
 
     def _ask_timeout(self, trigger: Described, win: Win, cause: int, at: int) -> int:

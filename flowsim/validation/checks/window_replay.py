@@ -15,6 +15,12 @@ _NS = 1_000_000
 _FIRE, _PURGE = 1, 2
 ELEMENT, EVENT_TIMER, CLOCK_TIMER = 0, 1, 2
 
+
+def _long(number: int) -> int:
+    """What 64 bits hold of it: times wrap around as Java's do."""
+    return (number - _MIN) % 2**64 + _MIN
+
+
 Window = tuple[int, int]
 Fire = tuple[int, ...]
 """key, start, end, watermark, intakes, rows, sum, xor, result, cause, at."""
@@ -45,7 +51,7 @@ class Pane:
 
     @property
     def last(self) -> int:
-        return _MAX if (self.start, self.end) == (_MIN, _MAX) else self.end - 1
+        return _MAX if (self.start, self.end) == (_MIN, _MAX) else _long(self.end - 1)
 
     def add(self, fingerprint: int) -> None:
         self.rows += 1
@@ -102,7 +108,7 @@ class Replay:
                 continue
             inside = True
             self._put(pane, timestamp, fingerprint, time_ns)
-        return shape.by_event and not missing and not inside and timestamp + shape.lateness <= self.watermark
+        return shape.by_event and not missing and not inside and _long(timestamp + shape.lateness) <= self.watermark
 
     def clock(self, key: int, window: Window, at: int) -> None:
         """A recorded clock firing: every timer before it has run by now."""
@@ -139,11 +145,13 @@ class Replay:
         if shape.kind == "global":
             return [(_MIN, _MAX)]
         if shape.merging:
-            return [(at, at + (shape.size if shape.kind == "session" else gap))]
-        start = at - (at - shape.offset) % shape.slide
+            return [(at, _long(at + (shape.size if shape.kind == "session" else gap)))]
+        start = _long(at - _long(at - shape.offset) % shape.slide)
+        if shape.kind == "tumbling":
+            return [(start, _long(start + shape.size))]
         windows = []
-        while start > at - shape.size:
-            windows.append((start, start + shape.size))
+        while at >= start > _long(at - shape.size):
+            windows.append((start, _long(start + shape.size)))
             start -= shape.slide
         return windows
 
@@ -208,8 +216,8 @@ class Replay:
         if evictor["kind"] == "count":
             records = records[-number(evictor, "count") :]
         elif records and records[0][0] != _MIN:
-            youngest = max(at for at, _ in records)
-            records = [(at, fp) for at, fp in records if youngest - at < number(evictor, "window_ms")]
+            cutoff = _long(max(at for at, _ in records) - number(evictor, "window_ms"))
+            records = [(at, fp) for at, fp in records if at > cutoff]
         pane.drain()
         for _, fingerprint in records:
             pane.add(fingerprint)
@@ -320,7 +328,7 @@ class Replay:
         return _FIRE
 
     def _follow(self, clock: bool, pane: Pane, at: int) -> None:
-        pane.following = min(at, pane.last)
+        pane.following = min(_long(at), pane.last)
         self._set(pane, clock, pane.following)
 
     def _timed_out(self, trigger: dict[str, object], pane: Pane, cause: int, at: int) -> int:

@@ -10,6 +10,7 @@ from flowsim.operators.stream_operator import Value
 from flowsim.operators.windowing.assigners.window_assigner import MergeCallback, MergingWindowAssigner
 from flowsim.operators.windowing.time_window import TimeWindow
 from flowsim.operators.windowing.window import Window
+from flowsim.units import MAX_WATERMARK
 
 
 class SessionWindows(MergingWindowAssigner):
@@ -38,9 +39,9 @@ def fixed_gap(gap_ms: int) -> int:
 def dynamic_gap(extractor: SessionWindowTimeGapExtractor, element: Value) -> int:
     """The gap of this record's session; raises BadInput unless it is a whole number of ms above 0."""
     gap_ms: object = extractor.extract(element)
-    if type(gap_ms) is not int or gap_ms < 1:
+    if type(gap_ms) is not int or not 1 <= gap_ms <= MAX_WATERMARK:
         raise BadInput(
-            f"session window: expected the gap extractor to answer at least 1 ms, got {gap_ms!r:.40} for {element!r:.60}"
+            f"session window: expected the gap extractor to answer 1 to 2**63 - 1 ms, got {gap_ms!r:.40} for {element!r:.60}"
         )
     return gap_ms
 

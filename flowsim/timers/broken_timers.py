@@ -9,6 +9,7 @@ from flowsim.timers.heap_priority_queue import HeapPriorityQueueSet
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.timers.internal_timer_service import InternalTimerService, KeyContext
 from flowsim.timers.key_groups import KeyGroups
+from flowsim.units import MAX_WATERMARK
 
 N = TypeVar("N", bound=Hashable)
 
@@ -30,8 +31,8 @@ class QueueThatKeepsOne(HeapPriorityQueueSet[N]):
 
     __slots__ = ("_kept",)
 
-    def poll(self) -> InternalTimer[N] | None:
-        timer = super().poll()
+    def poll(self, until: int = MAX_WATERMARK) -> InternalTimer[N] | None:
+        timer = super().poll(until)
         if timer is not None and not hasattr(self, "_kept"):
             self._kept = InternalTimer(timer.timestamp, timer.key, timer.key_id, timer.namespace)
             self.add(self._kept)

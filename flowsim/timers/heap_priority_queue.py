@@ -12,6 +12,7 @@ from typing import Any, Final, Generic, TypeVar
 from flowsim.errors import InvariantViolation
 from flowsim.timers.internal_timer import NOT_IN_QUEUE, InternalTimer
 from flowsim.timers.key_groups import KeyGroups
+from flowsim.units import MAX_WATERMARK
 from flowsim.values.java_hash_map import capacity_after, in_order_of_bins
 
 N = TypeVar("N", bound=Hashable)
@@ -104,12 +105,14 @@ class HeapPriorityQueueSet(Generic[N]):
             self._sift_up(timer, index)
         return timer.index == 1
 
-    def poll(self) -> InternalTimer[N] | None:
-        """Takes the earliest timer out, or answers None."""
+    def poll(self, until: int = MAX_WATERMARK) -> InternalTimer[N] | None:
+        """Takes the earliest timer out if it is due by ``until`` (ms); None if there is no such timer."""
         heap = self._heap
         if len(heap) == 1:
             return None
         timer = heap[1]
+        if timer.timestamp > until:
+            return None
         held = self._set_of.get(timer.key_id)
         if held is None:
             held = self._find_set(timer)

@@ -129,12 +129,11 @@ class InternalTimerService(Generic[N]):
         At least one timer fires, so that there is progress. A cancelled task fires no more (rule 9.14).
         """
         self.current_watermark = timestamp
-        queue, cancellation, set_current_key, on_event_time = (
-            self._event_queue, self._cancellation, self._key_context.set_current_key, self._triggerable.on_event_time,
+        poll, cancellation, set_current_key, on_event_time = (
+            self._event_queue.poll, self._cancellation, self._key_context.set_current_key, self._triggerable.on_event_time,
         )  # fmt: skip
-        while (timer := queue.peek()) is not None and timer.timestamp <= timestamp and not cancellation.is_cancelled:
+        while not cancellation.is_cancelled and (timer := poll(timestamp)) is not None:
             set_current_key(timer.key, timer.key_id)
-            queue.poll()
             on_event_time(timer)
             self.fired_timers += 1
             if should_stop is not None and should_stop():
@@ -155,9 +154,8 @@ class InternalTimerService(Generic[N]):
         """Fires what is due at the *registered* time, which may be earlier than now (rule 9.9)."""
         self._next_timer = None
         queue, cancellation = self._processing_queue, self._cancellation
-        while (timer := queue.peek()) is not None and timer.timestamp <= timestamp and not cancellation.is_cancelled:
+        while not cancellation.is_cancelled and (timer := queue.poll(timestamp)) is not None:
             self._key_context.set_current_key(timer.key, timer.key_id)
-            queue.poll()
             self._triggerable.on_processing_time(timer)
             self.fired_timers += 1
         self.start()

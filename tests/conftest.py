@@ -53,6 +53,8 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The one Spark session of a test run; code under test that asks for a session without a master gets this one."""
+    # Many small plans run once each: what Java's second compiler would make of them is never earned back.
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
     with spark_session("local[2]", app_name="flowsim tests") as session:
         # Spark's own handler of Ctrl-C would stay for the tests that need no Spark and come later.
         signal.signal(signal.SIGINT, signal.default_int_handler)

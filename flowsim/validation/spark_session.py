@@ -37,6 +37,8 @@ _SETTINGS: Final[dict[str, str]] = {
 _DRIVER_SETTINGS: Final = {
     "spark.driver.memory": "2g",
     "spark.ui.enabled": "false",
+    # Plans are told in words after every stage, for a page that nobody sees; this way takes the least work.
+    "spark.sql.ui.explainMode": "simple",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.catalogImplementation": "in-memory",
 }

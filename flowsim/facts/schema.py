@@ -112,7 +112,7 @@ TASK_WATERMARK = Table(
      Column("timestamp", "q", "watermark in ms, or 0 ACTIVE / -1 IDLE")),
 )  # fmt: skip
 WINDOW_INTAKE = Table(
-    "window_intake", Level.ELEMENTS, "one record that a window operator took in, before any decision about lateness",
+    "window_intake", Level.ELEMENTS, "one record that a window or an interval join took in, before any decision about lateness",
     (_SEQ, _TASK, _OPERATOR, _TIME, _KEY_HASH, _KEY,
      Column("timestamp", "q", "timestamp of the record in ms"), _FINGERPRINT, _WATERMARK,
      Column("gap", "q", "the gap in ms that the extractor of a dynamic session gave for the record, else 0")),

@@ -40,6 +40,7 @@ def lateness(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     books = _keep_books(facts, set(places))
     findings = Findings(books.intakes + sum(sum(drops) for drops in books.drops.values()))
     late = {(each.task, each.operator.operator): len(each.model.drops) for each in window_timelines(facts, graph)}
+    late.update(_late_of_joins(facts, {place for place, each in places.items() if each.kind == "interval_join"}))
     for place, operator in places.items():
         counted, aside = books.drops.get(place, (0, 0))
         where = {"task": place[0], "operator": place[1], "name": operator.name}
@@ -54,6 +55,16 @@ def lateness(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
         if read is not None and read < aside - (counters is None):
             findings.broken("dropped to the side output, but not read there", read=read, dropped=aside, **where)
     return findings.outcome("lateness")
+
+
+def _late_of_joins(facts: Facts, joins: set[Place]) -> dict[Place, int]:
+    """How many records of each interval join came behind its watermark (rule 10.35)."""
+    late = dict.fromkeys(joins, 0)
+    for row in facts.rows("window_intake") if joins else ():
+        place = (row[1], row[2])
+        if place in late:
+            late[place] += row[6] < row[8]
+    return late
 
 
 def _keep_books(facts: Facts, places: set[Place]) -> _Books:

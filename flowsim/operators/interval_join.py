@@ -5,6 +5,7 @@ A record waits in a buffer of its side, by key and timestamp, until the watermar
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -16,6 +17,7 @@ from flowsim.operators.operator_inputs import ProcessElement, combined_inputs
 from flowsim.operators.reading_order import ReadingOrder, noting_reads
 from flowsim.operators.runtime_context import FunctionLife, UserFunction
 from flowsim.operators.stream_operator import KeySelector, OperatorContext, OperatorInput, Output, Value
+from flowsim.operators.windowing.window_faults import LATE_ROW_VANISHES
 from flowsim.state.descriptors import MapStateDescriptor
 from flowsim.state.states import MapState
 from flowsim.streamrecord.elements import OutputTag
@@ -110,12 +112,17 @@ class IntervalJoinOperator(KeyedOperator):
     another one in time could meet it (rule 10.36).
     """
 
-    __slots__ = ("_function", "_bounds", "_late_tags", "_order", "_life", "_context", "_timers", "_sides", "_inputs")
+    __slots__ = (
+        "_function", "_bounds", "_late_tags", "_order", "_life", "_context", "_timers", "_sides", "_inputs", "_intake",
+        "_next_late_vanishes",
+    )  # fmt: skip
 
     _context: JoinContext
     _timers: InternalTimerService[str]
     _sides: tuple[_Side, _Side]
     _inputs: tuple[OperatorInput, ...]
+    _intake: Callable[[Value, int], None] | None
+    _next_late_vanishes: bool
 
     def __init__(
         self, function: ProcessJoinFunction, bounds: IntervalBounds, late_left: OutputTag | None = None,
@@ -135,6 +142,8 @@ class IntervalJoinOperator(KeyedOperator):
         self._context = JoinContext(output)
         self._timers = self.time_services.internal_timer_service(CLEANUP_TIMER, self, _RECORDED_AS.__getitem__)
         left, right = self._buffer("LEFT_BUFFER"), self._buffer("RIGHT_BUFFER")
+        self._intake = self._make_intake()
+        self._next_late_vanishes = LATE_ROW_VANISHES in ctx.faults
         bounds, (late_left, late_right) = self._bounds, self._late_tags
         self._sides = (
             _Side(True, left, right, bounds.lower_ms, bounds.upper_ms, CLEANUP_LEFT, late_left),
@@ -188,6 +197,8 @@ class IntervalJoinOperator(KeyedOperator):
                 f"operator {self.ctx.operator_name}: a record without a timestamp cannot be joined by time (rule 10.34): "
                 "assign timestamps before the join"
             )
+        if self._intake is not None:
+            self._intake(value, timestamp)
         if timestamp < self._timers.current_watermark:
             self._drop_late(side, value, timestamp)
             return
@@ -211,8 +222,25 @@ class IntervalJoinOperator(KeyedOperator):
         timestamp = self._context.speak_for(left_timestamp, right_timestamp)
         emit_results(self._function.process_element(left, right, self._context), timestamp, self.output)
 
+    def _make_intake(self) -> Callable[[Value, int], None] | None:
+        """What records that a record came, before anything is decided about it."""
+        trace, key_facts = self.ctx.trace, self.key_facts
+        if trace is None or key_facts is None:
+            return None
+        operator, window_intake, timers = self.ctx.operator_index, trace.window_intake, self._timers
+
+        def intake(value: Value, timestamp: int) -> None:
+            key_hash, key = key_facts.of(self.current_key, self.current_key_id)
+            number = fingerprint(timestamp, value)
+            window_intake(operator, key_hash, key, timestamp, number, timers.current_watermark, 0)
+
+        return intake
+
     def _drop_late(self, side: _Side, value: Value, timestamp: int) -> None:
         """Rule 10.35."""
+        if self._next_late_vanishes:
+            self._next_late_vanishes = False
+            return
         trace = self.ctx.trace
         if trace is not None and self.key_facts is not None:
             key_hash, key = self.key_facts.of(self.current_key, self.current_key_id)

@@ -11,7 +11,7 @@ from flowsim.validation.audit.base import Audit, rows_of, wrong
 from flowsim.validation.audit.conservation import first_counters, sent_by_edge
 from flowsim.validation.audit.folding import fold_machines
 from flowsim.validation.audit.windows import rows_of_windows
-from flowsim.validation.checks.base import union
+from flowsim.validation.checks.base import union, whole
 from flowsim.validation.checks.lateness import late_places
 from flowsim.validation.checks.streaming import ship
 from flowsim.validation.checks.window_facts import OPERATOR, judged_operators
@@ -55,6 +55,15 @@ def _unread(facts: Recordings) -> DataFrame:
     return rows.where(F.col("read") + F.coalesce("slack", F.lit(1)) < F.col("rows"))
 
 
+def _unlike_joins(facts: Recordings) -> DataFrame:
+    """Interval joins with more or fewer drops than records that came behind the watermark; one off in a prefix."""
+    behind = facts["window_intake"].where("timestamp < watermark").select(*OPERATOR, F.lit(1).alias("n"))
+    drops = facts["late_drop"].select(*OPERATOR, F.lit(-1).alias("n"))
+    joins = late_places(facts).where("kind = 'interval_join'").select(*OPERATOR)
+    off = union(behind, drops).join(joins, _PLACE).groupBy(*OPERATOR).agg(F.abs(F.sum("n")).alias("off"))
+    return off.withColumn("whole", whole(facts)).where(F.col("off") > F.when(F.col("whole"), 0).otherwise(1))
+
+
 def _broken(facts: Recordings) -> DataFrame:
     ship(AnyWindows)
     late = fold_machines(
@@ -62,6 +71,7 @@ def _broken(facts: Recordings) -> DataFrame:
     )
     return union(
         late,
+        wrong(_unlike_joins(facts), "late rows that were not dropped, or others"),
         wrong(_miscounted(facts), "dropped other than counted"),
         wrong(_unread(facts), "dropped, but not read there"),
     )

@@ -24,7 +24,7 @@ def _needs_late_kinds(graph: Graph) -> str:
 def late_places(facts: Recordings) -> DataFrame:
     """One row per operator of every subtask that can find records late."""
     operators = facts["operators"].where(F.col("kind").isin(*LATE_KINDS))
-    operators = operators.select("run", "vertex", "operator", "params")
+    operators = operators.select("run", "vertex", "operator", "kind", "params")
     return facts["tasks"].select("run", "vertex", "task").join(F.broadcast(operators), ["run", "vertex"])
 
 
@@ -33,12 +33,19 @@ def _of_places(facts: Recordings, table: str) -> DataFrame:
 
 
 def _late(facts: Recordings) -> DataFrame:
-    """How many rows each judged window found late."""
+    """How many rows each judged window and each interval join found late."""
     plain = window_facts(facts).where((F.col("what") == INTAKE) & F.col("late"))
     known = judged_operators(facts).where("not folded").select(*OPERATOR, F.lit(0).cast("long").alias("n"))
     told = folded(facts).where("law = 'lateness'").select(*OPERATOR, "n")
-    rows = union(plain.select(*OPERATOR, F.lit(1).cast("long").alias("n")), known, told)
+    rows = union(plain.select(*OPERATOR, F.lit(1).cast("long").alias("n")), known, told, late_of_joins(facts))
     return rows.groupBy(*OPERATOR).agg(F.sum("n").alias("late"))
+
+
+def late_of_joins(facts: Recordings) -> DataFrame:
+    """How many records of each interval join came behind its watermark (rule 10.35); one row per join."""
+    joins = late_places(facts).where("kind = 'interval_join'").select(*OPERATOR)
+    late = facts["window_intake"].where("timestamp < watermark").groupBy(*OPERATOR).agg(F.count(F.lit(1)).alias("n"))
+    return joins.join(late, list(OPERATOR), "left").select(*OPERATOR, F.coalesce("n", F.lit(0)).cast("long").alias("n"))
 
 
 def _counters(facts: Recordings) -> DataFrame:

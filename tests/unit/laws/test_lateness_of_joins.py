@@ -1,0 +1,69 @@
+"""Law lateness over interval joins that ran: late records are told, and one that is gone without a trace is noticed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from flowsim.cluster.faults import Fault
+from flowsim.cluster.mini_cluster import MiniCluster
+from flowsim.cluster.run_options import JobStatus, RunOptions
+from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.script import ScriptedSource, record, sleep, watermark
+from flowsim.datastream import OutputTag, ProcessJoinFunction, StreamExecutionEnvironment
+from flowsim.datastream.common import Duration, Types
+from flowsim.facts.kinds import Level
+from flowsim.graph.stream_graph import StreamGraph
+from flowsim.laws.catalogue import Outcome, Verdict
+from flowsim.laws.judge import check_all
+from flowsim.recording.memory import MemoryRecorder
+
+
+class Pairs(ProcessJoinFunction):
+    def process_element(self, left: Any, right: Any, ctx: ProcessJoinFunction.Context) -> Iterable[Any]:
+        yield left, right
+
+
+def job(keeps_left: bool) -> StreamGraph:
+    """Two records of each side are behind the watermark 10 of both; what is at 10 is not."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+
+    def side(name: str) -> Any:
+        entries = [record(("a", 1), 4), watermark(10), sleep(200), *(record(("a", at), at) for at in (9, 10, 3))]
+        return env.add_source(ScriptedSource(entries), name).key_by(lambda pair: pair[0], Types.STRING())
+
+    joined = side("left").interval_join(side("right")).between(Duration.of_millis(-2), Duration.of_millis(2))
+    late = OutputTag("late")
+    if keeps_left:
+        joined = joined.side_output_left_late_data(late)
+    pairs = joined.process(Pairs()).name("pairs")
+    pairs.sink_to(CollectSink()).name("sink")
+    if keeps_left:
+        pairs.get_side_output(late).sink_to(CollectSink()).name("late sink")
+    return env.stream_graph("join")
+
+
+def judged(keeps_left: bool, *faults: Fault) -> tuple[MemoryRecorder, dict[str, Outcome]]:
+    recorder = MemoryRecorder(Level.ELEMENTS)
+    result = MiniCluster(job(keeps_left), RunOptions(recorder=recorder, faults=faults)).run()
+    assert result.status is JobStatus.FINISHED
+    return recorder, {outcome.law: outcome for outcome in check_all(recorder, "complete")}
+
+
+@pytest.mark.parametrize("keeps_left", [False, True])
+def test_every_late_record_is_counted_or_kept_aside(keeps_left: bool) -> None:
+    recorder, outcomes = judged(keeps_left)
+    intakes, drops = list(recorder.rows("window_intake")), list(recorder.rows("late_drop"))
+    assert (len(intakes), sorted(row[6] for row in drops)) == (8, [3, 3, 9, 9])
+    assert [row for row in intakes if row[6] < row[8]] == [(row[0] - 1, *row[1:9], 0) for row in drops]
+    assert (outcomes["lateness"].verdict, outcomes["lateness"].rows_examined) == (Verdict.HOLDS, 12)
+
+
+@pytest.mark.parametrize("keeps_left", [False, True])
+def test_a_late_record_that_is_gone_without_a_trace_breaks_the_law(keeps_left: bool) -> None:
+    _, outcomes = judged(keeps_left, Fault("late_row_vanishes", operator="pairs"))
+    assert {law for law, outcome in outcomes.items() if outcome.verdict is Verdict.VIOLATED} == {"lateness"}
+    assert outcomes["lateness"].violations == 1
+    assert "late rows that were not dropped" in str(outcomes["lateness"].evidence)

@@ -58,7 +58,7 @@ def compile_co_group(
         at = (*path, side)
         function, results = context.columns(at, named, partial(compile_aggregates, named, of))
         for name in results.names:
-            if name in schema.names:
+            if name == "key" or name in schema.names:
                 raise context.fail((*at, name), f"{name!r} is a field of the result already")
         schema = schema.with_fields(results.names, results.types)
         sides.append(function)

@@ -118,7 +118,7 @@ def compile_aggregates(columns: Mapping[str, str], schema: RecordSchema) -> tupl
         except ExpressionError as error:
             raise error.inside(name) from None
         parts.take(spec, argument)
-    result = f"return ({', '.join(parts.results)},)"
+    result = "return (" + "".join(f"{each}, " for each in parts.results) + ")"
     function = CompiledAggregate(
         parts.initial,
         _define("v", "a", list(parts.add), returned="a"),

@@ -34,6 +34,9 @@ class AggregateBoth(CoGroupFunction):
 
     def co_group(self, first: Iterable[Any], second: Iterable[Any]) -> Iterable[object]:
         groups = (list(first), list(second))
+        if not groups[0] and not groups[1]:
+            # An evictor took all: whose key it was stood in the records.
+            return ()
         key = self._first_key(groups[0][0]) if groups[0] else self._second_key(groups[1][0])
         folded: list[object] = [key]
         for function, records in zip(self._sides, groups, strict=True):

@@ -75,6 +75,32 @@ def test_a_co_group_also_gives_keys_of_one_side(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("side", "groups"),
+    [("left: {s: sum(n)}", [("a", 7), ("b", 3), ("c", None)]), ("right: {n: count()}", [("a", 2), ("b", 0), ("c", 1)])],
+)
+def test_a_co_group_may_aggregate_one_side_alone(tmp_path: Path, side: str, groups: list[object]) -> None:
+    block = f"""\
+    co_group:
+      to: right
+      key_by: [k, code]
+      window: {{tumbling: 20 ms}}
+      {side}
+"""
+    assert sorted(found(tmp_path, block)["out"], key=str) == groups
+
+
+def test_a_co_group_of_which_an_evictor_left_nothing_gives_nothing(tmp_path: Path) -> None:
+    block = """\
+    co_group:
+      to: right
+      key_by: [k, code]
+      window: {tumbling: 20 ms, evictor: {time: 0}}
+      left: {lefts: count()}
+"""
+    assert found(tmp_path, block)["out"] == []
+
+
 def test_an_interval_join_gives_pairs_whose_times_are_near(tmp_path: Path) -> None:
     block = """\
     interval_join:
@@ -171,6 +197,9 @@ REFUSED = {
     "join: {to: right, key_by: [k, n], window: {tumbling: 1 s}, select: {a: left.n}}": "expected keys of one type",
     "join: {to: right, key_by: [k, code], window: {tumbling: 1 s, late_output: l}, select: {a: left.n}}": "late_output",
     "join: {to: wrong, key_by: [k, code], window: {tumbling: 1 s}, select: {a: left.n}}": "there is no stream 'wrong' above",
+    "co_group: {to: right, key_by: [k, code], window: {tumbling: 1 s}, left: {key: count()}}": (
+        "'key' is a field of the result already"
+    ),
     "co_group: {to: right, key_by: [k, code], window: {tumbling: 1 s}}": "expected left and right, or one of them; or process",
     "co_group: {to: right, key_by: [k, code], window: {tumbling: 1 s}, left: {n: count()}, right: {n: count()}}": (
         "'n' is a field of the result already"

@@ -317,7 +317,7 @@ class Numbered(ProcessWindowFunction[Any, Any, Any, CountWindow]):
         (CountSlidingWindowAssigner.of(3, 2), [(0, ["a1", "a2", "a3"]), (1, ["a3", "a4", "a5"])]),
         (CountSlidingWindowAssigner.of(1, 2), [(0, ["a1"]), (0, ["b1"]), (1, ["a3"]), (2, ["a5"])]),
     ],
-    ids=str,
+    ids=["tumbling_2", "sliding_3_1", "sliding_3_2", "sliding_1_2"],
 )  # fmt: skip
 def test_windows_of_pyflinks_count_assigners_fire_when_they_are_full(
     env: StreamExecutionEnvironment, assigner: Any, windows: list[object]

@@ -141,7 +141,8 @@ class WindowOperator(KeyedOperator):
         self.clock.now_ns += self.cost_ns
         self.records_in += 1
         key = self.key_selector(value)
-        key_id = state_key(key)
+        kind = type(key)
+        key_id = key if kind is str or kind is int else state_key(key)
         self._intake(value, timestamp, key, key_id, self.timers.current_watermark)
         self.take(value, timestamp, key, key_id)
 

@@ -257,7 +257,7 @@ TRIGGERS: list[tuple[Callable[[], Trigger], dict[str, object]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("make", "described"), TRIGGERS, ids=lambda case: str(case)[:60])
+@pytest.mark.parametrize(("make", "described"), TRIGGERS, ids=[str(described)[:60] for _, described in TRIGGERS])
 def test_every_trigger_is_a_trigger_and_is_described(make: Callable[[], Trigger], described: dict[str, object]) -> None:
     trigger = make()
     assert isinstance(trigger, Trigger)

@@ -14,6 +14,9 @@ class CountEvictor(evictors.CountEvictor):
 
     @staticmethod
     def of(max_count: int, do_evict_after: bool = False) -> CountEvictor:
+        """Raises TypeError unless it is a whole number."""
+        if type(max_count) is not int:
+            raise TypeError(f"CountEvictor.of: expected a number of records, got {max_count!r}")
         return CountEvictor(max_count, do_evict_after)
 
 

@@ -65,19 +65,19 @@ class WindowOperatorBuilder:
     late_tag: OutputTag | None = None
 
     def __post_init__(self) -> None:
-        if not callable(getattr(self.assigner, "assign_windows", None)):
+        if isinstance(self.assigner, type) or not callable(getattr(self.assigner, "assign_windows", None)):
             raise TypeError(f"window: expected a window assigner, got {self.assigner!r}")
 
     def trigger(self, trigger: Trigger) -> WindowOperatorBuilder:
         """Instead of the assigner's own."""
-        if not callable(getattr(trigger, "on_element", None)):
+        if isinstance(trigger, type) or not callable(getattr(trigger, "on_element", None)):
             raise TypeError(f"window: trigger: expected a trigger, got {trigger!r}")
         refuse_trigger_that_cannot_merge(self.assigner, trigger)
         return replace(self, own_trigger=trigger)
 
     def evictor(self, evictor: Evictor) -> WindowOperatorBuilder:
         """Takes records out when the window fires."""
-        if not callable(getattr(evictor, "evict_before", None)):
+        if isinstance(evictor, type) or not callable(getattr(evictor, "evict_before", None)):
             raise TypeError(f"window: evictor: expected an evictor, got {evictor!r}")
         return replace(self, own_evictor=evictor)
 

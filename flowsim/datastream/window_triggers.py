@@ -115,6 +115,9 @@ class CountTrigger(triggers.CountTrigger, Trigger[object, Window]):
 
     @staticmethod
     def of(window_size: int) -> CountTrigger:
+        """Raises TypeError unless it is a whole number."""
+        if type(window_size) is not int:
+            raise TypeError(f"CountTrigger.of: expected a number of records, got {window_size!r}")
         return CountTrigger(window_size)
 
 
@@ -125,6 +128,9 @@ class PurgingTrigger(triggers.PurgingTrigger, Trigger[object, Window]):
 
     @staticmethod
     def of(nested_trigger: triggers.Trigger) -> PurgingTrigger:
+        """Raises TypeError unless it is given a trigger."""
+        if isinstance(nested_trigger, type) or not callable(getattr(nested_trigger, "on_element", None)):
+            raise TypeError(f"PurgingTrigger.of: expected a trigger, got {nested_trigger!r}")
         return PurgingTrigger(nested_trigger)
 
 

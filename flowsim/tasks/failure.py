@@ -1,4 +1,4 @@
-"""Who failed, and over which record: read off the traceback, so that running costs nothing for it."""
+"""Who failed, and over which record or timer: read off the traceback, so that running costs nothing for it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final
 import flowsim
 from flowsim.errors import EscapedExit, JobFailed
 from flowsim.operators.stream_operator import StreamOperator
+from flowsim.timers.internal_timer import InternalTimer
 from flowsim.units import NO_TIMESTAMP
 
 _RECORD_CHARACTERS: Final = 200
@@ -15,11 +16,12 @@ _PACKAGE: Final = Path(flowsim.__file__).parent
 
 
 def job_failed(task: str, error: BaseException) -> JobFailed:
-    """The failure of a task: its innermost operator, the record that one was working on, and the line of user code."""
+    """The failure of a task: its innermost operator, the record or timer that one was working on, and the line of user code."""
     if isinstance(error, EscapedExit):
         error = error.cause
     operator: str | None = None
     record: str | None = None
+    timer: str | None = None
     place: str | None = None
     trace = error.__traceback__
     while trace is not None:
@@ -28,7 +30,9 @@ def job_failed(task: str, error: BaseException) -> JobFailed:
         if isinstance(owner, StreamOperator):
             operator = owner.ctx.operator_name
             if "value" in names and "timestamp" in names:
-                record = _shown(names["value"], names["timestamp"])
+                record, timer = _shown(names["value"], names["timestamp"]), None
+            elif isinstance(due := names.get("timer"), InternalTimer):
+                record, timer = None, _shown(due.key, due.timestamp)
         file = Path(trace.tb_frame.f_code.co_filename)
         if _PACKAGE in file.parents:
             place = None
@@ -36,7 +40,7 @@ def job_failed(task: str, error: BaseException) -> JobFailed:
             # By name only: what a recording holds must not depend on where things are.
             place = f"{file.name}:{trace.tb_lineno}"
         trace = trace.tb_next
-    return JobFailed(task, operator, record, error, place)
+    return JobFailed(task, operator, record, error, place, timer)
 
 
 def _shown(value: object, timestamp: object) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Protocol
 
+from flowsim.errors import BadInput
 from flowsim.facts.kinds import FireCause, WindowResult
 from flowsim.operators.emitting import emit_results
 from flowsim.operators.keyed_operator import KeyedOperator
@@ -244,7 +245,13 @@ class WindowOperator(KeyedOperator):
     def _act_on(
         self, result: TriggerResult, window: Window, state_window: Window, cause: FireCause, at: int | None
     ) -> None:
-        if result.is_fire():
+        try:
+            fires = result.is_fire()
+        except AttributeError:
+            raise BadInput(
+                f"trigger {type(self.trigger).__name__}: expected a TriggerResult, got {result!r:.60}"
+            ) from None
+        if fires:
             self._emit_window_contents(window, state_window, result.recorded, cause, at)
         elif self.window_trace is not None:
             pane = self._pane(state_window)

@@ -13,8 +13,16 @@ from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.windowing.assigners import SlidingEventTimeWindows, TumblingEventTimeWindows, WindowAssigner
 from flowsim.operators.windowing.create_window_operator import create_window_operator
 from flowsim.operators.windowing.time_window import TimeWindow
-from flowsim.operators.windowing.triggers import CountTrigger, EventTimeTrigger, PurgingTrigger, Trigger, TriggerResult
+from flowsim.operators.windowing.triggers import (
+    CountTrigger,
+    EventTimeTrigger,
+    PurgingTrigger,
+    Trigger,
+    TriggerContext,
+    TriggerResult,
+)
 from flowsim.operators.windowing.tumbling_window_operator import TumblingWindowOperator
+from flowsim.operators.windowing.window import Window
 from flowsim.operators.windowing.window_contents import (
     AggregatingContents,
     ListContents,
@@ -363,3 +371,18 @@ def test_the_shortcut_is_taken_only_where_assigner_and_trigger_are_the_common_on
 def test_a_negative_lateness_is_refused() -> None:
     with pytest.raises(ValueError, match="0 ms or more, got -1"):
         windowed(10, -1)
+
+
+class _Forgetful(CountTrigger):
+    """Says nothing, where it should say CONTINUE."""
+
+    def on_element(self, element: object, timestamp: int | None, window: Window, ctx: TriggerContext) -> TriggerResult:
+        return None  # type: ignore[return-value]
+
+
+def test_a_trigger_that_answers_no_trigger_result_is_named() -> None:
+    with (
+        pytest.raises(BadInput, match="trigger _Forgetful: expected a TriggerResult, got None"),
+        OneInputOperatorHarness(windowed(trigger=_Forgetful(2)), key_selector=one_key) as harness,
+    ):
+        harness.process_elements([("a", 1)])

@@ -52,8 +52,9 @@ format: $(STAMP) ## Formats the code and mends what ruff can mend.
 bench: $(STAMP) ## Prints the benchmark table; QUICK=1 ends within 50 seconds.
 	$(BIN)/python tests/benchmarks/bench.py $(if $(QUICK),--quick)
 
-bench-judge: $(STAMP) ## Times every law on a recording of FACTS facts (20,000,000); AUDIT=1: the slow forms, too.
-	$(BIN)/python tests/benchmarks/bench_judge.py --facts $(or $(FACTS),20000000) $(if $(AUDIT),--audit)
+bench-judge: $(STAMP) ## Times every law on a recording of FACTS facts (20,000,000); AUDIT=1: the slow forms, too; SLIDING=1: sliding windows.
+	$(BIN)/python tests/benchmarks/bench_judge.py --facts $(or $(FACTS),20000000) $(if $(AUDIT),--audit) \
+		$(if $(SLIDING),--sliding)
 
 lock: ## Renews requirements.lock from what pyproject.toml allows today.
 	rm -rf build/lock && $(PYTHON) -m venv build/lock

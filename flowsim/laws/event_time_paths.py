@@ -33,6 +33,11 @@ class EventTimePaths:
     def operator(self, vertex: int, operator: int) -> Operator | None:
         return self._operators.get((vertex, operator))
 
+    def feeder(self, operator: Operator) -> Operator | None:
+        """What feeds the operator in its chain. It has a smaller index: a damaged recording must not send a judge in circles."""
+        feeder = operator.input_operator
+        return self._operators.get((operator.vertex, feeder)) if feeder < operator.operator else None
+
     def origin_of_output(self, vertex: int, operator: int) -> int:
         """The last that makes watermarks among the operator and those that feed it."""
         return self._origin(vertex, self._operators.get((vertex, operator)))
@@ -50,7 +55,7 @@ class EventTimePaths:
                 return operator.operator
             if operator.kind in ("source", "watermarks"):
                 return FREE
-            operator = self._operators.get((vertex, operator.input_operator))
+            operator = self.feeder(operator)
         return self._of_head(vertex)
 
     def _of_head(self, vertex: int) -> int:
@@ -60,7 +65,7 @@ class EventTimePaths:
         """Whether what leaves the operator went through one that assigns timestamps: then the end is its to tell (rule 8.7)."""
         found = self._operators.get((vertex, operator))
         while found is not None and found.kind != "watermarks":
-            found = self._operators.get((vertex, found.input_operator))
+            found = self.feeder(found)
         return found is not None
 
     def makes_the_first(self, vertex: int, origin: int) -> bool:

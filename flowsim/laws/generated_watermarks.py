@@ -178,7 +178,7 @@ def visible_edges(graph: JobGraph, paths: EventTimePaths) -> dict[tuple[int, int
             continue
         operator = paths.operator(edge.source_vertex, edge.source_operator)
         while operator is not None and operator.kind == "map" and not operator.input_tag:
-            operator = paths.operator(edge.source_vertex, operator.input_operator)
+            operator = paths.feeder(operator)
         if operator is not None and isinstance(operator.params.get("watermarks"), Mapping):
             found.setdefault((operator.vertex, operator.operator), edge.edge)
     return found

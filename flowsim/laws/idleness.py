@@ -132,7 +132,7 @@ class _Timeouts:
             edge = graph.edges[channel.edge]
             operator = paths.operator(edge.source_vertex, edge.source_operator)
             while operator is not None and operator.kind in _STRAIGHT:
-                operator = paths.operator(operator.vertex, operator.input_operator)
+                operator = paths.feeder(operator)
             if operator is not None and (channel.source_task, operator.operator) in self._idle_ms:
                 watched[channel.channel] = (channel.source_task, operator.operator)
         return watched

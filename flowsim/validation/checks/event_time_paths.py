@@ -53,8 +53,10 @@ class Chains:
             params = json.loads(row["params"] or "{}")
             params = params if isinstance(params, dict) else {}
             strategy = params.get("watermarks")
+            # What feeds an operator has a smaller index: a damaged recording must not send a judge in circles.
+            feeder = row["input_operator"] if row["input_operator"] < row["operator"] else -1
             self.operators[row["run"], row["vertex"], row["operator"]] = _Operator(
-                row["kind"], row["input_operator"], row["input_tag"], strategy if isinstance(strategy, dict) else None,
+                row["kind"], feeder, row["input_tag"], strategy if isinstance(strategy, dict) else None,
                 params.get("interruptible_timers") is True,
             )  # fmt: skip
         read = facts["tasks"].where("inputs > 0").select("run", "vertex").distinct()

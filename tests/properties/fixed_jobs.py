@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from flowsim.connectors.collect import CollectSink
-from flowsim.connectors.script import RecordEntry, ScriptedSource, record, sleep
+from flowsim.connectors.script import RecordEntry, ScriptedSource, record, sleep, watermark
 from flowsim.datastream import (
     KeyedProcessFunction,
     OutputTag,
@@ -15,7 +15,7 @@ from flowsim.datastream import (
 )
 from flowsim.datastream.common import Duration, Types, WatermarkStrategy
 from flowsim.datastream.state import ValueStateDescriptor
-from flowsim.datastream.window import TimeWindow, TumblingEventTimeWindows
+from flowsim.datastream.window import EventTimeSessionWindows, TimeWindow, TumblingEventTimeWindows
 
 WINDOW_MS = 10
 LATE = OutputTag("late", Types.TUPLE([Types.STRING(), Types.INT()]))
@@ -57,6 +57,19 @@ def becomes_idle(settings: dict[str, int]) -> StreamExecutionEnvironment:
     strategy = strategy.with_idleness(Duration.of_millis(250))
     script = [record(("a", 1), 3), record(("b", 2), 12), sleep(1250), record(("a", 3), 40), sleep(250)]
     env.from_source(ScriptedSource(script), strategy, "ticks").rebalance().map(lambda pair: pair)
+    return env
+
+
+def sessions_and_counts(settings: dict[str, int]) -> StreamExecutionEnvironment:
+    """Sessions that merge, and windows of two records each; several keys in one subtask have timers."""
+    env = environment({**settings, "parallelism": 1})
+    times = [("a", 1), ("b", 2), ("a", 9), ("c", 3), ("a", 5), ("b", 4)]
+    script = [record((key, number), at) for number, (key, at) in enumerate(times)]
+    keyed = env.add_source(ScriptedSource([*script, watermark(30), record(("a", 9), 40)])).key_by(
+        lambda pair: pair[0], Types.STRING()
+    )
+    keyed.window(EventTimeSessionWindows.with_gap(Duration.of_millis(5))).process(Contents()).name("sessions")
+    keyed.count_window(2).reduce(lambda first, second: second).name("counts")
     return env
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fixed_jobs import becomes_idle, exchange, two_exchanges, windows, word_count
+from fixed_jobs import becomes_idle, exchange, sessions_and_counts, two_exchanges, windows, word_count
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,6 +71,7 @@ BUSY = ScriptedSource(
 """On-time and late rows at both subtasks, so that every fault finds something to break."""
 
 NEEDS_A_STRATEGY = ("watermark_too_high", "idle_but_speaking", "never_active_again")
+NEEDS_OTHER_WINDOWS = ("session_loses_rows", "purge_forgotten", "timer_under_wrong_key")
 
 BROKEN = [kind for kind in FAULT_KINDS.values() if kind.law is not None]
 
@@ -82,6 +83,8 @@ def test_these_properties_can_fail(kind: FaultKind) -> None:
     def job() -> StreamExecutionEnvironment:
         if kind.name in NEEDS_A_STRATEGY:
             return becomes_idle({"parallelism": 2})
+        if kind.name in NEEDS_OTHER_WINDOWS:
+            return sessions_and_counts({})
         return windows(BUSY, 0, {"parallelism": 2})
 
     run = assert_laws(job(), must_examine=ALWAYS)

@@ -38,7 +38,7 @@ DAMAGED_TABLES = (
     "timers",
     "operator_counts",
 )
-DAMAGED = 2
+DAMAGED = 1
 """Per job."""
 LEFT_ALONE = ("task", "operator", "key_hash", "kind", "input", "action", "domain", "service")
 

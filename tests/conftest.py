@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 SHARES_SPARK = ("tests/spark/", "tests/unit/cli/test_validate_and_replay.py")
 """Where tests that use the session are, as the beginnings of their ids."""
+SECOND_SESSION = (
+    "tests/spark/test_event_time_agrees.py", "tests/spark/test_flights_routes.py", "tests/spark/test_random_mutations.py",
+    "tests/spark/test_windows_agree.py",
+)  # fmt: skip
+"""Of these, those that another worker runs in a session of its own, so that both are done at about the same time."""
 SHARES_FLINK = "tests/differential/"
 """Where tests that share the virtual machine with the real Flink are."""
 TALLIES: pytest.StashKey[dict[str, list[int]]] = pytest.StashKey()
@@ -77,22 +82,30 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 raise pytest.UsageError(
                     f"{item.nodeid} uses Spark: move it to tests/spark, or name its file in conftest.py"
                 )
-    items.sort(key=lambda item: (not item.nodeid.startswith(SHARES_SPARK), not item.nodeid.startswith(SHARES_FLINK)))
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> tuple[bool, bool, bool]:
+    """What takes longest comes first; the second session after the first, so that another worker takes it."""
+    is_spark, is_second = item.nodeid.startswith(SHARES_SPARK), item.nodeid.startswith(SECOND_SESSION)
+    return not is_spark, is_second, not item.nodeid.startswith(SHARES_FLINK)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """One worker for all that share the session, which costs more than most tests to start; else a worker per file."""
+    """Two workers for all that need a session, which costs more than most tests to start; else a worker per file."""
     from xdist.scheduler import LoadScopeScheduling
 
-    class OneWorkerForSparkAndOneForFlink(LoadScopeScheduling):
+    class TwoWorkersForSparkAndOneForFlink(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
+            if nodeid.startswith(SECOND_SESSION):
+                return "spark, second session"
             if nodeid.startswith(SHARES_SPARK):
                 return "spark"
             return "flink" if nodeid.startswith(SHARES_FLINK) else nodeid.partition("::")[0]
 
     config.option.loadscopereorder = False
-    return OneWorkerForSparkAndOneForFlink(config, log)
+    return TwoWorkersForSparkAndOneForFlink(config, log)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

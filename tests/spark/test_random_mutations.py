@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
-MUTATED = 300
+MUTATED = 200
 JOBS = ((1, 11, 8), (1, 14, 8), (4, 14, 8), (2, 14, 14), (5, 14, 14))
 """Seed, records a source and pace of small jobs that have everything to break, late rows too."""
 CUTS = (150, 400, 650, 900, 1100)

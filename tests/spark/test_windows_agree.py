@@ -38,7 +38,7 @@ DAMAGED_TABLES = (
     "timers",
     "operator_counts",
 )
-DAMAGED = 1
+DAMAGED = 2
 """Per job."""
 LEFT_ALONE = ("task", "operator", "key_hash", "kind", "input", "action", "domain", "service")
 

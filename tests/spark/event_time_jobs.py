@@ -28,7 +28,7 @@ from flowsim.graph.stream_graph import StreamGraph
 from flowsim.operators.broadcast_contexts import BroadcastContext, ReadOnlyBroadcastContext
 from flowsim.testing.random_windows import ASSIGNERS, EVICTORS, TRIGGERS, WindowJob, accepted
 
-WINDOWS_A_TRIGGER = 1
+WINDOWS_A_TRIGGER = 2
 Reading = tuple[str, int]
 _RULES = MapStateDescriptor("rules", Types.STRING(), Types.LONG())
 

@@ -14,7 +14,7 @@ from flowsim.connectors.generator import GeneratorSource
 from flowsim.connectors.legacy import LegacySource
 from flowsim.connectors.source import Source
 from flowsim.datastream.common.time import Duration
-from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
+from flowsim.datastream.common.watermark_strategy import WatermarkGenerator, WatermarkStrategy
 from flowsim.scenario.compiling.compiled import CompiledStream
 from flowsim.scenario.compiling.context import CompileContext, declared
 from flowsim.scenario.language.expressions import compile_expression
@@ -38,7 +38,6 @@ from flowsim.scenario.models.sources import (
 from flowsim.scenario.models.types import Row
 from flowsim.scenario.paths import input_files
 from flowsim.scenario.yaml_positions import Path
-from flowsim.watermark.generators import WatermarkGenerator
 
 _ACCEPTS: dict[FieldType, Callable[[object], bool]] = {
     FieldType.BOOLEAN: lambda cell: type(cell) is bool,
@@ -106,7 +105,9 @@ def _generator_of(
     if model.punctuated is not None:
         at, source = (*path, "punctuated"), model.punctuated
         marks = context.expression(at, source, lambda: compile_expression(source, schema, takes_timestamp=True))
-        return WatermarkStrategy.for_generator(partial(MarkedByRecords, marks.function, model.max_out_of_orderness))
+        if marks.type not in (FieldType.BOOLEAN, FieldType.ANY):
+            raise context.fail(at, f"expected a condition, this expression gives {marks.type.value}")
+        return WatermarkStrategy.for_punctuated(MarkedByRecords(marks.function, model.max_out_of_orderness))
     if model.emit == "never":
         return WatermarkStrategy.no_watermarks()
     if model.emit == "every_record":

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flowsim.watermark.generators import WatermarkGenerator, WatermarkOutput
 
-
-class MarkedByRecords(WatermarkGenerator):
-    """After a record for which ``marks`` is true: its timestamp, minus the bound, minus 1 ms (rule 8.3)."""
+class MarkedByRecords:
+    """The watermark behind a record for which ``marks`` is true: its timestamp, minus the bound, minus 1 ms (rule 8.3)."""
 
     __slots__ = ("_marks", "_delay_ms")
 
@@ -16,12 +14,5 @@ class MarkedByRecords(WatermarkGenerator):
         self._marks = marks
         self._delay_ms = bound_ms + 1
 
-    def on_event(self, value: object, timestamp: int, output: WatermarkOutput) -> None:
-        if self._marks(value, timestamp):
-            output.emit_watermark(timestamp - self._delay_ms)
-
-    def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Nothing: records have spoken."""
-
-    def has_pending_effect(self, emitted: int) -> bool:
-        return False
+    def __call__(self, value: object, timestamp: int) -> int | None:
+        return timestamp - self._delay_ms if self._marks(value, timestamp) else None

@@ -237,6 +237,10 @@ class OperatorModel(EdgeModel):
             raise ValueError("key_by decides the partition, remove partition")
         if self.key_by is None and (kind in _NEED_A_KEY or (kind == "reduce" and self.window is None)):
             raise ValueError(f"{kind} needs key_by")
+        if self.watermarks is not None and self.watermarks.alignment is not None:
+            raise ValueError(
+                "alignment stops sources, an operator cannot be stopped: put it into a source's watermarks"
+            )
         if kind == "watermarks" and self.key_by is not None:
             raise ValueError("watermarks takes no key_by")
         if (

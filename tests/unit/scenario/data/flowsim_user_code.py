@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from flowsim.connectors.collection import CollectionSource
+from flowsim.datastream.common.watermark_strategy import WatermarkGenerator
 from flowsim.datastream.functions import KeyedProcessFunction, Partitioner, ProcessFunction, ProcessWindowFunction
 from flowsim.datastream.output_tag import OutputTag
 from flowsim.datastream.window import EvictorContext, TimestampedValue, TimeWindow, Trigger, TriggerResult, Window
@@ -93,3 +94,18 @@ class KeepsTheFirst:
 
     def evict_after(self, elements: list[TimestampedValue], size: int, window: Window, ctx: EvictorContext) -> None:
         return
+
+
+class EverySecondRecord(WatermarkGenerator):
+    """The timestamp of each second record is its watermark."""
+
+    def __init__(self) -> None:
+        self._records = 0
+
+    def on_event(self, event: object, event_timestamp: int, output: object) -> None:
+        self._records += 1
+        if self._records % 2 == 0:
+            output.emit_watermark(event_timestamp)  # type: ignore[attr-defined]
+
+    def on_periodic_emit(self, output: object) -> None:
+        """Nothing."""

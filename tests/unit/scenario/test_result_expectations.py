@@ -1,0 +1,52 @@
+"""What a scenario expects of the records in its collect sinks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flowsim.scenario.runner import run_scenario
+from tests.unit.scenario.compiling import compiled, refused
+
+JOB = """\
+flowsim: 1
+name: results
+sources:
+  rows:
+    collection: {fields: {word: string, ratio: double}, rows: [[a, 1], [b, 0.5], [c, null]]}
+sinks:
+  out: {input: rows, collect: {}}
+  file: {input: rows, csv: {}}
+expect: {results: {EXPECTED}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "met", "wanted", "found"),
+    [
+        ("[[a, 1], [b, 0.5], [c, null]]", True, "3 rows", "3 rows"),
+        ("[[a, 1.0], [b, 0.5], [c, null]]", True, "3 rows", "3 rows"),
+        ("[[a, 1], [c, null], [b, 0.5]]", False, "row 1 ['c', None]", "row 1 ['b', 0.5]"),
+        ("[[a, 1], [b, 0.5]]", False, "2 rows", "row 2 ['c', None]"),
+        ("[[a, 1], [b, 0.5], [c, null], [d, 2]]", False, "row 3 ['d', 2]", "3 rows"),
+        ("[]", False, "0 rows", "row 0 ['a', 1]"),
+    ],
+)
+def test_records_are_compared_one_by_one_in_order(
+    rows: str, met: bool, wanted: str, found: str, tmp_path: Path
+) -> None:
+    outcome = run_scenario(compiled(JOB.replace("EXPECTED", f"out: {rows}"), tmp_path)).expectations[-1]
+    assert (outcome.what, outcome.met) == ("results of sink out", met)
+    assert (outcome.expected, outcome.found) == (wanted, found)
+
+
+def test_a_run_that_was_cut_short_is_not_judged(tmp_path: Path) -> None:
+    job = compiled(JOB.replace("EXPECTED", "out: []"), tmp_path)
+    outcome = run_scenario(job, until_ns=1).expectations[-1]
+    assert (outcome.met, outcome.reason) == (None, "the run was cut short")
+
+
+def test_only_a_collect_sink_has_results_to_compare(tmp_path: Path) -> None:
+    (error,) = refused(JOB.replace("EXPECTED", "file: []"), tmp_path)
+    assert "there is no collect sink 'file'" in error

@@ -149,6 +149,26 @@ def test_a_record_that_finds_nothing_is_dropped_unless_told_otherwise(tmp_path: 
     assert found(tmp_path, block)["out"] == [("a", 4, 24)]
 
 
+OWN = {
+    "co_group: {to: right, key_by: [k, code], window: {tumbling: 20 ms}, process: "
+    "{python: 'flowsim_user_code:Sides', fields: {l: long, r: long}}}": [(0, 1), (1, 0), (3, 2)],
+    "broadcast: {to: right, process: {python: 'flowsim_user_code:Passing', fields: {w: string, n: long}}}": [
+        ("broadcast", 10), ("broadcast", 20), ("broadcast", 30), ("stream", 1), ("stream", 2), ("stream", 3), ("stream", 4),
+    ],
+    "key_by: k\n    broadcast: {to: right, process: {python: 'flowsim_user_code:KeyedPassing', fields: {k: string, n: long}}}": [
+        ("a", 1), ("a", 2), ("a", 4), ("b", 3),
+    ],
+    "window: {global_window: true, trigger: end_of_stream}\n"
+    "    process: {python: 'flowsim_user_code:WholeWindow', fields: {n: long}}": [(4,)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("block", OWN)
+def test_functions_of_ones_own_take_part(tmp_path: Path, block: str) -> None:
+    got = results(f"    {block}\n" + sinks(out="two"), tmp_path, head=HEAD, allow_python=True)
+    assert sorted(got["out"]) == OWN[block]
+
+
 ROLLING = {
     "sum": [("a", 1), ("a", 3), ("b", 3), ("a", 7)],
     "min": [("a", 1), ("a", 1), ("b", 3), ("a", 1)],

@@ -43,6 +43,25 @@ def test_each_way_makes_its_watermarks(way: str, tmp_path: Path) -> None:
     assert made == [*WAYS[way], MAX_WATERMARK]
 
 
+@pytest.mark.parametrize(("way", "made"), [("periodic", [149, 299, 449]), ("never", [])])
+def test_a_periodic_watermark_comes_with_the_clock_and_none_where_none_is_wanted(
+    way: str, made: list[int], tmp_path: Path
+) -> None:
+    rows = "collection: {fields: {at: long, last: boolean}, rows: [[10, false], [30, true], [20, false], [50, true]]}"
+    assert rows in JOB
+    # Records at 0, 150, 300, 450 and 600 ms; the generator is asked every 200 ms, so 600 belongs to the end.
+    paced = "generator: {count: 5, pace: 150 ms, fields: {at: {event_time: {step: 150 ms}}}}"
+    text = (
+        JOB.replace(rows, paced)
+        .replace("WAY", f"emit: {way}")
+        .replace("sinks:", "settings: {buffer_timeout: 0}\nsinks:")
+    )
+    run = run_scenario(compiled(text, tmp_path), record=Level.ELEMENTS)
+    assert run.facts is not None
+    found = [row[5] for row in run.facts.rows("task_watermark") if row[4] == ElementKind.WATERMARK]
+    assert found == [*made, MAX_WATERMARK]
+
+
 @pytest.mark.parametrize(
     ("way", "told"),
     [

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from flowsim.connectors.collection import CollectionSource
+from flowsim.datastream.broadcast_functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
 from flowsim.datastream.common.watermark_strategy import WatermarkGenerator
-from flowsim.datastream.functions import KeyedProcessFunction, Partitioner, ProcessFunction, ProcessWindowFunction
+from flowsim.datastream.functions import (
+    CoGroupFunction,
+    KeyedProcessFunction,
+    Partitioner,
+    ProcessAllWindowFunction,
+    ProcessFunction,
+    ProcessWindowFunction,
+)
 from flowsim.datastream.output_tag import OutputTag
 from flowsim.datastream.window import EvictorContext, TimestampedValue, TimeWindow, Trigger, TriggerResult, Window
 
@@ -109,3 +117,37 @@ class EverySecondRecord(WatermarkGenerator):
 
     def on_periodic_emit(self, output: object) -> None:
         """Nothing."""
+
+
+class Sides(CoGroupFunction):
+    """How many records each side has."""
+
+    def co_group(self, first: Iterable[object], second: Iterable[object]) -> Iterable[object]:
+        yield len(list(first)), len(list(second))
+
+
+class WholeWindow(ProcessAllWindowFunction[object, object, object]):
+    """How many records a window has."""
+
+    def process(self, context: object, elements: Iterable[object]) -> Iterable[object]:
+        yield (len(list(elements)),)
+
+
+class Passing(BroadcastProcessFunction):
+    """Emits the elements of both streams with where they came from."""
+
+    def process_element(self, value: object, ctx: object) -> Iterable[object]:
+        yield "stream", value[1]  # type: ignore[index]
+
+    def process_broadcast_element(self, value: object, ctx: object) -> Iterable[object]:
+        yield "broadcast", value[1]  # type: ignore[index]
+
+
+class KeyedPassing(KeyedBroadcastProcessFunction):
+    """The same beside a keyed stream, with its key."""
+
+    def process_element(self, value: object, ctx: object) -> Iterable[object]:
+        yield ctx.get_current_key(), value[1]  # type: ignore[attr-defined, index]
+
+    def process_broadcast_element(self, value: object, ctx: object) -> Iterable[object]:
+        return ()

@@ -77,6 +77,14 @@ class JobFailed(FlowsimError):
         self.timer = timer
 
 
+class ElementFailed(FlowsimError):
+    """An element whose asynchronous call failed; the cause is what the call raised. ``timestamp`` in ms or None."""
+
+    def __init__(self, message: str, timestamp: int | None) -> None:
+        super().__init__(message)
+        self.timestamp = timestamp
+
+
 class EscapedExit(FlowsimError):
     """A user function raised what is no Exception, such as SystemExit or CancelledError: ``cause`` fails its task."""
 

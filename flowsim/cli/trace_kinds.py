@@ -12,6 +12,8 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "elements": ("sent", "received"),
     "watermarks": ("task_watermark", "generated_watermark", "alignment"),
     "windows": ("window_intake", "window_fire", "window_merge", "late_drop"),
+    "async": ("async_elements",),
+    "snapshots": ("snapshots",),
     "timers": ("timers",),
     "buffers": ("buffers",),
     "credits": ("credits",),
@@ -29,6 +31,7 @@ _OUTLINE: Final = (
     "window_fire",
     "window_merge",
     "late_drop",
+    "snapshots",
     *KINDS["life"],
     *KINDS["metrics"],
 )

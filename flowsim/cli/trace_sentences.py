@@ -24,6 +24,7 @@ from flowsim.cli.trace_phrases import (
 from flowsim.facts.kinds import (
     ActionKind,
     ActionPhase,
+    AsyncAction,
     BufferKind,
     BufferSide,
     CreditKind,
@@ -128,6 +129,43 @@ def _window_merge(
 ) -> Sentence:  # fmt: skip
     text = f"{names.operator(task, operator)} makes {_window(start, end)} of key {names.key(key)}"
     return Sentence(f"{text} part of {_window(into_start, into_end)}", ("10.25", "10.26"))
+
+
+def _async_element(
+    names: Names, seq: int, task: int, operator: int, time_ns: int, entry: int, action: int, kind: int, timestamp: int,
+    fingerprint: int, attempt: int, rows: int, queued: int,
+) -> Sentence:  # fmt: skip
+    what = f"element {entry} ({_element(kind, timestamp)})"
+    told = {
+        AsyncAction.PUT: f"puts {what} into its queue, {_count(queued, 'element')} now",
+        AsyncAction.INVOKE: f"calls the function for {what}, attempt {attempt}",
+        AsyncAction.RETRY: f"will try {what} again after attempt {attempt}",
+        AsyncAction.COMPLETE: f"has {_count(rows, 'result')} for {what}",
+        AsyncAction.FAIL: f"has an error for {what}",
+        AsyncAction.TIMEOUT: f"has no answer in time for {what}",
+        AsyncAction.EMIT: f"lets {what} out with {_count(rows, 'result')}, {_count(queued, 'element')} left",
+    }
+    return Sentence(f"{names.operator(task, operator)} {told[AsyncAction(action)]}", _OF_ASYNC[AsyncAction(action)])
+
+
+_OF_ASYNC: Final = {
+    AsyncAction.PUT: ("11.1", "11.2"),
+    AsyncAction.INVOKE: ("11.1", "11.25"),
+    AsyncAction.RETRY: ("11.24",),
+    AsyncAction.COMPLETE: ("11.12",),
+    AsyncAction.FAIL: ("11.15",),
+    AsyncAction.TIMEOUT: ("11.17",),
+    AsyncAction.EMIT: ("11.13", "11.14"),
+}
+
+
+def _snapshots(
+    names: Names, seq: int, task: int, operator: int, time_ns: int, requested_ns: int, records_in: int, elements: int,
+    inside: int,
+) -> Sentence:  # fmt: skip
+    where = "in the middle of an element" if inside else "between two elements"
+    text = f"{names.operator(task, operator)} is asked for its state {where}, after {_count(records_in, 'record')}"
+    return Sentence(f"{text}: it keeps {_count(elements, 'element')} back", ("3.25", "11.20"))
 
 
 def _generated_watermark(
@@ -325,6 +363,8 @@ SENTENCES: Final[dict[str, Tell]] = {
     "window_intake": _window_intake,
     "window_fire": _window_fire,
     "late_drop": _late_drop,
+    "async_elements": _async_element,
+    "snapshots": _snapshots,
     "operator_counts": _operator_counts,
     "lifecycle": _lifecycle,
     "task_times": _task_times,

@@ -160,6 +160,9 @@ class Deployment:
             faults=self.faults.of_operator(subtask, chained),
             cancellation=task.cancellation,
             interruptible_timers=self.settings.interruptible_timers,
+            async_calls=task.async_calls,
+            fail_externally=task.fail_externally,
+            object_reuse=self.settings.object_reuse,
         )
         operator.setup(context, output)
         return OperatorWrapper(operator, node.name, chained.index, output, executor, processing_time, cost_ns)

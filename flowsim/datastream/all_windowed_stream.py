@@ -77,7 +77,7 @@ class AllWindowedStream(WindowsOfStream):
         params = builder.described(window_all=True)
         make = builder.build(what, fold, function)
         name = f"{type(builder.assigner).__name__} {what}"
-        stream = self._stream.key_by(_one_key, Types.BYTE())._transform(name, "window", make, output_type, params)
+        stream = self._stream.key_by(_one_key, Types.BYTE()).put_behind(name, "window", make, output_type, params)
         operator = stream._operator("window_all")
         operator.set_parallelism(1)
         operator.max_parallelism = operator.required_parallelism = 1

@@ -118,25 +118,25 @@ class DataStream(OperatorHandle):
 
     def map(self, func: AnyMap, output_type: TypeInformation | None = None) -> DataStream:
         """One record out for each one in: a MapFunction or a callable."""
-        return self._transform("Map", "map", factories.map_operator(func), output_type)
+        return self.put_behind("Map", "map", factories.map_operator(func), output_type)
 
     def filter(self, func: AnyFilter) -> DataStream:
         """Keeps the records that a FilterFunction or a callable accepts."""
-        return self._transform("Filter", "filter", factories.filter_operator(func), self._output_type)
+        return self.put_behind("Filter", "filter", factories.filter_operator(func), self._output_type)
 
     def flat_map(self, func: AnyFlatMap, output_type: TypeInformation | None = None) -> DataStream:
         """Any number of records out for each one in: a FlatMapFunction or a callable that returns an iterable or None."""
-        return self._transform("Flat Map", "flat_map", factories.flat_map_operator(func), output_type)
+        return self.put_behind("Flat Map", "flat_map", factories.flat_map_operator(func), output_type)
 
     def process(self, func: ProcessFunction, output_type: TypeInformation | None = None) -> DataStream:
         """A ProcessFunction, which can also emit to side outputs."""
-        return self._transform("PROCESS", "process", factories.process_operator(func), output_type)
+        return self.put_behind("PROCESS", "process", factories.process_operator(func), output_type)
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
         """Gives the records timestamps and the stream watermarks of its own (rule 8.7)."""
         make = factories.watermarks_operator(watermark_strategy, self._env.settings)
         params = {"watermarks": watermark_strategy.params}
-        return self._transform("Timestamps/Watermarks", "watermarks", make, self._output_type, params)
+        return self.put_behind("Timestamps/Watermarks", "watermarks", make, self._output_type, params)
 
     def transform(
         self,
@@ -145,12 +145,13 @@ class DataStream(OperatorHandle):
         output_type: TypeInformation | None = None,
     ) -> DataStream:
         """flowsim's own, as in Java: an operator of the caller's, made once per subtask. Flink: DataStream.transform."""
-        return self._transform(operator_name, "operator", lambda name: operator_factory(), output_type)
+        return self.put_behind(operator_name, "operator", lambda name: operator_factory(), output_type)
 
-    def _transform(
+    def put_behind(
         self, name: str, kind: str, make: MakeOperator, output_type: TypeInformation | None = None,
         params: Mapping[str, object] | None = None,
     ) -> DataStream:  # fmt: skip
+        """An operator of ``kind`` behind this stream; for the stream classes of flowsim."""
         added = self._add(name, OperatorDescription(kind, params or {}), make)
         return DataStream(self._env, (Upstream(added),), output_type)
 

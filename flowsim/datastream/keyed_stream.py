@@ -70,7 +70,7 @@ class KeyedStream(DataStream):
     def _with_state(
         self, func: KeyedProcessFunction, name: str, kind: str, output_type: TypeInformation | None
     ) -> DataStream:
-        return self._transform(name, kind, factories.keyed_process_operator(func), output_type)
+        return self.put_behind(name, kind, factories.keyed_process_operator(func), output_type)
 
     def process(  # type: ignore[override]
         self, func: KeyedProcessFunction, output_type: TypeInformation | None = None
@@ -78,11 +78,11 @@ class KeyedStream(DataStream):
         """A KeyedProcessFunction, with state and timers of the key."""
         make = factories.keyed_process_operator(func)
         params = factories.timer_params(func)
-        return self._transform("KEYED PROCESS", "keyed_process", make, output_type, params)
+        return self.put_behind("KEYED PROCESS", "keyed_process", make, output_type, params)
 
     def reduce(self, func: AnyReduce) -> DataStream:
         """Per key, the reduction of all records so far, emitted for each record: a ReduceFunction or a callable."""
-        return self._transform("Keyed Reduce", "reduce", reduce_operator(func), self._output_type)
+        return self.put_behind("Keyed Reduce", "reduce", reduce_operator(func), self._output_type)
 
     def sum(self, position_to_sum: Field = 0) -> DataStream:
         """Per key, the first record with the sum of a field of all so far in it, emitted for each record.
@@ -112,7 +112,7 @@ class KeyedStream(DataStream):
 
     def _aggregate(self, kind: AggregationType, field: Field, first: bool = True) -> DataStream:
         make = aggregate_operator(kind, field, self._output_type, first)
-        return self._transform("Keyed Aggregation", kind.value, make, self._output_type, {"field": field})
+        return self.put_behind("Keyed Aggregation", kind.value, make, self._output_type, {"field": field})
 
     def window(self, window_assigner: WindowAssigner) -> WindowedStream:
         """Groups the records of a key into windows."""

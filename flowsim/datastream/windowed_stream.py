@@ -79,4 +79,4 @@ class WindowedStream(WindowsOfStream):
         params = {**builder.described(), **(more or {})}
         name = f"{type(builder.assigner).__name__} {what}"
         make = builder.build(what, fold, function)
-        return self._stream._transform(name, "window", make, output_type, params)
+        return self._stream.put_behind(name, "window", make, output_type, params)

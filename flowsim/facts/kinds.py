@@ -153,3 +153,22 @@ class LifeEvent(IntEnum):
     """A cancellation reached the task (rule 4.23)."""
     INITIALIZING = 11
     """The task began: its operators are opened before it is RUNNING (rule 4.2)."""
+
+
+class AsyncAction(IntEnum):
+    """A step in the life of an element of an async operator (``async_elements.action``)."""
+
+    PUT = 0
+    """It got its place in the queue."""
+    INVOKE = 1
+    """The function is called for it."""
+    RETRY = 2
+    """An outcome was not taken: it waits to be tried again."""
+    COMPLETE = 3
+    """The first outcome that counts: results."""
+    FAIL = 4
+    """The first outcome that counts: an error, which fails the job."""
+    TIMEOUT = 5
+    """Its time ran out before an outcome: the function is asked what to do."""
+    EMIT = 6
+    """It left the queue: its results were handed on, all at once."""

@@ -19,6 +19,7 @@ from typing import Final
 
 from flowsim.facts.kinds import (
     ActionPhase,
+    AsyncAction,
     BufferKind,
     BufferSide,
     CreditKind,
@@ -34,7 +35,7 @@ from flowsim.facts.kinds import (
     WindowResult,
 )
 
-FORMAT_VERSION: Final = 3
+FORMAT_VERSION: Final = 4
 
 OUTPUT_FULL: Final = -2
 """``actions.priority`` of a wait for mail between elements while the output is full: soft back pressure (rule 4.6)."""
@@ -153,6 +154,26 @@ ALIGNMENT = Table(
      Column("limit", "q", "the highest watermark allowed, ms"),
      Column("watermark", "q", "the watermark that was compared with it, ms")),
 )  # fmt: skip
+ASYNC_ELEMENTS = Table(
+    "async_elements", Level.ELEMENTS, "a step in the life of an element in the queue of an async operator (section 11)",
+    (_SEQ, _TASK, _OPERATOR, _TIME,
+     Column("entry", "q", "number of the element in this operator, from 0, in the order in which they came"),
+     Column("action", "b", "what happened", AsyncAction),
+     Column("kind", "b", "RECORD or WATERMARK", ElementKind),
+     Column("timestamp", "q", "of the record, -2^63 = none, or of the watermark, in ms"),
+     Column("fingerprint", "q", "put: of the record; emit: exclusive or of the fingerprints of its results; else 0"),
+     Column("attempt", "i", "invoke and retry: number of the call, from 1; else 0"),
+     Column("rows", "i", "complete and emit: number of results; else 0"),
+     Column("queued", "i", "elements in the queue afterwards, watermarks included")),
+)  # fmt: skip
+SNAPSHOTS = Table(
+    "snapshots", Level.ELEMENTS, "the state of an operator was asked for, between its other work or in the middle of it",
+    (_SEQ, _TASK, _OPERATOR, _TIME,
+     Column("requested_ns", "q", "when the snapshot was asked for, on the job's clock"),
+     Column("records_in", "q", "records that the operator had begun to process"),
+     Column("elements", "q", "elements that it keeps back, and that the snapshot holds"),
+     Column("inside", "b", "1 when the operator was in the middle of an element, else 0")),
+)  # fmt: skip
 LATE_DROP = Table(
     "late_drop", Level.ELEMENTS, "a record that no window took because it was late (rules 10.9, 10.10)",
     (_SEQ, _TASK, _OPERATOR, _TIME, _KEY_HASH, _KEY,
@@ -265,7 +286,7 @@ TIMERS = Table(
 
 FACT_TABLES: Final = (
     SENT, RECEIVED, TASK_WATERMARK, GENERATED_WATERMARK, ALIGNMENT, WINDOW_INTAKE, WINDOW_FIRE, WINDOW_MERGE,
-    LATE_DROP, OPERATOR_COUNTS, LIFECYCLE, TASK_TIMES,
+    ASYNC_ELEMENTS, SNAPSHOTS, LATE_DROP, OPERATOR_COUNTS, LIFECYCLE, TASK_TIMES,
     METRICS, LATENCIES, CHOICES, BUFFERS, CREDITS, SEGMENTS, BUFFER_SIZES, MAILS, ACTIONS, TIMERS,
 )  # fmt: skip
 

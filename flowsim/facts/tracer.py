@@ -96,7 +96,7 @@ class TaskTrace:
 
     __slots__ = (
         "task", "seq", "clock", "level", "recorder", "sent", "received", "_task_watermark", "window_intake", "_fire", "_late",
-        "_merge", "_generated", "_alignment",
+        "_merge", "_generated", "_alignment", "_async", "_snapshot",
         "seen_value", "seen_fingerprint", "_loop_clock",
         "_counts", "_life", "_times", "_metrics", "_latencies", "_buffers", "_credits", "_segments", "_buffer_sizes", "_mails",
         "_actions", "_timers", "_keys",
@@ -120,6 +120,8 @@ class TaskTrace:
         self._merge = door(schema.WINDOW_MERGE)
         self._generated = door(schema.GENERATED_WATERMARK)
         self._alignment = door(schema.ALIGNMENT)
+        self._async = door(schema.ASYNC_ELEMENTS)
+        self._snapshot = door(schema.SNAPSHOTS)
         self._counts = door(schema.OPERATOR_COUNTS)
         self._life = door(schema.LIFECYCLE)
         self._times = door(schema.TASK_TIMES)
@@ -177,6 +179,21 @@ class TaskTrace:
 
     def alignment(self, operator: int, split: int, paused: bool, limit: int, watermark: int) -> None:
         self._alignment(self._next(), self.task, operator, self._now_ns(), split, int(paused), limit, watermark)
+
+    def async_element(
+        self, operator: int, entry: int, action: kinds.AsyncAction, kind: ElementKind, timestamp: int, fingerprint: int,
+        attempt: int, rows: int, queued: int,
+    ) -> None:  # fmt: skip
+        """An outcome may come while the task itself waits, so the loop's clock may be the later one."""
+        self._async(
+            self._next(), self.task, operator, self._now_ns(), entry, action, kind, timestamp, fingerprint, attempt, rows,
+            queued,
+        )  # fmt: skip
+
+    def snapshot(self, operator: int, requested_ns: int, records_in: int, elements: int, inside: bool) -> None:
+        self._snapshot(
+            self._next(), self.task, operator, self._now_ns(), requested_ns, records_in, elements, int(inside)
+        )
 
     def late_drop(
         self, operator: int, key_hash: int, key: int, timestamp: int, fingerprint: int, watermark: int, side: bool

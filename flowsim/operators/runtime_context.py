@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Protocol
 
 from flowsim.errors import BadInput
+from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.metric_group import MetricGroup
 from flowsim.operators.stream_operator import OperatorContext, StreamOperator
 from flowsim.state.descriptors import (
@@ -55,6 +57,18 @@ class RuntimeContext:
     def get_metrics_group(self) -> MetricGroup:
         """Counters and the like of this function."""
         return self._metrics
+
+    @property
+    def async_calls(self) -> AsyncCalls:
+        """flowsim's own: starts what is answered later. Raises BadInput where no task runs the operator."""
+        if self._ctx.async_calls is None:
+            raise BadInput(f"operator {self._ctx.operator_name}: nobody is here to answer its calls")
+        return self._ctx.async_calls
+
+    @property
+    def random(self) -> Random:
+        """flowsim's own: chance that grows from the run's seed, a stream for each operator and subtask."""
+        return self._ctx.random
 
     def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState:
         return self._keyed("get_state").get_state(state_descriptor)

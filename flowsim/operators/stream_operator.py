@@ -6,17 +6,18 @@ is synchronous: an operator that must wait calls its ``MailboxExecutor`` (D3), n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Protocol
 
 from flowsim.facts.tracer import TaskTrace
 from flowsim.mailbox.mail import MailOptions
+from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.input_selection import InputSelectable
 from flowsim.operators.latency_stats import LatencyStats
 from flowsim.state.key_group_range import KeyGroupRange
-from flowsim.streamrecord.elements import LatencyMarker, OutputTag, WatermarkStatus
+from flowsim.streamrecord.elements import LatencyMarker, OutputTag, StreamElement, WatermarkStatus
 from flowsim.timers.internal_timer_service import CancellationContext
 from flowsim.timers.processing_time_service import ProcessingTimeService
 from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
@@ -109,6 +110,12 @@ class OperatorContext:
     """Of the task: timers stop firing once it is cancelled."""
     interruptible_timers: bool = False
     """Whether the job lets timers give way to mails (rule 9.18); the operator must allow it too."""
+    async_calls: AsyncCalls | None = None
+    """Starts what is answered later; None where no task runs the operator."""
+    fail_externally: Callable[[Callable[[], None]], None] | None = None
+    """Fails the task from outside of its loop, whatever it does: what it is given raises there. Flink: Environment."""
+    object_reuse: bool = False
+    """Whether records are handed on without copies (rule 5.10): who keeps one must copy it."""
 
 
 class StreamOperator:
@@ -198,6 +205,10 @@ class StreamOperator:
 
     def finish(self) -> None:
         """Last chance to emit (rule 4.12)."""
+
+    def snapshot_state(self) -> Sequence[StreamElement]:
+        """The elements that a snapshot taken now would hold of this operator; none unless it keeps elements back."""
+        return ()
 
     def keep_results(self) -> None:
         """The run is stopped on purpose before its end: a sink keeps what it was given."""

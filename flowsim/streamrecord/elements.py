@@ -31,3 +31,22 @@ class OutputTag:
     """Names a side output. Flink: OutputTag."""
 
     tag_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRecord:
+    """A record where it is kept and not handed on: in the queue of an async operator, in its snapshot. Flink: StreamRecord."""
+
+    value: object
+    timestamp: int | None
+    """In ms, None: without."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watermark:
+    """A watermark where it is kept and not handed on; event time in ms. Flink: Watermark."""
+
+    timestamp: int
+
+
+StreamElement = StreamRecord | Watermark

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from flowsim.facts.kinds import ActionKind, LifeEvent
 from flowsim.facts.tracer import TaskTrace
-from flowsim.mailbox.task_mailbox import TaskMailbox
+from flowsim.mailbox.task_mailbox import MailboxClosedException, TaskMailbox
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.gates.remote_input_channel import RemoteInputChannel
 from flowsim.network.senders.view_reader import ViewReader
@@ -16,6 +17,7 @@ from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.sim.scheduler import Scheduler
 from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.actor import Actor
+from flowsim.tasks.async_calls import TaskAsyncCalls
 from flowsim.tasks.batches import BatchBudget, Batches
 from flowsim.tasks.mailbox_processor import MailboxProcessor
 from flowsim.tasks.operator_chain import OperatorChain
@@ -56,6 +58,7 @@ class StreamTask:
         self._full = trace.full if trace is not None else None
         self.state = TaskState.DEPLOYED
         self.timers = TaskTimers(scheduler, clock)
+        self.async_calls = TaskAsyncCalls(self.timers)
         self.actor = Actor(task_id, name, scheduler, self._run)
         self.outbox = Outbox(_deliver_credit)
         self.mailbox = TaskMailbox(self._on_mail, self._full, self._is_inside)
@@ -150,6 +153,7 @@ class StreamTask:
         self.mailbox_processor.action(ActionKind.LIFE_CYCLE, self.chain.close)
         self._trace_end()
         self.input.close()
+        self.async_calls.close()
         self.mailbox_processor.close()
 
     def _finish_partitions(self) -> None:
@@ -185,7 +189,10 @@ class StreamTask:
         for wrapper in self.chain.wrappers:
             wrapper.processing_time.quiesce()
         errors: list[BaseException] = []
-        for step in (self.input.close, self.chain.close, self._release_partitions, self.mailbox_processor.close):
+        steps = (
+            self.input.close, self.chain.close, self._release_partitions, self.async_calls.close, self.mailbox_processor.close,
+        )  # fmt: skip
+        for step in steps:
             try:
                 step()
             except KeyboardInterrupt:
@@ -302,6 +309,14 @@ class StreamTask:
         """Switches the stop fault on."""
         self.stalled = True
         self.clock.interrupt()
+
+    def fail_externally(self, fail: Callable[[], None]) -> None:
+        """The task fails with what ``fail`` raises, inside of an element too if it waits there for mail.
+
+        Flink: Environment.failExternally.
+        """
+        with suppress(MailboxClosedException):
+            self.mailbox_processor.send_control_mail(fail, "failed externally")
 
     def wait_for_buffer(self, pool: LocalBufferPool) -> None:
         """Rule 5.42: what a partition calls when a record needs a buffer beyond the overdraft."""

@@ -1,0 +1,29 @@
+"""The door through which operators start what is answered later; the shell opens it (architecture decision D2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
+
+
+class CancellableCall(Protocol):
+    """A call under way."""
+
+    def cancel(self) -> None:
+        """Its answer will not come; harmless when it already came."""
+
+
+class AsyncCalls(Protocol):
+    """Starts calls whose answers come outside of the task, whatever it is doing then.
+
+    What is called back must not work for the task itself: it hands a mail to it. Answers that come once the mailbox is
+    closed are lost, as a thread of Flink's would lose them (rule 11.16).
+    """
+
+    def after(self, delay_ns: int, answer: Callable[[], None]) -> CancellableCall:
+        """Calls ``answer`` when ``delay_ns`` of the job's clock have passed, the work so far included."""
+
+    def run(
+        self, call: Coroutine[Any, Any, object], answer: Callable[[object, BaseException | None], None]
+    ) -> CancellableCall:
+        """Runs a coroutine on the job's loop; ``answer`` gets its result, or None and its error."""

@@ -1,0 +1,52 @@
+"""What an async operator reports (table ``async_elements``)."""
+
+from __future__ import annotations
+
+from flowsim.facts.kinds import AsyncAction, ElementKind
+from flowsim.facts.tracer import TaskTrace
+from flowsim.operators.async_wait.stream_element_queue import QueueEntry, StreamRecordQueueEntry, WatermarkQueueEntry
+from flowsim.units import NO_TIMESTAMP
+from flowsim.values import fingerprint
+
+
+class AsyncTrace:
+    """Turns the steps of queue entries into facts."""
+
+    __slots__ = ("_trace", "_operator")
+
+    def __init__(self, trace: TaskTrace, operator_index: int) -> None:
+        self._trace = trace
+        self._operator = operator_index
+
+    def put(self, entry: QueueEntry, queued: int) -> None:
+        """It got its place in the queue."""
+        if isinstance(entry, WatermarkQueueEntry):
+            self._element(entry.number, AsyncAction.PUT, ElementKind.WATERMARK, entry.timestamp, 0, 0, 0, queued)
+            return
+        number = fingerprint(entry.timestamp, entry.value)
+        self._element(entry.number, AsyncAction.PUT, ElementKind.RECORD, _time(entry), number, 0, 0, queued)
+
+    def step(self, entry: StreamRecordQueueEntry, action: AsyncAction, attempt: int, rows: int, queued: int) -> None:
+        """The function is called, an outcome is taken, and the like."""
+        self._element(entry.number, action, ElementKind.RECORD, _time(entry), 0, attempt, rows, queued)
+
+    def emit(self, entry: QueueEntry, queued: int) -> None:
+        """It left the queue, and its results were handed on."""
+        if isinstance(entry, WatermarkQueueEntry):
+            self._element(entry.number, AsyncAction.EMIT, ElementKind.WATERMARK, entry.timestamp, 0, 0, 0, queued)
+            return
+        mixed = 0
+        for result in entry.results:
+            mixed ^= fingerprint(entry.timestamp, result)
+        rows = len(entry.results)
+        self._element(entry.number, AsyncAction.EMIT, ElementKind.RECORD, _time(entry), mixed, 0, rows, queued)
+
+    def _element(
+        self, entry: int, action: AsyncAction, kind: ElementKind, timestamp: int, fingerprints: int, attempt: int,
+        rows: int, queued: int,
+    ) -> None:  # fmt: skip
+        self._trace.async_element(self._operator, entry, action, kind, timestamp, fingerprints, attempt, rows, queued)
+
+
+def _time(entry: StreamRecordQueueEntry) -> int:
+    return NO_TIMESTAMP if entry.timestamp is None else entry.timestamp

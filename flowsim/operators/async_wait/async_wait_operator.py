@@ -1,0 +1,211 @@
+"""Calls an asynchronous function for every record, with bounded concurrency. Flink: AsyncWaitOperator (section 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Literal
+
+from flowsim.errors import BadInput, ElementFailed
+from flowsim.facts.kinds import AsyncAction
+from flowsim.mailbox.task_mailbox import MailboxClosedException
+from flowsim.operators.async_wait.async_retry_strategy import NO_RETRY_STRATEGY, AsyncRetryStrategy
+from flowsim.operators.async_wait.async_trace import AsyncTrace
+from flowsim.operators.async_wait.ordered_stream_element_queue import OrderedStreamElementQueue
+from flowsim.operators.async_wait.result_future import AsyncFunction, ResultFuture
+from flowsim.operators.async_wait.result_handler import ResultHandler
+from flowsim.operators.async_wait.retryable_result_handler import RetryableResultHandlerDelegator
+from flowsim.operators.async_wait.stream_element_queue import (
+    QueueEntry,
+    StreamElementQueue,
+    StreamRecordQueueEntry,
+    WatermarkQueueEntry,
+)
+from flowsim.operators.async_wait.unordered_stream_element_queue import UnorderedStreamElementQueue
+from flowsim.operators.runtime_context import FunctionOperator
+from flowsim.operators.stream_operator import OperatorContext, Output, Value
+from flowsim.streamrecord.elements import StreamElement, StreamRecord
+from flowsim.timers.processing_time_service import TimerHandle
+from flowsim.values import copy_value
+
+OutputMode = Literal["ordered", "unordered"]
+
+
+class AsyncWaitOperator(FunctionOperator):
+    """Records wait in a queue until their results are there. Flink: AsyncWaitOperator.
+
+    While the queue is full the operator yields in the middle of the element: the task reads nothing, the chain above
+    stands still, and only mails of the operator's priority or above run (rules 3.21, 11.1). ``timeout_ms`` 0: none.
+    Raises BadInput for a retry strategy without a timeout, as Flink asserts (rule 11.24).
+    """
+
+    __slots__ = (
+        "timeout_ms", "retry_strategy", "awaiting_retry", "retries_are_over", "_function", "_capacity", "_mode", "_queue",
+        "_facts", "_numbers", "_retries", "_retry_result", "_retry_exception", "_restored",
+    )  # fmt: skip
+
+    _queue: StreamElementQueue
+    _facts: AsyncTrace | None
+
+    def __init__(
+        self, function: AsyncFunction, timeout_ms: int, capacity: int, mode: OutputMode,
+        retry_strategy: AsyncRetryStrategy = NO_RETRY_STRATEGY,
+    ) -> None:  # fmt: skip
+        super().__init__(function)
+        if capacity <= 0:
+            raise BadInput(f"the capacity of an async operator must be at least 1, got {capacity}")
+        self._function = function
+        self._capacity = capacity
+        self._mode = mode
+        self.timeout_ms = timeout_ms
+        self.retry_strategy = retry_strategy
+        predicate = retry_strategy.get_retry_predicate()
+        self._retry_result = predicate.result_predicate()
+        self._retry_exception = predicate.exception_predicate()
+        self._retries = retry_strategy is not NO_RETRY_STRATEGY and (
+            self._retry_result is not None or self._retry_exception is not None
+        )
+        if self._retries and timeout_ms <= 0:
+            raise BadInput("an async operator that retries needs a timeout above 0 (rule 11.24)")
+        self.awaiting_retry: dict[int, RetryableResultHandlerDelegator] = {}
+        """Those that were to be tried again, by the number of their element (rules 11.24, 11.28)."""
+        self.retries_are_over = False
+        """Since the end of input (rule 11.27)."""
+        self._numbers = 0
+        self._restored: Sequence[StreamElement] = ()
+
+    def setup(self, ctx: OperatorContext, output: Output) -> None:
+        super().setup(ctx, output)
+        ordered = self._mode == "ordered"
+        self._queue = (OrderedStreamElementQueue if ordered else UnorderedStreamElementQueue)(self._capacity)
+        self._facts = None if ctx.trace is None else AsyncTrace(ctx.trace, ctx.operator_index)
+
+    # Life.
+
+    def initialize_state(self, elements: Sequence[StreamElement]) -> None:
+        """What a snapshot held: put in again, and asked again, when the operator is opened (rule 11.22)."""
+        self._restored = tuple(elements)
+
+    def snapshot_state(self) -> list[StreamElement]:
+        """Rule 11.20: all in the queue, whether done or not."""
+        return self._queue.values()
+
+    def open(self) -> None:
+        super().open()
+        restored, self._restored = self._restored, ()
+        for element in restored:
+            if isinstance(element, StreamRecord):
+                self._take(element.value, element.timestamp)
+            else:
+                self.process_watermark(element.timestamp)
+
+    def end_input(self) -> None:
+        """Rule 11.19: no retry waits any longer, and everything leaves the queue."""
+        self._finish_delayed_retries()
+        while len(self._queue) > 0:
+            self.ctx.mailbox_executor.yield_()
+
+    def _finish_delayed_retries(self) -> None:
+        """Rule 11.27; whoever timed out before its first retry is called once more for nothing (rule 11.28)."""
+        if not self._retries:
+            return
+        self.retries_are_over = True
+        for handler in list(self.awaiting_retry.values()):
+            handler.cancel_retry_timer()
+            handler.try_once()
+        self.awaiting_retry.clear()
+
+    # Elements in.
+
+    def process_element(self, value: Value, timestamp: int | None) -> None:
+        self.clock.now_ns += self.cost_ns
+        self.records_in += 1
+        self._take(copy_value(value) if self.ctx.object_reuse else value, timestamp)
+
+    def _take(self, value: Value, timestamp: int | None) -> None:
+        entry = StreamRecordQueueEntry(self._next_number(), value, timestamp)
+        self._add_to_work_queue(entry)
+        handler: ResultHandler | RetryableResultHandlerDelegator
+        handler = RetryableResultHandlerDelegator(self, entry) if self._retries else ResultHandler(self, entry)
+        if self.timeout_ms > 0:
+            handler.register_timeout(self.timeout_ms)
+        self.invoke(entry, handler, 1)
+
+    def process_watermark(self, timestamp: int) -> None:
+        """Rule 11.2: it takes a place in the queue, and reaches the output in its turn."""
+        self._add_to_work_queue(WatermarkQueueEntry(self._next_number(), timestamp))
+        self._output_completed_element()
+
+    def _next_number(self) -> int:
+        number = self._numbers
+        self._numbers = number + 1
+        return number
+
+    def _add_to_work_queue(self, entry: QueueEntry) -> None:
+        while not self._queue.try_put(entry):
+            self.ctx.mailbox_executor.yield_()
+        if self._facts is not None:
+            self._facts.put(entry, len(self._queue))
+
+    # What the handlers of results call.
+
+    def invoke(self, entry: StreamRecordQueueEntry, future: ResultFuture, attempt: int) -> None:
+        """Calls the function; ``attempt`` counts from 1."""
+        self.trace_step(entry, AsyncAction.INVOKE, attempt, 0)
+        self._function.async_invoke(entry.value, future)
+
+    def time_out(self, entry: StreamRecordQueueEntry, future: ResultFuture) -> None:
+        """Asks the function what to do about an element whose time ran out (rule 11.17)."""
+        self.trace_step(entry, AsyncAction.TIMEOUT, 0, 0)
+        self._function.timeout(entry.value, future)
+
+    def complete_entry(self, entry: StreamRecordQueueEntry, results: Sequence[Value]) -> None:
+        self._queue.complete(entry, results)
+        self._output_completed_element()
+
+    def asks_for_retry(self, results: Sequence[Value] | None, error: BaseException | None) -> bool:
+        """Whether the predicates want this outcome to be tried again."""
+        if results is not None:
+            return self._retry_result is not None and self._retry_result(results)
+        return error is not None and self._retry_exception is not None and self._retry_exception(error)
+
+    def execute(self, command: Callable[[], None], description: str) -> None:
+        """A mail of the operator; raises MailboxClosedException where none is taken any more (rule 11.16)."""
+        self.ctx.mailbox_executor.execute(command, description)
+
+    def register_timer(self, delay_ms: int, callback: Callable[[], None]) -> TimerHandle:
+        return self.ctx.processing_time.register_timer(self.now_ms() + delay_ms, lambda _: callback())
+
+    def now_ms(self) -> int:
+        return self.ctx.processing_time.current_processing_time_ms()
+
+    def fail_externally(self, entry: StreamRecordQueueEntry, error: BaseException) -> None:
+        """Rule 11.15: the task fails at once, over this element."""
+
+        def fail() -> None:
+            self._raise(entry.value, entry.timestamp, error)
+
+        if self.ctx.fail_externally is None:
+            fail()
+        else:
+            self.ctx.fail_externally(fail)
+
+    def _raise(self, value: Value, timestamp: int | None, error: BaseException) -> None:
+        """Its arguments are what the failure of the task is told of."""
+        raise ElementFailed(f"could not complete the element {value!r:.200}", timestamp) from error
+
+    def trace_step(self, entry: StreamRecordQueueEntry, action: AsyncAction, attempt: int, rows: int) -> None:
+        if self._facts is not None:
+            self._facts.step(entry, action, attempt, rows, len(self._queue))
+
+    def _output_completed_element(self) -> None:
+        """Rule 11.13: exactly one; a mail sees to the next."""
+        queue = self._queue
+        if not queue.has_completed_elements:
+            return
+        entry = queue.emit_completed_element(self.output)
+        if self._facts is not None and entry is not None:
+            self._facts.emit(entry, len(queue))
+        if queue.has_completed_elements:
+            with suppress(MailboxClosedException):
+                self.execute(self._output_completed_element, "AsyncWaitOperator#outputCompletedElement")

@@ -112,8 +112,8 @@ def _edit(path: Path, old: str, new: str) -> None:
         (lambda d: _edit(d / "manifest.json", '"complete"', '"finished"'), "damaged manifest: status"),
         (lambda d: _edit(d / "manifest.json", '"elements"', '"verbose"'), "damaged manifest: level"),
         (
-            lambda d: _edit(d / "manifest.json", '"format_version": 3', '"format_version": 99'),
-            "this flowsim reads format 3",
+            lambda d: _edit(d / "manifest.json", '"format_version": 4', '"format_version": 99'),
+            "this flowsim reads format 4",
         ),
         (lambda d: (d / "epochs" / "00002.json").unlink(), "has 2 complete epochs, but its manifest says 4"),
         (lambda d: (d / "epochs" / "00000.json").write_text("[]"), "damaged epoch marker"),

@@ -60,7 +60,7 @@ class SimulatedAsyncFunction:
     says which calls fail when they are answered, ``silence`` which are never answered: a share of all calls, a
     condition on the record, or ``SomeCalls``. ``on_timeout``: fail the job as Flink does, do nothing at all (the record
     keeps its place for ever unless an answer comes), or the function that gives the results instead (rule 11.17).
-    Each subtask draws from a stream of its own of the run's seed, in the order of the calls. Flink: AsyncFunction.
+    Each subtask draws from a stream of its own of the run's seed, in the order of the calls.
     """
 
     __slots__ = ("_result", "_latency", "_failure", "_silence", "_on_timeout", "_calls", "_random")

@@ -23,7 +23,7 @@ class CsvSource:
     its own. One file is read at parallelism 1, unless ``split_by`` names a column: then every subtask reads the whole
     file and keeps the rows of its groups: group ``i`` belongs to subtask ``i`` modulo the parallelism. ``groups``
     lists them, each a value or a list of values, and every row must belong to one; without it each value is a group, in
-    sorted order.
+    sorted order. ``rows``: only so many of each file, from its beginning.
 
     Raises BadInput, with ``file:line:column`` where there is one, here for a wrong header and while reading for a row.
     """
@@ -40,12 +40,15 @@ class CsvSource:
         split_by: str | None = None,
         groups: Sequence[object] | None = None,
         delimiter: str = ",",
+        rows: int | None = None,
     ) -> None:
         paths = paths_of(path, "csv source")
         owner = f"csv source {str(paths[0])!r}"
         self.columns = columns_of(columns, owner)
         if len(delimiter) != 1 or delimiter in '"\r\n':
             raise BadInput(f"{owner}: expected a delimiter of one character, got {delimiter!r}")
+        if rows is not None and rows < 1:
+            raise BadInput(f"{owner}: rows: expected at least 1, got {rows}")
         if split_by is not None and split_by not in columns:
             raise BadInput(f"{owner}: split_by: no column {split_by!r}{nearest(split_by, list(columns))}")
         if groups is not None and split_by is None:
@@ -53,7 +56,7 @@ class CsvSource:
         if split_by is not None and len(paths) > 1:
             raise BadInput(f"{owner}: split_by shares out one file; several files are shared out as they are")
         self.split_by = split_by
-        self._files = [CsvFile(one, self.columns, delimiter) for one in paths]
+        self._files = [CsvFile(one, self.columns, delimiter, rows) for one in paths]
         for file in self._files:
             file.check()
         self._file = self._files[0]

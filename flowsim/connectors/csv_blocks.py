@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -33,13 +33,17 @@ class CsvFile:
     """A CSV file (``.gz`` too) with a header line, read as declared columns.
 
     An empty field is ``''`` in a string column and None in every other; nothing else means None. Fields may be quoted
-    with ``"`` and hold line ends. A row is a tuple of the declared columns, in declared order.
+    with ``"`` and hold line ends. A row is a tuple of the declared columns, in declared order. ``rows``: only so many from
+    the beginning, None all.
     """
 
-    def __init__(self, path: str | Path, columns: Sequence[Column], delimiter: str = ",") -> None:
+    def __init__(
+        self, path: str | Path, columns: Sequence[Column], delimiter: str = ",", rows: int | None = None
+    ) -> None:
         self.path = str(path)
         self.columns = tuple(columns)
         self.delimiter = delimiter
+        self.rows = rows
 
     def check(self) -> None:
         """Raises BadInput when the file cannot be read or lacks a declared column (the nearest one is named)."""
@@ -93,9 +97,18 @@ class CsvFile:
                 parse_options=pacsv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
                 convert_options=convert_options(columns),
             ) as reader:
-                yield from reader
+                yield from reader if self.rows is None else first_rows(reader, self.rows)
         except (pa.ArrowInvalid, OSError, EOFError) as error:
             raise explain_failure(self.path, self.delimiter, columns, _is_valid, error) from None
+
+
+def first_rows(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
+    """The batches up to that many rows; what comes behind is not read."""
+    for batch in batches:
+        if rows <= 0:
+            return
+        yield batch.slice(0, rows)
+        rows -= batch.num_rows
 
 
 def convert_options(columns: Sequence[Column]) -> pacsv.ConvertOptions:

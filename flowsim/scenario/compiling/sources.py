@@ -142,7 +142,12 @@ def _csv(context: CompileContext, path: Path, model: CsvModel, parallelism: int)
     source = context.attempt(
         path,
         lambda: CsvSource(
-            found, model.columns, split_by=model.split_by, groups=model.groups, delimiter=model.delimiter
+            found,
+            model.columns,
+            split_by=model.split_by,
+            groups=model.groups,
+            delimiter=model.delimiter,
+            rows=model.rows,
         ),
     )
     if model.split_by is not None:

@@ -53,6 +53,9 @@ class CsvModel(FilesModel):
 
     columns: FieldTypes = Field(description="The columns to read, in this order, with their types.")
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
+    rows: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="Only so many rows of each file, from its beginning."
+    )
     split_by: FieldName | None = Field(
         default=None,
         description="With one file and parallelism > 1: every subtask reads the rows of its share of this column's values.",

@@ -42,6 +42,27 @@ def test_a_poll_ends_with_its_batch_and_the_next_goes_on(flights: str, subtask: 
     assert reading.poll() is DataInputStatus.END_OF_INPUT
 
 
+@pytest.mark.parametrize(("rows", "flown"), [(1, [1]), (3, [1, 2, 3]), (5, [1, 2, 3, 4, 5]), (9, [1, 2, 3, 4, 5])])
+def test_only_the_first_rows_are_read_when_that_is_asked_for(
+    rows: int, flown: list[int], flights: str, subtask: Callable
+) -> None:
+    reading = subtask(CsvSource(flights, COLUMNS, rows=rows).create_reader())
+    assert [flight for _, flight in values(reading.drain())] == flown  # type: ignore[misc]
+
+
+def test_the_first_rows_end_in_a_later_block(tmp_path: Path, subtask: Callable) -> None:
+    path = tmp_path / "many.csv"
+    path.write_text("origin,flight\n" + "".join(f"JFK,{row:0100d}\n" for row in range(6_000)))
+    reading = subtask(CsvSource(path, {"flight": "string"}, rows=5_000).create_reader())
+    assert [int(flight) for (flight,) in values(reading.drain())] == list(range(5_000))  # type: ignore[misc]
+
+
+def test_rows_are_counted_in_the_file_and_not_in_the_share_of_a_subtask(flights: str, subtask: Callable) -> None:
+    source = CsvSource(flights, COLUMNS, split_by="origin", rows=3)
+    parts = [values(subtask(source.create_reader(), index, 2).drain()) for index in range(2)]
+    assert parts == [[("EWR", 2), ("LGA", 3)], [("JFK", 1)]]
+
+
 def test_split_by_gives_sorted_values_to_subtasks_in_turn(flights: str, subtask: Callable) -> None:
     source = CsvSource(flights, COLUMNS, split_by="origin")
     assert source.required_parallelism is None
@@ -72,6 +93,7 @@ def test_the_description_names_the_file_without_its_folder(flights: str) -> None
     [
         ({"split_by": "orgin"}, "split_by: no column 'orgin' (nearest: 'origin')"),
         ({"groups": ["JFK"]}, "groups need split_by"),
+        ({"rows": 0}, "rows: expected at least 1, got 0"),
         ({"delimiter": ";;"}, "expected a delimiter of one character, got ';;'"),
     ],
 )

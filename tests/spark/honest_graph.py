@@ -1,6 +1,7 @@
 """The graph of the model job: its numbers, and the tables that describe it.
 
-source -> map -> filter (2 subtasks)  ==HASH==>  window (2, max_parallelism 8)  --REBALANCE-->  sink, and late rows -> sink
+source -> map -> filter (2 subtasks)  ==HASH==>  window (2, max_parallelism 8)  --REBALANCE-->  async -> async -> sink,
+and late rows -> sink
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import json
 
 from flowsim.facts.kinds import PoolKind
 from tests.spark.fact_builder import FactBuilder
+from tests.spark.honest_async import ORDERED, UNORDERED
 
 SIZE_MS, LATENESS_MS, DISORDER_MS = 100, 50, 30
 KEYS = {"EWR": (69088, 0), "JFK": (73359, 1), "LGA": (75302, 1)}
@@ -23,7 +25,7 @@ ENDS = ((0, 2, 0), (0, 3, 0), (1, 2, 1), (1, 3, 1), (2, 4, 0), (3, 4, 1), (2, 5,
 
 def operators_of(task: int) -> int:
     """How many operators its chain has."""
-    return 3 if task in SOURCES else 1
+    return 3 if task in SOURCES or task == SINK else 1
 
 
 def subpartition_of(channel: int) -> int:
@@ -34,7 +36,7 @@ def describe_graph(f: FactBuilder) -> None:
     """All description tables but the keys."""
     for task, (vertex, name, subtask, parallelism) in enumerate([
         (0, "source -> map -> filter", 0, 2), (0, "source -> map -> filter", 1, 2), (1, "window", 0, 2),
-        (1, "window", 1, 2), (2, "sink", 0, 1), (3, "late", 0, 1),
+        (1, "window", 1, 2), (2, "async -> async -> sink", 0, 1), (3, "late", 0, 1),
     ]):  # fmt: skip
         f.add("tasks", task=task, vertex=vertex, name=f"{name} ({subtask + 1}/{parallelism})", subtask=subtask,
               parallelism=parallelism, max_parallelism=8, inputs=int(vertex > 0), task_manager=task % 2)  # fmt: skip
@@ -52,8 +54,8 @@ def describe_graph(f: FactBuilder) -> None:
     }  # fmt: skip
     source = {"watermarks": {"kind": "bounded", "bound_ms": DISORDER_MS, "per_record": True}}
     for vertex, operator, kind, params in [
-        (0, 0, "source", source), (0, 1, "map", {}), (0, 2, "filter", {}), (1, 0, "window", window), (2, 0, "sink", {}),
-        (3, 0, "sink", {}),
+        (0, 0, "source", source), (0, 1, "map", {}), (0, 2, "filter", {}), (1, 0, "window", window),
+        (2, 0, "async_wait", ORDERED), (2, 1, "async_wait", UNORDERED), (2, 2, "sink", {}), (3, 0, "sink", {}),
     ]:  # fmt: skip
         f.add("operators", vertex=vertex, operator=operator, name=kind, kind=kind, params=json.dumps(params),
               input_operator=operator - 1)  # fmt: skip

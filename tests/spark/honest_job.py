@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
+from collections.abc import Callable
 from random import Random
 
 from flowsim.facts.kinds import (
@@ -21,11 +22,13 @@ from flowsim.facts.kinds import (
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.spark.fact_builder import FactBuilder
 from tests.spark.honest_actions import HonestActions
+from tests.spark.honest_async import ORDERED, UNORDERED, HonestAsync
 from tests.spark.honest_graph import (
     DISORDER_MS,
     ENDS,
     KEYS,
     LATENESS_MS,
+    SINK,
     SIZE_MS,
     SOURCES,
     WINDOWS,
@@ -68,7 +71,24 @@ class HonestJob:
         self.panes: dict[tuple[int, str, int], list[tuple[int, int]]] = {}
         self.pending: set[tuple[int, str, int]] = set()
         self.names: dict[int, str] = {}
+        self.second = self.asynchronous(1, UNORDERED, Random(seed + 1), self.sink)
+        self.first = self.asynchronous(0, ORDERED, Random(seed + 2), self.second.take)
         self.begin()
+
+    def asynchronous(
+        self, operator: int, params: dict[str, object], random: Random, output: Callable[[ElementKind, int, int], None]
+    ) -> HonestAsync:
+        """An async operator of the sink's chain."""
+        retry, capacity = params["retry"], params["capacity"]
+        assert isinstance(capacity, int)
+        attempts = 1 + retry["max_attempts"] if isinstance(retry, dict) else 1
+        ordered = params["mode"] == "ordered"
+        return HonestAsync(self.facts, random, SINK, operator, ordered, capacity, attempts, self.count, output)
+
+    def sink(self, kind: ElementKind, timestamp: int, fingerprint: int) -> None:
+        """Behind both async operators."""
+        if kind == RECORD:
+            self.count(SINK, 2, 0)
 
     def begin(self) -> None:
         """Describes the graph, opens the channels and the operators."""
@@ -88,6 +108,8 @@ class HonestJob:
     def end_input(self, task: int) -> None:
         """Ends the input of and finishes every operator, head to tail."""
         for operator in range(operators_of(task)):
+            if task == SINK and operator < 2:
+                (self.first, self.second)[operator].drain()
             if operator or task not in SOURCES:
                 self.live(task, operator, LifeEvent.END_INPUT)
             self.live(task, operator, LifeEvent.FINISH)
@@ -194,6 +216,9 @@ class HonestJob:
         if self.random.random() < 0.2:
             self.tasks.nest(task)
         self.process(task, input_channel, kind, timestamp, fingerprint)
+        if task == SINK:
+            self.first.work()
+            self.second.work()
         self.tasks.act(ActionPhase.END, task, ActionKind.DEFAULT_ACTION, action)
         if kind == ElementKind.END_OF_PARTITION and self.all_channels(task, kind):
             self.finish(task)
@@ -201,7 +226,9 @@ class HonestJob:
 
     def process(self, task: int, input_channel: int, kind: int, timestamp: int, fingerprint: int) -> None:
         valve = self.valves.setdefault(task, Valve(2))
-        if kind == RECORD:
+        if kind == RECORD and task == SINK:
+            self.first.take(RECORD, timestamp, fingerprint)
+        elif kind == RECORD:
             self.count(task, 0, 0)
             if task in WINDOWS:
                 self.intake(task, timestamp, fingerprint)
@@ -213,6 +240,8 @@ class HonestJob:
                 if out == WATERMARK and task in WINDOWS:
                     self.current[task] = value
                     self.advance(task, value)
+                if out == WATERMARK and task == SINK:
+                    self.first.take(WATERMARK, value, 0)
                 self.forward(task, out, value)
         elif kind == ElementKind.END_OF_DATA and self.all_channels(task, kind):
             self.end_input(task)

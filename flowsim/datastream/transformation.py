@@ -48,6 +48,7 @@ class Transformation:
     inputs: tuple[Upstream, ...] = ()
     is_source: bool = False
     is_legacy_source: bool = False
+    yields: bool = False
     max_parallelism: int | None = None
     required_parallelism: int | None = None
     """The only parallelism it may have; None: any."""
@@ -137,6 +138,7 @@ def _node(one: Transformation, max_parallelism: int | None) -> StreamNode:
         max_parallelism=one.max_parallelism if one.max_parallelism is not None else max_parallelism,
         is_source=one.is_source,
         is_legacy_source=one.is_legacy_source,
+        yields=one.yields,
         chaining=one.chaining,
         key_selector=one.key_selector,
         key_type=one.key_type,

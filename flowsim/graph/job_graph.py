@@ -107,7 +107,7 @@ def resolved_partitioner(graph: StreamGraph, edge: StreamEdge) -> PartitionerSpe
 
 
 def is_chainable(graph: StreamGraph, edge: StreamEdge) -> bool:
-    """Rules 1.5-1.9, for the operators there are."""
+    """Rules 1.5-1.10."""
     source, target = graph.nodes[edge.source_id], graph.nodes[edge.target_id]
     return (
         graph.settings.operator_chaining
@@ -118,7 +118,16 @@ def is_chainable(graph: StreamGraph, edge: StreamEdge) -> bool:
         and source.chaining is not ChainingStrategy.NEVER
         and target.chaining is ChainingStrategy.ALWAYS
         and source.parallelism == target.parallelism
+        and not (target.yields and _head_of_chain(graph, source).is_legacy_source)
     )
+
+
+def _head_of_chain(graph: StreamGraph, node: StreamNode) -> StreamNode:
+    """Where the chain of ``node`` begins, which is itself where it is not chained to what feeds it."""
+    in_edges = [edge for edge in graph.edges if edge.target_id == node.id]
+    if len(in_edges) == 1 and is_chainable(graph, in_edges[0]):
+        return _head_of_chain(graph, graph.nodes[in_edges[0].source_id])
+    return node
 
 
 def create_job_graph(graph: StreamGraph) -> JobGraph:

@@ -56,6 +56,8 @@ class StreamNode:
     is_source: bool = False
     is_legacy_source: bool = False
     """Of a source function, which runs on a thread of its own (rules 1.10, 5.40)."""
+    yields: bool = False
+    """Of an operator that yields to the mailbox inside an element (rule 1.10). Flink: YieldingOperatorFactory."""
     chaining: ChainingStrategy = ChainingStrategy.ALWAYS
     key_selector: KeySelector | None = None
     """Of the keyed input, the first where there are several; the task sets the key context from it (rule 7.20)."""

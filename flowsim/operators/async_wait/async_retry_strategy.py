@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
+from flowsim.errors import BadInput
 from flowsim.operators.stream_operator import Value
 
 ResultPredicate = Callable[[Sequence[Value]], bool]
@@ -66,9 +67,12 @@ NO_RETRY_STRATEGY: Final = NoRetryStrategy()
 
 
 class FixedDelayRetryStrategy:
-    """The same pause before each of ``max_attempts`` retries. Flink: AsyncRetryStrategies.FixedDelayRetryStrategy."""
+    """The same pause, in ms, before each of ``max_attempts`` retries; both above 0, or BadInput is raised.
 
-    __slots__ = ("_max_attempts", "_backoff_ms", "_predicate")
+    Flink: AsyncRetryStrategies.FixedDelayRetryStrategy.
+    """
+
+    __slots__ = ("max_attempts", "backoff_time_millis", "_predicate")
 
     def __init__(
         self,
@@ -77,15 +81,15 @@ class FixedDelayRetryStrategy:
         result_predicate: ResultPredicate | None = None,
         exception_predicate: ExceptionPredicate | None = None,
     ) -> None:
-        self._max_attempts = max_attempts
-        self._backoff_ms = backoff_time_millis
+        self.max_attempts = _above_zero("max_attempts", max_attempts)
+        self.backoff_time_millis = _above_zero("backoff_time_millis", backoff_time_millis)
         self._predicate = RetryPredicate(result_predicate, exception_predicate)
 
     def can_retry(self, current_attempts: int) -> bool:
-        return current_attempts <= self._max_attempts
+        return current_attempts <= self.max_attempts
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
-        return self._backoff_ms
+        return self.backoff_time_millis
 
     def get_retry_predicate(self) -> AsyncRetryPredicate:
         return self._predicate
@@ -94,10 +98,12 @@ class FixedDelayRetryStrategy:
 class ExponentialBackoffDelayRetryStrategy:
     """Longer pauses each time; the last one is shared by all records of the subtask (rule 11.26).
 
+    Delays in ms. Raises BadInput unless all numbers are above 0.
+
     Flink: AsyncRetryStrategies.ExponentialBackoffDelayRetryStrategy.
     """
 
-    __slots__ = ("_max_attempts", "_initial_ms", "_max_ms", "_multiplier", "_last_ms", "_predicate")
+    __slots__ = ("max_attempts", "initial_delay", "max_retry_delay", "multiplier", "_last_ms", "_predicate")
 
     def __init__(
         self,
@@ -108,22 +114,31 @@ class ExponentialBackoffDelayRetryStrategy:
         result_predicate: ResultPredicate | None = None,
         exception_predicate: ExceptionPredicate | None = None,
     ) -> None:
-        self._max_attempts = max_attempts
-        self._initial_ms = initial_delay
-        self._max_ms = max_retry_delay
-        self._multiplier = multiplier
+        self.max_attempts = _above_zero("max_attempts", max_attempts)
+        self.initial_delay = _above_zero("initial_delay", initial_delay)
+        self.max_retry_delay = _above_zero("max_retry_delay", max_retry_delay)
+        if type(multiplier) not in (int, float) or not 0 < multiplier < float("inf"):
+            raise BadInput(f"multiplier: expected a number above 0, got {multiplier!r}")
+        self.multiplier = multiplier
         self._last_ms = initial_delay
         self._predicate = RetryPredicate(result_predicate, exception_predicate)
 
     def can_retry(self, current_attempts: int) -> bool:
-        return current_attempts <= self._max_attempts
+        return current_attempts <= self.max_attempts
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
         if current_attempts <= 1:
-            self._last_ms = self._initial_ms
+            self._last_ms = self.initial_delay
             return self._last_ms
-        self._last_ms = int(min(self._last_ms * self._multiplier, self._max_ms))
+        # In Flink this is arithmetic of doubles, whatever the numbers are.
+        self._last_ms = int(min(self._last_ms * float(self.multiplier), self.max_retry_delay))
         return self._last_ms
 
     def get_retry_predicate(self) -> AsyncRetryPredicate:
         return self._predicate
+
+
+def _above_zero(name: str, number: int) -> int:
+    if type(number) is not int or number < 1:
+        raise BadInput(f"{name}: expected an integer >= 1, got {number!r}")
+    return number

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Literal
+from typing import Final, Literal, NoReturn
 
 from flowsim.errors import BadInput, ElementFailed
 from flowsim.facts.kinds import AsyncAction
+from flowsim.mailbox.mail_future import MailFuture
 from flowsim.mailbox.task_mailbox import MailboxClosedException
 from flowsim.operators.async_wait.async_retry_strategy import NO_RETRY_STRATEGY, AsyncRetryStrategy
 from flowsim.operators.async_wait.async_trace import AsyncTrace
@@ -20,6 +21,7 @@ from flowsim.operators.async_wait.stream_element_queue import (
     StreamElementQueue,
     StreamRecordQueueEntry,
     WatermarkQueueEntry,
+    checked_capacity,
 )
 from flowsim.operators.async_wait.unordered_stream_element_queue import UnorderedStreamElementQueue
 from flowsim.operators.runtime_context import FunctionOperator
@@ -27,8 +29,13 @@ from flowsim.operators.stream_operator import OperatorContext, Output, Value
 from flowsim.streamrecord.elements import StreamElement, StreamRecord
 from flowsim.timers.processing_time_service import TimerHandle
 from flowsim.values import copy_value
+from flowsim.values.java_long import wrapped
 
 OutputMode = Literal["ordered", "unordered"]
+
+_QUEUES: Final[dict[str, Callable[[int], StreamElementQueue]]] = {
+    "ordered": OrderedStreamElementQueue, "unordered": UnorderedStreamElementQueue,
+}  # fmt: skip
 
 
 class AsyncWaitOperator(FunctionOperator):
@@ -52,10 +59,10 @@ class AsyncWaitOperator(FunctionOperator):
         retry_strategy: AsyncRetryStrategy = NO_RETRY_STRATEGY,
     ) -> None:  # fmt: skip
         super().__init__(function)
-        if capacity <= 0:
-            raise BadInput(f"the capacity of an async operator must be at least 1, got {capacity}")
+        if mode not in _QUEUES:
+            raise BadInput(f"the mode of an async operator must be ordered or unordered, got {mode!r}")
         self._function = function
-        self._capacity = capacity
+        self._capacity = checked_capacity(capacity)
         self._mode = mode
         self.timeout_ms = timeout_ms
         self.retry_strategy = retry_strategy
@@ -76,8 +83,7 @@ class AsyncWaitOperator(FunctionOperator):
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
-        ordered = self._mode == "ordered"
-        self._queue = (OrderedStreamElementQueue if ordered else UnorderedStreamElementQueue)(self._capacity)
+        self._queue = _QUEUES[self._mode](self._capacity)
         self._facts = None if ctx.trace is None else AsyncTrace(ctx.trace, ctx.operator_index)
 
     # Life.
@@ -87,8 +93,11 @@ class AsyncWaitOperator(FunctionOperator):
         self._restored = tuple(elements)
 
     def snapshot_state(self) -> list[StreamElement]:
-        """Rule 11.20: all in the queue, whether done or not."""
-        return self._queue.values()
+        """Rule 11.20: all in the queue, whether done or not, as they are now."""
+        return [
+            StreamRecord(copy_value(element.value), element.timestamp) if isinstance(element, StreamRecord) else element
+            for element in self._queue.values()
+        ]
 
     def open(self) -> None:
         super().open()
@@ -152,29 +161,50 @@ class AsyncWaitOperator(FunctionOperator):
     def invoke(self, entry: StreamRecordQueueEntry, future: ResultFuture, attempt: int) -> None:
         """Calls the function; ``attempt`` counts from 1."""
         self.trace_step(entry, AsyncAction.INVOKE, attempt, 0)
-        self._function.async_invoke(entry.value, future)
+        self._ask(self._function.async_invoke, entry.value, entry.timestamp, future)
 
     def time_out(self, entry: StreamRecordQueueEntry, future: ResultFuture) -> None:
         """Asks the function what to do about an element whose time ran out (rule 11.17)."""
         self.trace_step(entry, AsyncAction.TIMEOUT, 0, 0)
-        self._function.timeout(entry.value, future)
+        self._ask(self._function.timeout, entry.value, entry.timestamp, future)
 
-    def complete_entry(self, entry: StreamRecordQueueEntry, results: Sequence[Value]) -> None:
-        self._queue.complete(entry, results)
-        self._output_completed_element()
+    # What calls the user's code has the record among its arguments: the failure of the task names what it finds there.
 
-    def asks_for_retry(self, results: Sequence[Value] | None, error: BaseException | None) -> bool:
+    def _ask(
+        self, ask: Callable[[Value, ResultFuture], None], value: Value, timestamp: int | None, future: ResultFuture
+    ) -> None:
+        ask(value, future)
+
+    def supplied(self, value: Value, timestamp: int | None, supplier: Callable[[], Sequence[Value]]) -> Sequence[Value]:
+        """The results of this record that are made only now, in the task itself."""
+        return supplier()
+
+    def asks_for_retry(
+        self, value: Value, timestamp: int | None, results: Sequence[Value] | None, error: BaseException | None
+    ) -> bool:
         """Whether the predicates want this outcome to be tried again."""
         if results is not None:
             return self._retry_result is not None and self._retry_result(results)
         return error is not None and self._retry_exception is not None and self._retry_exception(error)
 
+    def complete_entry(self, entry: StreamRecordQueueEntry, results: Sequence[Value]) -> None:
+        try:
+            self._queue.complete(entry, results)
+        except TypeError as error:
+            self._raise(entry.value, entry.timestamp, error)
+        self._output_completed_element()
+
     def execute(self, command: Callable[[], None], description: str) -> None:
         """A mail of the operator; raises MailboxClosedException where none is taken any more (rule 11.16)."""
         self.ctx.mailbox_executor.execute(command, description)
 
+    def submit(self, command: Callable[[], None], description: str) -> None:
+        """As ``execute``, but what the command raises is lost."""
+        self.execute(MailFuture(command), description)
+
     def register_timer(self, delay_ms: int, callback: Callable[[], None]) -> TimerHandle:
-        return self.ctx.processing_time.register_timer(self.now_ms() + delay_ms, lambda _: callback())
+        """Delays so long that the sum no longer fits wrap around to the past, as Flink's do: they are over at once."""
+        return self.ctx.processing_time.register_timer(wrapped(self.now_ms() + delay_ms), lambda _: callback())
 
     def now_ms(self) -> int:
         return self.ctx.processing_time.current_processing_time_ms()
@@ -190,9 +220,8 @@ class AsyncWaitOperator(FunctionOperator):
         else:
             self.ctx.fail_externally(fail)
 
-    def _raise(self, value: Value, timestamp: int | None, error: BaseException) -> None:
-        """Its arguments are what the failure of the task is told of."""
-        raise ElementFailed(f"could not complete the element {value!r:.200}", timestamp) from error
+    def _raise(self, value: Value, timestamp: int | None, error: BaseException) -> NoReturn:
+        raise ElementFailed(f"could not complete the element: {type(error).__name__}: {error}", timestamp) from error
 
     def trace_step(self, entry: StreamRecordQueueEntry, action: AsyncAction, attempt: int, rows: int) -> None:
         if self._facts is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from flowsim.operators.async_wait.stream_element_queue import QueueEntry, StreamRecordQueueEntry
+from flowsim.operators.async_wait.stream_element_queue import QueueEntry, checked_capacity
 from flowsim.operators.stream_operator import Output, Value
 from flowsim.streamrecord.elements import StreamElement
 
@@ -16,7 +16,7 @@ class OrderedStreamElementQueue:
     __slots__ = ("capacity", "_entries")
 
     def __init__(self, capacity: int) -> None:
-        self.capacity = capacity
+        self.capacity = checked_capacity(capacity)
         self._entries: deque[QueueEntry] = deque()
 
     def __len__(self) -> int:
@@ -28,7 +28,7 @@ class OrderedStreamElementQueue:
         self._entries.append(entry)
         return True
 
-    def complete(self, entry: StreamRecordQueueEntry, results: Sequence[Value]) -> None:
+    def complete(self, entry: QueueEntry, results: Sequence[Value]) -> None:
         entry.complete(results)
 
     @property

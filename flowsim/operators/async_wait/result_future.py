@@ -3,17 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from flowsim.operators.runtime_context import UserFunction
 from flowsim.operators.stream_operator import Value
+
+_TEXTS: Final = (str, bytes, bytearray, memoryview)
+
+
+def wrong_results(results: object) -> TypeError | None:
+    """What is wrong with them: they must be a list or another sequence.
+
+    A string is refused too: it is a sequence of its characters, and nobody wants those as records.
+    """
+    if isinstance(results, (list, tuple)) or (isinstance(results, Sequence) and not isinstance(results, _TEXTS)):
+        return None
+    got = "None" if results is None else f"{results!r:.100} of type {type(results).__name__}"
+    return TypeError(f"the results of an async call must be a list, empty to emit nothing: got {got}")
+
+
+def checked_results(results: Sequence[Value]) -> Sequence[Value]:
+    """``results`` themselves; raises TypeError for what is no list of them."""
+    if (wrong := wrong_results(results)) is not None:
+        raise wrong
+    return results
+
+
+def number_of_results(results: object) -> int:
+    """How many there are; none of what is no sequence of results."""
+    return len(results) if isinstance(results, Sequence) else 0
 
 
 class ResultFuture(Protocol):
     """Takes one answer, from wherever it comes; all later ones are ignored (rule 11.12). Flink: ResultFuture."""
 
     def complete(self, results: Sequence[Value]) -> None:
-        """Any number of results; none at all is an answer too (rule 11.14)."""
+        """Any number of results; none at all is an answer too (rule 11.14). What is no list of them is an error."""
 
     def complete_from(self, supplier: Callable[[], Sequence[Value]]) -> None:
         """As ``complete``, but the results are made in the task itself. Flink: complete(CollectionSupplier)."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from flowsim.facts.kinds import AsyncAction
+from flowsim.operators.async_wait.result_future import number_of_results
 from flowsim.operators.async_wait.stream_element_queue import StreamRecordQueueEntry
 from flowsim.operators.stream_operator import Value
 from flowsim.timers.processing_time_service import TimerHandle
@@ -29,16 +30,20 @@ class ResultHandler:
         self._timeout_timer: TimerHandle | None = None
 
     def complete(self, results: Sequence[Value]) -> None:
-        if self._is_first(AsyncAction.COMPLETE, -1 if results is None else len(results)):
+        """What is no list of results fails the task, in the mail (rule 11.12)."""
+        if self._is_first():
+            self._operator.trace_step(self.entry, AsyncAction.COMPLETE, 0, number_of_results(results))
             self._process_in_mailbox(results)
 
     def complete_from(self, supplier: Callable[[], Sequence[Value]]) -> None:
-        if self._is_first(AsyncAction.COMPLETE, -1):
-            self._operator.execute(lambda: self._process_results(supplier()), "ResultHandler#complete")
+        """What ``supplier`` raises fails the task. The fact of the outcome waits until its number of rows is known."""
+        if self._is_first():
+            self._operator.execute(lambda: self._process_supplied(supplier), "results of an async call to be made")
 
     def complete_exceptionally(self, error: BaseException) -> None:
         """Fails the task from outside, and frees the element's place all the same (rule 11.15)."""
-        if self._is_first(AsyncAction.FAIL, 0):
+        if self._is_first():
+            self._operator.trace_step(self.entry, AsyncAction.FAIL, 0, 0)
             self._operator.fail_externally(self.entry, error)
             self._process_in_mailbox(())
 
@@ -46,15 +51,19 @@ class ResultHandler:
         """Rule 11.17; ``on_timeout`` in place of its own."""
         self._timeout_timer = self._operator.register_timer(timeout_ms, on_timeout or self._on_timeout)
 
-    def _is_first(self, action: AsyncAction, rows: int) -> bool:
+    def _is_first(self) -> bool:
         if self.is_completed:
             return False
         self.is_completed = True
-        self._operator.trace_step(self.entry, action, 0, max(rows, 0))
         return True
 
     def _process_in_mailbox(self, results: Sequence[Value]) -> None:
         self._operator.execute(lambda: self._process_results(results), "result of an async call")
+
+    def _process_supplied(self, supplier: Callable[[], Sequence[Value]]) -> None:
+        results = self._operator.supplied(self.entry.value, self.entry.timestamp, supplier)
+        self._operator.trace_step(self.entry, AsyncAction.COMPLETE, 0, number_of_results(results))
+        self._process_results(results)
 
     def _process_results(self, results: Sequence[Value]) -> None:
         if self._timeout_timer is not None:

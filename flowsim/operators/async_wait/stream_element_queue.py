@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from flowsim.errors import BadInput, InvariantViolation
+from flowsim.operators.async_wait.result_future import checked_results
 from flowsim.operators.stream_operator import Output, Value
 from flowsim.streamrecord.elements import StreamElement, StreamRecord, Watermark
 
@@ -29,10 +31,8 @@ class StreamRecordQueueEntry:
         return StreamRecord(self.value, self.timestamp)
 
     def complete(self, results: Sequence[Value]) -> None:
-        """Raises TypeError for None (rule 11.12)."""
-        if results is None:
-            raise TypeError("the results of an async call must not be None: give an empty sequence to emit nothing")
-        self.results = results
+        """Raises TypeError for what is no list of results, such as None (rule 11.12)."""
+        self.results = checked_results(results)
         self.is_done = True
 
     def emit_result(self, output: Output) -> None:
@@ -57,11 +57,22 @@ class WatermarkQueueEntry:
     def element(self) -> StreamElement:
         return Watermark(self.timestamp)
 
+    def complete(self, results: Sequence[Value]) -> None:
+        """Raises InvariantViolation: nobody awaits the results of a watermark."""
+        raise InvariantViolation("a watermark cannot be completed")
+
     def emit_result(self, output: Output) -> None:
         output.emit_watermark(self.timestamp)
 
 
 QueueEntry = StreamRecordQueueEntry | WatermarkQueueEntry
+
+
+def checked_capacity(capacity: int) -> int:
+    """``capacity`` itself; raises BadInput when no element could find a place."""
+    if capacity < 1:
+        raise BadInput(f"the capacity of an async operator must be at least 1, got {capacity}")
+    return capacity
 
 
 class StreamElementQueue(Protocol):
@@ -74,8 +85,11 @@ class StreamElementQueue(Protocol):
     def try_put(self, entry: QueueEntry) -> bool:
         """Whether there was space for it."""
 
-    def complete(self, entry: StreamRecordQueueEntry, results: Sequence[Value]) -> None:
-        """The results of one that is in the queue; it may be emitted in its turn."""
+    def complete(self, entry: QueueEntry, results: Sequence[Value]) -> None:
+        """The results of one that is in the queue; it may be emitted in its turn. Later results replace them.
+
+        Raises TypeError for what is no list of results, InvariantViolation for a watermark.
+        """
 
     @property
     def has_completed_elements(self) -> bool:

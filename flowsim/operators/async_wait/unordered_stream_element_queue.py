@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from flowsim.operators.async_wait.stream_element_queue import QueueEntry, StreamRecordQueueEntry, WatermarkQueueEntry
+from flowsim.operators.async_wait.stream_element_queue import QueueEntry, WatermarkQueueEntry, checked_capacity
 from flowsim.operators.stream_operator import Output, Value
 from flowsim.streamrecord.elements import StreamElement
 
@@ -45,7 +45,7 @@ class UnorderedStreamElementQueue:
     __slots__ = ("capacity", "_segments", "_segment_of", "_size")
 
     def __init__(self, capacity: int) -> None:
-        self.capacity = capacity
+        self.capacity = checked_capacity(capacity)
         self._segments: deque[Segment] = deque()
         self._segment_of: dict[int, Segment] = {}
         self._size = 0
@@ -76,7 +76,7 @@ class UnorderedStreamElementQueue:
         self._segments.append(segment)
         return segment
 
-    def complete(self, entry: StreamRecordQueueEntry, results: Sequence[Value]) -> None:
+    def complete(self, entry: QueueEntry, results: Sequence[Value]) -> None:
         entry.complete(results)
         segment = self._segment_of.pop(entry.number, None)
         if segment is not None:

@@ -29,6 +29,7 @@ from flowsim.facts.kinds import (
 )  # fmt: skip
 from flowsim.units import NO_TIMESTAMP
 from flowsim.validation.checks.key_hashes import java_hash, murmur
+from tests.benchmarks import big_recording_async
 
 Array = npt.NDArray[np.int64]
 Columns = dict[str, Array | int]
@@ -72,7 +73,7 @@ class BigJob:
 
     @property
     def sink_facts(self) -> int:
-        return KEYS + 6
+        return KEYS + 6 + big_recording_async.facts_a_round(KEYS)
 
     @classmethod
     def of_facts(cls, facts: int, parallelism: int = 8, records: int = 20, sliding: bool = False) -> BigJob:
@@ -225,7 +226,10 @@ class Rounds:
         }
         yield "sent", {"seq": base + 1 + KEYS + key, "task": p + w, **result}
         sink = 5 + 1 + r * self.job.sink_facts
-        yield "received", {"seq": sink + 2 + key, "task": 2 * p + w, "epoch": r, **result}
+        yield "received", {"seq": sink + 2 + 3 * key, "task": 2 * p + w, "epoch": r, **result}
+        yield from big_recording_async.rounds(
+            sink + 3 + 3 * key + 0 * w, sink + 4 + 3 * KEYS, r, 2 * p + w, key, KEYS, end, mixed(xor)
+        )
         r, w = np.ix_(self.r, np.arange(p))
         base = 5 + p + r * self.job.window_facts + p * self.job.block_facts
         mark = {"kind": ElementKind.WATERMARK, "timestamp": (r + 1) * SIZE_MS - 1}
@@ -242,9 +246,11 @@ class Rounds:
         mark = {"kind": ElementKind.WATERMARK, "timestamp": (r + 1) * SIZE_MS - 1}
         yield "actions", {"seq": base, **action}
         yield self._arrival(base + 1, task, channel, r, 40 * (KEYS + 1))
-        yield "received", {"seq": base + 2 + KEYS, "task": task, "channel": channel, "position": r * (KEYS + 1) + KEYS,
+        marked = base + 2 + 3 * KEYS
+        yield "received", {"seq": marked, "task": task, "channel": channel, "position": r * (KEYS + 1) + KEYS,
                            "epoch": r, **mark}  # fmt: skip
-        yield "task_watermark", {"seq": base + 3 + KEYS, "task": task, **mark}
-        yield "credits", {"seq": base + 4 + KEYS, "task": task, "channel": channel, "kind": CreditKind.ANNOUNCED, "credits": 1,
+        yield "task_watermark", {"seq": marked + 1, "task": task, **mark}
+        after = base + self.job.sink_facts - 2
+        yield "credits", {"seq": after, "task": task, "channel": channel, "kind": CreditKind.ANNOUNCED, "credits": 1,
                           "balance": -1}  # fmt: skip
-        yield "actions", {"seq": base + 5 + KEYS, **action, "phase": ActionPhase.END}
+        yield "actions", {"seq": after + 1, **action, "phase": ActionPhase.END}

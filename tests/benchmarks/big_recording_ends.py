@@ -7,10 +7,13 @@ from collections.abc import Iterator
 
 from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind, ElementKind, LifeEvent, PoolKind, SegmentAction
 from flowsim.units import MAX_WATERMARK
+from tests.benchmarks import big_recording_async
 from tests.benchmarks.big_recording import KEYS, SIZE_MS, BigJob
 
 Row = tuple[str, dict[str, int | str]]
 """Table and columns; what is not given is 0 or ''."""
+OPERATORS = (2, 1, 3)
+"""Per vertex."""
 
 
 def described(job: BigJob) -> Iterator[Row]:
@@ -26,7 +29,9 @@ def described(job: BigJob) -> Iterator[Row]:
     if job.sliding:
         window |= {"assigner": "sliding_event_time", "slide_ms": SIZE_MS}
     for vertex, operator, kind, params in (
-        (0, 0, "source", {}), (0, 1, "map", {}), (1, 0, "window", window), (2, 0, "sink", {})
+        (0, 0, "source", {}), (0, 1, "map", {}), (1, 0, "window", window),
+        (2, 0, "async_wait", big_recording_async.params(0, KEYS)), (2, 1, "async_wait", big_recording_async.params(1, KEYS)),
+        (2, 2, "sink", {}),
     ):  # fmt: skip
         yield "operators", {"vertex": vertex, "operator": operator, "name": kind, "kind": kind, "params": json.dumps(params),
                             "input_operator": operator - 1}  # fmt: skip
@@ -89,7 +94,7 @@ def begun(job: BigJob) -> Iterator[Row]:
     for task in range(3 * p):
         facts = TaskFacts(task, 0)
         facts.add("lifecycle", operator=-1, event=LifeEvent.RUNNING)
-        for operator in (1, 0) if task < p else (0,):
+        for operator in reversed(range(OPERATORS[task // p])):
             facts.add("lifecycle", operator=operator, event=LifeEvent.OPEN)
         for step in (0, 1) if task < 2 * p else ():
             facts.add("segments", pool=task, action=SegmentAction.TAKEN, subpartition=-1, step=step, requested=step + 1,
@@ -126,7 +131,7 @@ class _TaskEnd(TaskFacts):
         self.outgoing = [channel for channel, source, _ in channels(job) if source == task]
         self.came = job.rounds * (job.records + 2 if self.vertex == 1 else KEYS + 1)
         self.went = job.rounds * (job.records + 2 if self.vertex == 0 else KEYS + 1)
-        self.operators = 2 if self.vertex == 0 else 1
+        self.operators = OPERATORS[self.vertex]
 
     def last_watermark(self) -> None:
         rounds, pool = self.job.rounds, {"pool": self.task, "step": -1, "requested": 2, "size": 2}
@@ -135,6 +140,8 @@ class _TaskEnd(TaskFacts):
             self._receive(channel, 0, ElementKind.WATERMARK, MAX_WATERMARK)
         if self.incoming:
             self.add("task_watermark", kind=ElementKind.WATERMARK, timestamp=MAX_WATERMARK)
+        for columns in big_recording_async.last(rounds * (KEYS + 1), MAX_WATERMARK) if self.vertex == 2 else ():
+            self.add("async_elements", **columns)
         for channel in self.outgoing:
             self._send(channel, 0, ElementKind.WATERMARK, MAX_WATERMARK)
             sent = {"channel": channel, "number": rounds, "kind": BufferKind.DATA, "whole": 1}
@@ -162,7 +169,8 @@ class _TaskEnd(TaskFacts):
             self._receive(channel, 2, ElementKind.END_OF_PARTITION, 0)
         rows, fires = job.parallelism * (job.records + 1) * job.rounds, job.rounds * KEYS
         late = job.parallelism * max(job.rounds - 2, 0)
-        counts = ([(rows, rows, 0)] * 2, [(rows, fires, late)], [(fires, 0, 0)])[self.vertex]
+        of_sink = [(fires, fires, 0), (fires, fires, 0), (fires, 0, 0)]
+        counts = ([(rows, rows, 0)] * 2, [(rows, fires, late)], of_sink)[self.vertex]
         for operator, (came, went, dropped) in enumerate(counts):
             self.add("operator_counts", operator=operator, records_in=came, records_out=went, records_dropped=dropped)
         for operator in reversed(range(self.operators)):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 import flowsim
-from flowsim.errors import EscapedExit, JobFailed
+from flowsim.errors import ElementFailed, EscapedExit, JobFailed
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.units import NO_TIMESTAMP
@@ -22,7 +22,6 @@ def job_failed(task: str, error: BaseException) -> JobFailed:
     operator: str | None = None
     record: str | None = None
     timer: str | None = None
-    place: str | None = None
     trace = error.__traceback__
     while trace is not None:
         names = trace.tb_frame.f_locals
@@ -33,6 +32,17 @@ def job_failed(task: str, error: BaseException) -> JobFailed:
                 record, timer = _shown(names["value"], names["timestamp"]), None
             elif isinstance(due := names.get("timer"), InternalTimer):
                 record, timer = None, _shown(due.key, due.timestamp)
+        trace = trace.tb_next
+    # The call of an element that failed was the user's, and is the cause of its failure.
+    raised = error.__cause__ if isinstance(error, ElementFailed) and error.__cause__ is not None else error
+    return JobFailed(task, operator, record, error, _place_in_user_code(raised), timer)
+
+
+def _place_in_user_code(error: BaseException) -> str | None:
+    """Where the user's code was left for the last time, in the file and line; None where it had no part."""
+    place: str | None = None
+    trace = error.__traceback__
+    while trace is not None:
         file = Path(trace.tb_frame.f_code.co_filename)
         if _PACKAGE in file.parents:
             place = None
@@ -40,7 +50,7 @@ def job_failed(task: str, error: BaseException) -> JobFailed:
             # By name only: what a recording holds must not depend on where things are.
             place = f"{file.name}:{trace.tb_lineno}"
         trace = trace.tb_next
-    return JobFailed(task, operator, record, error, place, timer)
+    return place
 
 
 def _shown(value: object, timestamp: object) -> str:

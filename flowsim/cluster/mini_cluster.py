@@ -155,6 +155,16 @@ class MiniCluster:
                     self._actors[each.actor_id].cancel()
         for number in sorted(self._actors):
             await _ended(self._actors[number])
+        for task in deployment.tasks:
+            self._calls_ended(task, await task.async_calls.when_over())
+
+    def _calls_ended(self, task: StreamTask, errors: Sequence[Exception]) -> None:
+        """What asynchronous functions leave behind badly fails a job that did not fail before."""
+        for error in errors:
+            if self._failure is None:
+                self._failure = job_failed(task.name, error)
+                self._failure.__cause__ = error
+                self._status = JobStatus.FAILED
 
     async def _network_at_rest(self, deployment: Deployment) -> None:
         """Credits that are still under way arrive, so that a finished run's books balance; the job's time is over."""

@@ -7,6 +7,7 @@ from typing import Final
 
 from flowsim.cluster.deployment import Deployment
 from flowsim.cluster.region_schedule import RegionSchedule
+from flowsim.operators.async_calls import WaitsForAnswers
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_state import TaskState
 
@@ -27,7 +28,17 @@ def _task(task: StreamTask, deployment: Deployment, schedule: RegionSchedule) ->
     if task.state is TaskState.DEPLOYED and waits_for:
         writers = _some(deployment.tasks[number].name for number in waits_for)
         return f"{task.name} waits for the end of {writers}, to read what is written then"
-    return f"{task.name} waits for {task.waiting_for}; {_queues(task)}"
+    return f"{task.name} waits for {task.waiting_for}; {_queues(task)}{_answers(task)}"
+
+
+def _answers(task: StreamTask) -> str:
+    """What its operators asked others and were not told yet."""
+    told = [
+        f"; operator {wrapper.name} waits for {operator.what_it_waits_for}"
+        for wrapper in task.chain.wrappers
+        if isinstance(operator := wrapper.operator, WaitsForAnswers) and operator.what_it_waits_for
+    ]
+    return "".join(told)
 
 
 def _queues(task: StreamTask) -> str:

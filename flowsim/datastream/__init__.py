@@ -10,6 +10,9 @@
 from __future__ import annotations
 
 from flowsim.datastream.all_windowed_stream import AllWindowedStream
+from flowsim.datastream.async_data_stream import AsyncDataStream
+from flowsim.datastream.async_functions import AsyncFunction, ResultFutureFunction
+from flowsim.datastream.async_retry_strategies import AsyncRetryPredicate, AsyncRetryStrategy
 from flowsim.datastream.broadcast_functions import (
     BaseBroadcastProcessFunction,
     BroadcastProcessFunction,
@@ -68,6 +71,11 @@ from flowsim.datastream.windowed_stream import WindowedStream
 __all__ = [
     "AggregateFunction",
     "AllWindowedStream",
+    "AsyncDataStream",
+    "AsyncFunction",
+    "AsyncRetryPredicate",
+    "AsyncRetryStrategy",
+    "ResultFutureFunction",
     "BaseBroadcastProcessFunction",
     "BroadcastConnectedStream",
     "BroadcastProcessFunction",

@@ -3,48 +3,124 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
-from flowsim.datastream.async_functions import AsyncFunction, CoroutineFunction
+from flowsim.datastream.async_functions import AnyAsyncFunction, checked_function, for_subtask
+from flowsim.datastream.async_retry_strategies import checked_strategy, retry_params
 from flowsim.datastream.common.time import Duration, Time, millis_of
 from flowsim.datastream.data_stream import DataStream
 from flowsim.datastream.isolation import isolated
-from flowsim.operators.async_wait.async_retry_strategy import NO_RETRY_STRATEGY, AsyncRetryStrategy
+from flowsim.datastream.operator_factories import MakeOperator
+from flowsim.datastream.transformation import positive
+from flowsim.errors import BadInput
+from flowsim.operators.async_wait.async_retry_strategy import NO_RETRY_STRATEGY, AsyncRetryStrategy, NoRetryStrategy
 from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator, OutputMode
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.values import TypeInformation
 
+Design = Literal["mailbox", "legacy"]
+"""Which async operator: of today, or the one of Flink 1.8 with an emitter thread (rules 11.30 to 11.39)."""
+
 
 class AsyncDataStream:
-    """Static methods that call an asynchronous function for every record of a stream. PyFlink: AsyncDataStream."""
+    """Static methods that call an asynchronous function for every record of a stream. PyFlink: AsyncDataStream.
+
+    At most ``capacity`` elements are under way, watermarks counted; then the task waits (rules 11.1, 11.2). A record
+    whose ``timeout`` passes is what the function's ``timeout`` makes of it; 0: no timeout. ``design`` is flowsim's own:
+    "legacy" takes the operator of Flink 1.8, for those who want to see what the mailbox made impossible.
+    """
 
     @staticmethod
     def unordered_wait(
-        data_stream: DataStream, async_function: AsyncFunction, timeout: Duration | Time, capacity: int = 100,
-        output_type: TypeInformation | None = None,
+        data_stream: DataStream, async_function: AnyAsyncFunction, timeout: Duration | Time, capacity: int = 100,
+        output_type: TypeInformation | None = None, *, design: Design = "mailbox",
     ) -> DataStream:  # fmt: skip
         """Results as they come, but never past a watermark (rule 11.11)."""
-        return _wait(data_stream, async_function, timeout, capacity, "unordered", NO_RETRY_STRATEGY, output_type)
+        return _wait(
+            "unordered_wait", "unordered", data_stream, async_function, timeout, NO_RETRY_STRATEGY, capacity, output_type,
+            design,
+        )  # fmt: skip
+
+    @staticmethod
+    def unordered_wait_with_retry(
+        data_stream: DataStream, async_function: AnyAsyncFunction, timeout: Duration | Time,
+        async_retry_strategy: AsyncRetryStrategy, capacity: int = 100, output_type: TypeInformation | None = None,
+        *, design: Design = "mailbox",
+    ) -> DataStream:  # fmt: skip
+        """The same, and a call is tried again as the strategy says, all within one timeout (rules 11.24 to 11.26)."""
+        return _wait(
+            "unordered_wait_with_retry", "unordered", data_stream, async_function, timeout, async_retry_strategy, capacity,
+            output_type, design,
+        )  # fmt: skip
 
     @staticmethod
     def ordered_wait(
-        data_stream: DataStream, async_function: AsyncFunction, timeout: Duration | Time, capacity: int = 100,
-        output_type: TypeInformation | None = None,
+        data_stream: DataStream, async_function: AnyAsyncFunction, timeout: Duration | Time, capacity: int = 100,
+        output_type: TypeInformation | None = None, *, design: Design = "mailbox",
     ) -> DataStream:  # fmt: skip
         """Results in the order of the records (rule 11.5)."""
-        return _wait(data_stream, async_function, timeout, capacity, "ordered", NO_RETRY_STRATEGY, output_type)
+        return _wait(
+            "ordered_wait", "ordered", data_stream, async_function, timeout, NO_RETRY_STRATEGY, capacity, output_type,
+            design,
+        )  # fmt: skip
+
+    @staticmethod
+    def ordered_wait_with_retry(
+        data_stream: DataStream, async_function: AnyAsyncFunction, timeout: Duration | Time,
+        async_retry_strategy: AsyncRetryStrategy, capacity: int = 100, output_type: TypeInformation | None = None,
+        *, design: Design = "mailbox",
+    ) -> DataStream:  # fmt: skip
+        """The same, and a call is tried again as the strategy says, all within one timeout (rules 11.24 to 11.26)."""
+        return _wait(
+            "ordered_wait_with_retry", "ordered", data_stream, async_function, timeout, async_retry_strategy, capacity,
+            output_type, design,
+        )  # fmt: skip
 
 
 def _wait(
-    stream: DataStream, function: AsyncFunction, timeout: Duration | Time, capacity: int, mode: OutputMode,
-    strategy: AsyncRetryStrategy, output_type: TypeInformation | None,
+    method: str, mode: OutputMode, stream: DataStream, function: AnyAsyncFunction, timeout: Duration | Time,
+    strategy: AsyncRetryStrategy, capacity: int, output_type: TypeInformation | None, design: Design,
 ) -> DataStream:  # fmt: skip
-    timeout_ms = millis_of(timeout, f"{mode}_wait: timeout")
-    isolated(function, f"{mode}_wait")
+    """All arguments are looked at here, so that an error points to the line that passes them."""
+    if not isinstance(stream, DataStream):
+        raise TypeError(f"{method}: data_stream: expected a stream, got {stream!r}")
+    checked_function(function, method)
+    timeout_ms = _checked_timeout(method, timeout)
+    checked_strategy(strategy, method)
+    retries = not isinstance(strategy, NoRetryStrategy)
+    if retries and timeout_ms == 0:
+        raise BadInput(
+            f"{method}: timeout: expected at least 1 ms where calls are tried again (rule 11.24), got {timeout}"
+        )
+    positive(capacity, f"{method}: capacity")
+    isolated(strategy, method)
+    params: Mapping[str, object] = {
+        "mode": mode, "capacity": capacity, "timeout_ms": timeout_ms, "design": design, "retry": retry_params(strategy),
+    }  # fmt: skip
+    make = _maker(method, mode, function, timeout_ms, strategy, capacity, design)
+    yields = design == "mailbox"
+    return stream.put_behind("async wait operator", "async_wait", make, output_type, params, yields=yields)
+
+
+def _checked_timeout(method: str, timeout: Duration | Time) -> int:
+    timeout_ms = millis_of(timeout, f"{method}: timeout")
+    if type(timeout_ms) is not int or timeout_ms < 0:
+        raise BadInput(f"{method}: timeout: expected 0 (none) or more, got {timeout!r}")
+    return timeout_ms
+
+
+def _maker(
+    method: str, mode: OutputMode, function: AnyAsyncFunction, timeout_ms: int, strategy: AsyncRetryStrategy, capacity: int,
+    design: Design,
+) -> MakeOperator:  # fmt: skip
+    """Each subtask has a function and a strategy of its own, so pauses are shared within it only (rule 11.26)."""
 
     def make(name: str) -> StreamOperator:
-        return AsyncWaitOperator(CoroutineFunction(isolated(function, name)), timeout_ms, capacity, mode, strategy)
+        mine = for_subtask(function, name)
+        return AsyncWaitOperator(mine, timeout_ms, capacity, mode, isolated(strategy, name))
 
-    params: Mapping[str, object] = {
-        "mode": mode, "capacity": capacity, "timeout_ms": timeout_ms, "design": "mailbox", "retry": None,
-    }  # fmt: skip
-    return stream.put_behind("async wait operator", "async_wait", make, output_type, params)
+    if design == "mailbox":
+        return make
+    if design == "legacy":
+        raise BadInput(f"{method}: design: the legacy one is not there")
+    raise BadInput(f"{method}: design: expected 'mailbox' or 'legacy', got {design!r}")

@@ -1,56 +1,81 @@
-"""Asynchronous functions of users, and when their calls are tried again. PyFlink: AsyncFunction, AsyncRetryStrategy."""
+"""Asynchronous functions of users, and how their coroutines answer an operator. PyFlink: AsyncFunction."""
 
 from __future__ import annotations
 
+import inspect
 from abc import abstractmethod
-from collections.abc import Sequence
 from typing import Any
 
 from flowsim.datastream.function import Function
+from flowsim.datastream.isolation import isolated
+from flowsim.errors import BadInput
 from flowsim.operators.async_calls import AsyncCalls
+from flowsim.operators.async_wait import result_future as core
 from flowsim.operators.async_wait.result_future import ResultFuture
 from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.stream_operator import Value
+
+_NO_STATE = "is not for an asynchronous function: when its answer comes, another record may be the current one"
 
 
 class AsyncFunction(Function):
     """One coroutine for each record; they run at the same time, at most as many as the capacity. PyFlink: AsyncFunction.
 
     Waits such as ``asyncio.sleep`` pass on both clocks, in virtual time on the virtual one; sockets need the real clock.
+    There is no state. ``close`` may be a coroutine function too: it runs at the very end, when no call is under way.
     """
 
     @abstractmethod
-    async def async_invoke(self, value: Any) -> Sequence[Any]:
+    async def async_invoke(self, value: Any) -> list[Any]:
         """The results of one record: any number of them. What it raises fails the job, the record named."""
 
-    def timeout(self, value: Any) -> Sequence[Any]:
+    def timeout(self, value: Any) -> list[Any]:
         """The results of a record whose time ran out; raises TimeoutError unless overridden, which fails the job."""
         raise TimeoutError("Async function call has timed out.")
 
 
-class CoroutineFunction:
-    """Runs the coroutines of an AsyncFunction for the operator. Flink: AsyncFunction, as the operator calls it."""
+class ResultFutureFunction(Function):
+    """A function in Java's shape: it answers a ``ResultFuture`` whenever it likes. Flink: AsyncFunction, RichAsyncFunction.
 
-    __slots__ = ("_function", "_calls")
+    For simulated calls: ``runtime_context.async_calls`` in ``open`` gives what answers later.
+    """
+
+    @abstractmethod
+    def async_invoke(self, value: Any, result_future: ResultFuture) -> None:
+        """Starts the call; what it raises fails the task (rule 11.4)."""
+
+    def timeout(self, value: Any, result_future: ResultFuture) -> None:
+        """The record's time ran out; fails it unless overridden. May also do nothing at all (rule 11.17)."""
+        result_future.complete_exceptionally(TimeoutError("Async function call has timed out."))
+
+
+AnyAsyncFunction = AsyncFunction | core.AsyncFunction
+"""With coroutines, or in Java's shape."""
+
+
+class CoroutineFunction:
+    """Runs the coroutines of an AsyncFunction for the operator."""
+
+    __slots__ = ("_function", "_calls", "_name")
 
     _calls: AsyncCalls
 
     def __init__(self, function: AsyncFunction) -> None:
         self._function = function
+        self._name = type(function).__name__
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._calls = runtime_context.async_calls
-        self._function.open(runtime_context)
+        self._function.open(runtime_context.without_state(_NO_STATE))
 
     def close(self) -> None:
-        self._function.close()
+        closing: object = self._function.close()  # type: ignore[func-returns-value]  # of those that are coroutines
+        if inspect.iscoroutine(closing):
+            self._calls.run_at_end(closing)
 
     def async_invoke(self, value: Value, result_future: ResultFuture) -> None:
         def answer(results: object, error: BaseException | None) -> None:
-            if error is not None:
-                result_future.complete_exceptionally(error)
-            else:
-                result_future.complete(results)  # type: ignore[arg-type]  # the future refuses what is not a sequence
+            self._answer(result_future, "async_invoke", results, error)
 
         self._calls.run(self._function.async_invoke(value), answer)
 
@@ -59,5 +84,85 @@ class CoroutineFunction:
             results = self._function.timeout(value)
         except Exception as error:
             result_future.complete_exceptionally(error)
-            return
-        result_future.complete(results)
+        else:
+            self._answer(result_future, "timeout", results, None)
+
+    def _answer(self, future: ResultFuture, method: str, results: object, error: BaseException | None) -> None:
+        if error is None and (wrong := _what_is_wrong(results)) is not None:
+            error = TypeError(f"{method} of {self._name} must answer a list of results, {wrong}")
+        if error is not None:
+            future.complete_exceptionally(error)
+        else:
+            future.complete(results)  # type: ignore[arg-type]  # a list, which was looked at
+
+
+def _what_is_wrong(results: object) -> str | None:
+    """Why these are no results; a forgotten coroutine among them is closed, since nobody will run it."""
+    forgotten = [one for one in (results if type(results) is list else [results]) if inspect.iscoroutine(one)]
+    if forgotten:
+        for coroutine in forgotten:
+            coroutine.close()
+        return f"not the coroutine {forgotten[0].__qualname__}: was an await forgotten?"
+    if isinstance(results, list):
+        return None
+    if results is None:
+        return "not None: return [] to emit nothing"
+    hint = ": a tuple is one record, write [(...)]" if isinstance(results, tuple) else ""
+    return f"not the {type(results).__name__} {results!r:.100}{hint}"
+
+
+def checked_function(function: AnyAsyncFunction, method: str) -> None:
+    """Raises TypeError or BadInput, naming ``method``, unless ``function`` can be called for records."""
+    wanted = "expected an AsyncFunction, or one in Java's shape such as a ResultFutureFunction"
+    if isinstance(function, type):
+        raise TypeError(f"{method}: async_function: {wanted}, got the class {function.__name__} and no object of it")
+    doors = ("open", "close", "async_invoke", "timeout")
+    if not all(callable(getattr(function, door, None)) for door in doors):
+        raise TypeError(f"{method}: async_function: {wanted}, got {function!r}")
+    name, invoke = type(function).__name__, function.async_invoke
+    if isinstance(function, AsyncFunction):
+        if not inspect.iscoroutinefunction(invoke):
+            hint = " (it is an async generator: return a list)" if inspect.isasyncgenfunction(invoke) else ""
+            raise BadInput(f"{method}: async_function: async_invoke of {name} must be declared 'async def'{hint}")
+        _check_arguments(function.async_invoke, 1, f"{method}: async_function: async_invoke of {name}")
+        _check_arguments(function.timeout, 1, f"{method}: async_function: timeout of {name}")
+    elif inspect.iscoroutinefunction(invoke) or inspect.isasyncgenfunction(invoke):
+        raise BadInput(
+            f"{method}: async_function: async_invoke of {name} is a coroutine function: derive {name} from AsyncFunction, "
+            "take the record alone and return a list"
+        )
+    for door in ("open", "timeout"):
+        if inspect.iscoroutinefunction(getattr(function, door)):
+            raise BadInput(
+                f"{method}: async_function: {door} of {name} must be a plain method: the task itself calls it"
+            )
+    isolated(function, method)
+
+
+def _check_arguments(door: Any, count: int, what: str) -> None:
+    """Java's shape, with a future as second argument, is a slip where a list is to be returned."""
+    try:
+        inspect.signature(door).bind(*([None] * count))
+    except TypeError as error:
+        raise BadInput(f"{what} must take the record and nothing else, and return a list ({error})") from None
+
+
+def for_subtask(function: AnyAsyncFunction, operator: str) -> core.AsyncFunction:
+    """A copy of its own for one subtask of ``operator``, as the operator calls it."""
+    mine = isolated(function, operator)
+    return CoroutineFunction(mine) if isinstance(mine, AsyncFunction) else _WithoutState(mine)
+
+
+class _WithoutState:
+    """A function in Java's shape, kept from state."""
+
+    __slots__ = ("_function", "async_invoke", "timeout", "close")
+
+    def __init__(self, function: core.AsyncFunction) -> None:
+        self._function = function
+        self.async_invoke = function.async_invoke
+        self.timeout = function.timeout
+        self.close = function.close
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._function.open(runtime_context.without_state(_NO_STATE))

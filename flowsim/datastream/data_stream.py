@@ -149,10 +149,11 @@ class DataStream(OperatorHandle):
 
     def put_behind(
         self, name: str, kind: str, make: MakeOperator, output_type: TypeInformation | None = None,
-        params: Mapping[str, object] | None = None,
+        params: Mapping[str, object] | None = None, yields: bool = False,
     ) -> DataStream:  # fmt: skip
-        """An operator of ``kind`` behind this stream; for the stream classes of flowsim."""
+        """An operator of ``kind`` behind this stream; for the stream classes of flowsim. ``yields``: rule 1.10."""
         added = self._add(name, OperatorDescription(kind, params or {}), make)
+        added.yields = yields
         return DataStream(self._env, (Upstream(added),), output_type)
 
     def _add(self, name: str, description: OperatorDescription, make: MakeOperator) -> Transformation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 
 class CancellableCall(Protocol):
@@ -26,4 +26,19 @@ class AsyncCalls(Protocol):
     def run(
         self, call: Coroutine[Any, Any, object], answer: Callable[[object, BaseException | None], None]
     ) -> CancellableCall:
-        """Runs a coroutine on the job's loop; ``answer`` gets its result, or None and its error."""
+        """Runs a coroutine on the job's loop; ``answer`` gets its result, or None and its error, whatever that is.
+
+        It is cancelled, and answers nothing, when the task ends before it.
+        """
+
+    def run_at_end(self, closing: Coroutine[Any, Any, object]) -> None:
+        """Runs a coroutine when the job is over and no call is under way any more: it gives back what calls shared."""
+
+
+@runtime_checkable
+class WaitsForAnswers(Protocol):
+    """An operator that can tell which answers it waits for."""
+
+    @property
+    def what_it_waits_for(self) -> str:
+        """For people; empty where it waits for none."""

@@ -25,11 +25,15 @@ __all__ = ["FunctionLife", "FunctionOperator", "KeyedStateStore", "RuntimeContex
 class RuntimeContext:
     """Where the function runs, and its keyed state if its stream is keyed. Flink: RuntimeContext."""
 
-    __slots__ = ("_ctx", "_metrics", "_store")
+    __slots__ = ("_ctx", "_metrics", "_store", "_why_no_state")
 
-    def __init__(self, ctx: OperatorContext, store: KeyedStateStore | None) -> None:
+    def __init__(
+        self, ctx: OperatorContext, store: KeyedStateStore | None,
+        why_no_state: str = "needs a keyed stream, put key_by(...) before the operator",
+    ) -> None:  # fmt: skip
         self._ctx = ctx
         self._store = store
+        self._why_no_state = why_no_state
         self._metrics = MetricGroup()
 
     def get_task_name(self) -> str:
@@ -70,6 +74,10 @@ class RuntimeContext:
         """flowsim's own: chance that grows from the run's seed, a stream for each operator and subtask."""
         return self._ctx.random
 
+    def without_state(self, why: str) -> RuntimeContext:
+        """The same with every door to state shut; ``why`` ends the sentence that says so."""
+        return RuntimeContext(self._ctx, None, why)
+
     def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState:
         return self._keyed("get_state").get_state(state_descriptor)
 
@@ -87,9 +95,7 @@ class RuntimeContext:
 
     def _keyed(self, door: str) -> KeyedStateStore:
         if self._store is None:
-            raise BadInput(
-                f"operator {self._ctx.operator_name}: {door} needs a keyed stream, put key_by(...) before the operator"
-            )
+            raise BadInput(f"operator {self._ctx.operator_name}: {door} {self._why_no_state}")
         return self._store
 
 

@@ -5,72 +5,145 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
+from flowsim.errors import BadInput
 from flowsim.mailbox.task_mailbox import MailboxClosedException
 from flowsim.sim.scheduler import Timer
 from flowsim.tasks.processing_time import TaskTimers
 
+_END_TRIES: Final = 10
+_SECONDS_PER_TRY: Final = 1.0
 
-class _RunningCall:
+Outcome = tuple[object, BaseException | None]
+
+
+class _Call:
     """A coroutine that will run, runs, or is over."""
 
-    __slots__ = ("start_timer", "task")
+    __slots__ = ("task", "is_cancelled", "_call", "_start_timer", "_forget")
 
-    def __init__(self) -> None:
-        self.start_timer: Timer | None = None
-        self.task: asyncio.Future[object] | None = None
+    def __init__(self, call: Coroutine[Any, Any, object], forget: Callable[[], None]) -> None:
+        self.task: asyncio.Task[Outcome] | None = None
+        self.is_cancelled = False
+        self._call = call
+        self._start_timer: Timer | None = None
+        self._forget = forget
+
+    def start_at(self, when_ns: int, timers: TaskTimers, on_end: Callable[[asyncio.Task[Outcome]], None]) -> None:
+        def start() -> None:
+            self._start_timer = None
+            self.task = asyncio.get_running_loop().create_task(_outcome_of(self._call))
+            self.task.add_done_callback(on_end)
+
+        self._start_timer = timers.call_at_ns(when_ns, start)
 
     def cancel(self) -> None:
-        if self.start_timer is not None:
-            self.start_timer.cancel()
-        if self.task is not None:
+        self.is_cancelled = True
+        if self._start_timer is not None:
+            self._start_timer.cancel()
+            self._start_timer = None
+            self._call.close()
+            self._forget()
+        elif self.task is not None:
             self.task.cancel()
+
+    def __repr__(self) -> str:
+        return str(getattr(self._call, "__qualname__", "a call"))
 
 
 class TaskAsyncCalls:
     """``AsyncCalls`` of one task. A call begins at the task's own time, in the middle of its batch, which ends there.
 
-    Simulated waits pass on both clocks; coroutines that open sockets run on the real one only.
+    Simulated waits pass on both clocks; coroutines that open sockets run on the real one only. ``fail`` makes the task
+    raise what goes wrong while an answer is taken.
     """
 
-    __slots__ = ("_timers", "_running", "_numbers")
+    __slots__ = ("_timers", "_fail", "_running", "_numbers", "_at_end")
 
-    def __init__(self, timers: TaskTimers) -> None:
+    def __init__(self, timers: TaskTimers, fail: Callable[[Callable[[], None]], None]) -> None:
         self._timers = timers
-        self._running: dict[int, _RunningCall] = {}
+        self._fail = fail
+        self._running: dict[int, _Call] = {}
         self._numbers = 0
+        self._at_end: list[Coroutine[Any, Any, object]] = []
 
     def after(self, delay_ns: int, answer: Callable[[], None]) -> Timer:
-        def arrive() -> None:
-            with suppress(MailboxClosedException):
-                answer()
+        return self._timers.call_at_ns(self._timers.clock.now_ns + delay_ns, lambda: self._take(answer))
 
-        return self._timers.call_at_ns(self._timers.clock.now_ns + delay_ns, arrive)
-
-    def run(
-        self, call: Coroutine[Any, Any, object], answer: Callable[[object, BaseException | None], None]
-    ) -> _RunningCall:
-        number, running = self._numbers, _RunningCall()
+    def run(self, call: Coroutine[Any, Any, object], answer: Callable[[object, BaseException | None], None]) -> _Call:
+        number = self._numbers
         self._numbers = number + 1
-        self._running[number] = running
+        running = self._running[number] = _Call(call, lambda: self._forget(number))
 
-        def start() -> None:
-            running.task = asyncio.ensure_future(call)
-            running.task.add_done_callback(finish)
+        def on_end(task: asyncio.Task[Outcome]) -> None:
+            self._forget(number)
+            # Whoever cancelled it waits for nothing; on Ctrl-C the task has an error that the run tells.
+            if not running.is_cancelled and not task.cancelled() and task.exception() is None:
+                result, error = task.result()
+                self._take(lambda: answer(result, error))
 
-        def finish(task: asyncio.Future[object]) -> None:
-            del self._running[number]
-            if task.cancelled():
-                return
-            error = task.exception()
-            with suppress(MailboxClosedException):
-                answer(None if error is not None else task.result(), error)
-
-        running.start_timer = self._timers.call_at_ns(self._timers.clock.now_ns, start)
+        running.start_at(self._timers.clock.now_ns, self._timers, on_end)
         return running
+
+    def run_at_end(self, closing: Coroutine[Any, Any, object]) -> None:
+        self._at_end.append(closing)
 
     def close(self) -> None:
         """Nobody waits for an answer any more."""
         for running in list(self._running.values()):
             running.cancel()
+
+    async def when_over(self) -> list[Exception]:
+        """Waits until the calls that were cancelled are over, then runs what was kept for the end; what went wrong."""
+        errors: list[Exception] = []
+        try:
+            await self._end_calls(errors)
+            while self._at_end:
+                try:
+                    await self._at_end.pop(0)
+                except Exception as error:
+                    errors.append(error)
+        finally:
+            for closing in self._at_end:
+                closing.close()
+        return errors
+
+    async def _end_calls(self, errors: list[Exception]) -> None:
+        """One that catches its cancellation and goes on is cancelled again, some times."""
+        for _ in range(_END_TRIES):
+            tasks = [running.task for running in self._running.values() if running.task is not None]
+            if not tasks:
+                return
+            await asyncio.wait(tasks, timeout=_SECONDS_PER_TRY)
+            self.close()
+        if self._running:
+            names = ", ".join(repr(running) for running in self._running.values())
+            errors.append(BadInput(f"these calls do not end when they are cancelled, let CancelledError pass: {names}"))
+
+    def _take(self, answer: Callable[[], None]) -> None:
+        try:
+            with suppress(MailboxClosedException):
+                answer()
+        except Exception as error:
+            self._fail(_raising(error))
+
+    def _forget(self, number: int) -> None:
+        del self._running[number]
+
+
+async def _outcome_of(call: Coroutine[Any, Any, object]) -> Outcome:
+    """What a call answers or raises, a SystemExit or CancelledError of its own too: asyncio would take them for its."""
+    try:
+        return await call, None
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return None, error
+
+
+def _raising(error: Exception) -> Callable[[], None]:
+    def fail() -> None:
+        raise error
+
+    return fail

@@ -58,7 +58,7 @@ class StreamTask:
         self._full = trace.full if trace is not None else None
         self.state = TaskState.DEPLOYED
         self.timers = TaskTimers(scheduler, clock)
-        self.async_calls = TaskAsyncCalls(self.timers)
+        self.async_calls = TaskAsyncCalls(self.timers, self.fail_externally)
         self.actor = Actor(task_id, name, scheduler, self._run)
         self.outbox = Outbox(_deliver_credit)
         self.mailbox = TaskMailbox(self._on_mail, self._full, self._is_inside)

@@ -12,6 +12,7 @@ from flowsim.mailbox.mail_future import MailFuture
 from flowsim.mailbox.task_mailbox import MailboxClosedException
 from flowsim.operators.async_wait.async_retry_strategy import NO_RETRY_STRATEGY, AsyncRetryStrategy
 from flowsim.operators.async_wait.async_trace import AsyncTrace
+from flowsim.operators.async_wait.awaited_elements import awaited_elements
 from flowsim.operators.async_wait.ordered_stream_element_queue import OrderedStreamElementQueue
 from flowsim.operators.async_wait.result_future import AsyncFunction, ResultFuture
 from flowsim.operators.async_wait.result_handler import ResultHandler
@@ -99,6 +100,11 @@ class AsyncWaitOperator(FunctionOperator):
             for element in self._queue.values()
         ]
 
+    @property
+    def what_it_waits_for(self) -> str:
+        """For the report of a run that stands still: which elements nobody answers (rule 11.17)."""
+        return awaited_elements(self._queue.pending, len(self._queue), self._capacity)
+
     def open(self) -> None:
         super().open()
         restored, self._restored = self._restored, ()
@@ -165,6 +171,7 @@ class AsyncWaitOperator(FunctionOperator):
 
     def time_out(self, entry: StreamRecordQueueEntry, future: ResultFuture) -> None:
         """Asks the function what to do about an element whose time ran out (rule 11.17)."""
+        entry.timed_out = True
         self.trace_step(entry, AsyncAction.TIMEOUT, 0, 0)
         self._ask(self._function.timeout, entry.value, entry.timestamp, future)
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from flowsim.operators.async_wait.stream_element_queue import QueueEntry, checked_capacity
+from flowsim.operators.async_wait.stream_element_queue import (
+    QueueEntry,
+    StreamRecordQueueEntry,
+    checked_capacity,
+)
 from flowsim.operators.stream_operator import Output, Value
 from flowsim.streamrecord.elements import StreamElement
 
@@ -41,6 +45,10 @@ class OrderedStreamElementQueue:
         head = self._entries.popleft()
         head.emit_result(output)
         return head
+
+    @property
+    def pending(self) -> list[StreamRecordQueueEntry]:
+        return [entry for entry in self._entries if isinstance(entry, StreamRecordQueueEntry) and not entry.is_done]
 
     def values(self) -> list[StreamElement]:
         return [entry.element for entry in self._entries]

@@ -14,10 +14,11 @@ from flowsim.streamrecord.elements import StreamElement, StreamRecord, Watermark
 class StreamRecordQueueEntry:
     """A record whose results are awaited. Flink: StreamRecordQueueEntry.
 
-    ``number`` counts the elements of the operator from 0; ``is_done`` once results were given, which may be none.
+    ``number`` counts the elements of the operator from 0; ``is_done`` once results were given, which may be none;
+    ``timed_out`` once the function was asked about its timeout.
     """
 
-    __slots__ = ("number", "value", "timestamp", "results", "is_done")
+    __slots__ = ("number", "value", "timestamp", "results", "is_done", "timed_out")
 
     def __init__(self, number: int, value: Value, timestamp: int | None) -> None:
         self.number = number
@@ -25,6 +26,7 @@ class StreamRecordQueueEntry:
         self.timestamp = timestamp
         self.results: Sequence[Value] = ()
         self.is_done = False
+        self.timed_out = False
 
     @property
     def element(self) -> StreamElement:
@@ -97,6 +99,10 @@ class StreamElementQueue(Protocol):
 
     def emit_completed_element(self, output: Output) -> QueueEntry | None:
         """Emits exactly one, if it can; answers which."""
+
+    @property
+    def pending(self) -> list[StreamRecordQueueEntry]:
+        """The records whose results were not given yet, as they came."""
 
     def values(self) -> list[StreamElement]:
         """All that a snapshot must hold, in the order in which they would be put in again (rule 11.20)."""

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from flowsim.operators.async_wait.stream_element_queue import QueueEntry, WatermarkQueueEntry, checked_capacity
+from flowsim.operators.async_wait.stream_element_queue import (
+    QueueEntry,
+    StreamRecordQueueEntry,
+    WatermarkQueueEntry,
+    checked_capacity,
+)
 from flowsim.operators.stream_operator import Output, Value
 from flowsim.streamrecord.elements import StreamElement
 
@@ -98,6 +103,11 @@ class UnorderedStreamElementQueue:
         if len(self._segments) > 1 and first.is_empty:
             self._segments.popleft()
         return emitted
+
+    @property
+    def pending(self) -> list[StreamRecordQueueEntry]:
+        incomplete = (entry for segment in self._segments for entry in segment.incomplete.values())
+        return [entry for entry in incomplete if isinstance(entry, StreamRecordQueueEntry)]
 
     def values(self) -> list[StreamElement]:
         """Per segment what is done, as it was done, then the rest; Flink's order of the rest is that of a HashSet."""

@@ -1,0 +1,20 @@
+"""The usual reasons to try a call again. PyFlink: async_retry_predicates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def empty_result_predicate(result: Sequence[object] | None) -> bool:
+    """Whether the call answered without a single result."""
+    return result is None or len(result) == 0
+
+
+def has_exception_predicate(error: BaseException | None) -> bool:
+    """Whether the call raised, whatever it was."""
+    return error is not None
+
+
+def exception_type_predicate(error: BaseException | None, expected_error_type: type[BaseException]) -> bool:
+    """Whether the call raised an error of a kind; give the kind with a lambda or ``functools.partial``."""
+    return isinstance(error, expected_error_type)

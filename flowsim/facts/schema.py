@@ -161,9 +161,9 @@ ASYNC_ELEMENTS = Table(
      Column("action", "b", "what happened", AsyncAction),
      Column("kind", "b", "RECORD or WATERMARK", ElementKind),
      Column("timestamp", "q", "of the record, -2^63 = none, or of the watermark, in ms"),
-     Column("fingerprint", "q", "put: of the record; emit: exclusive or of the fingerprints of its results; else 0"),
+     Column("fingerprint", "q", "put: of the record; complete and emit: exclusive or of the fingerprints of its results; else 0"),
      Column("attempt", "i", "invoke and retry: number of the call, from 1; else 0"),
-     Column("rows", "i", "complete and emit: number of results; else 0"),
+     Column("rows", "i", "complete and emit: number of results, -1 = not known yet; else 0"),
      Column("queued", "i", "elements in the queue afterwards, watermarks included")),
 )  # fmt: skip
 SNAPSHOTS = Table(

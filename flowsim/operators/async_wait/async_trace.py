@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from flowsim.errors import ValueNotAllowed
 from flowsim.facts.kinds import AsyncAction, ElementKind
 from flowsim.facts.tracer import TaskTrace
 from flowsim.operators.async_wait.stream_element_queue import QueueEntry, StreamRecordQueueEntry, WatermarkQueueEntry
@@ -30,6 +33,11 @@ class AsyncTrace:
         """The function is called, an outcome is taken, and the like."""
         self._element(entry.number, action, ElementKind.RECORD, _time(entry), 0, attempt, rows, queued)
 
+    def completed(self, entry: StreamRecordQueueEntry, results: object, queued: int) -> None:
+        """Its results are taken; None: they are made later, in the task."""
+        mixed, rows = _told(entry.timestamp, results)
+        self._element(entry.number, AsyncAction.COMPLETE, ElementKind.RECORD, _time(entry), mixed, 0, rows, queued)
+
     def emit(self, entry: QueueEntry, queued: int) -> None:
         """It left the queue, and its results were handed on."""
         if isinstance(entry, WatermarkQueueEntry):
@@ -46,6 +54,19 @@ class AsyncTrace:
         rows: int, queued: int,
     ) -> None:  # fmt: skip
         self._trace.async_element(self._operator, entry, action, kind, timestamp, fingerprints, attempt, rows, queued)
+
+
+def _told(timestamp: int | None, results: object) -> tuple[int, int]:
+    """What a judge can hold the emission against; nothing, of what is no list of values: that fails later, in the mail."""
+    if not isinstance(results, Sequence):
+        return 0, -1
+    mixed = 0
+    try:
+        for result in results:
+            mixed ^= fingerprint(timestamp, result)
+    except ValueNotAllowed:
+        return 0, -1
+    return mixed, len(results)
 
 
 def _time(entry: StreamRecordQueueEntry) -> int:

@@ -234,6 +234,11 @@ class AsyncWaitOperator(FunctionOperator):
         if self._facts is not None:
             self._facts.step(entry, action, attempt, rows, len(self._queue))
 
+    def trace_completed(self, entry: StreamRecordQueueEntry, results: Sequence[Value] | None) -> None:
+        """None: the results are made later, in the task itself."""
+        if self._facts is not None:
+            self._facts.completed(entry, results, len(self._queue))
+
     def _output_completed_element(self) -> None:
         """Rule 11.13: exactly one; a mail sees to the next."""
         queue = self._queue

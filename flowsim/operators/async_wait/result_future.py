@@ -29,11 +29,6 @@ def checked_results(results: Sequence[Value]) -> Sequence[Value]:
     return results
 
 
-def number_of_results(results: object) -> int:
-    """How many there are; none of what is no sequence of results."""
-    return len(results) if isinstance(results, Sequence) else 0
-
-
 class ResultFuture(Protocol):
     """Takes one answer, from wherever it comes; all later ones are ignored (rule 11.12). Flink: ResultFuture."""
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from flowsim.facts.kinds import AsyncAction
-from flowsim.operators.async_wait.result_future import number_of_results
 from flowsim.operators.async_wait.stream_element_queue import StreamRecordQueueEntry
 from flowsim.operators.stream_operator import Value
 from flowsim.timers.processing_time_service import TimerHandle
@@ -32,12 +31,13 @@ class ResultHandler:
     def complete(self, results: Sequence[Value]) -> None:
         """What is no list of results fails the task, in the mail (rule 11.12)."""
         if self._is_first():
-            self._operator.trace_step(self.entry, AsyncAction.COMPLETE, 0, number_of_results(results))
+            self._operator.trace_completed(self.entry, results)
             self._process_in_mailbox(results)
 
     def complete_from(self, supplier: Callable[[], Sequence[Value]]) -> None:
-        """What ``supplier`` raises fails the task. The fact of the outcome waits until its number of rows is known."""
+        """What ``supplier`` raises fails the task."""
         if self._is_first():
+            self._operator.trace_completed(self.entry, None)
             self._operator.execute(lambda: self._process_supplied(supplier), "results of an async call to be made")
 
     def complete_exceptionally(self, error: BaseException) -> None:
@@ -62,7 +62,6 @@ class ResultHandler:
 
     def _process_supplied(self, supplier: Callable[[], Sequence[Value]]) -> None:
         results = self._operator.supplied(self.entry.value, self.entry.timestamp, supplier)
-        self._operator.trace_step(self.entry, AsyncAction.COMPLETE, 0, number_of_results(results))
         self._process_results(results)
 
     def _process_results(self, results: Sequence[Value]) -> None:

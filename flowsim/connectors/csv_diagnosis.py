@@ -6,6 +6,7 @@ import gzip
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, TextIO
 
 from flowsim.connectors.columns import Column, ColumnType
@@ -37,7 +38,7 @@ class Cell:
 def header_of(path: str, delimiter: str) -> list[str]:
     """Names in the first line; raises BadInput when the file cannot be read or is empty."""
     try:
-        with _open_text(path) as lines:
+        with open_text(path) as lines:
             for record in _records(lines, delimiter):
                 return [cell.text for cell in record]
     except (OSError, EOFError) as error:
@@ -47,7 +48,7 @@ def header_of(path: str, delimiter: str) -> list[str]:
 
 def find_cell(path: str, delimiter: str, name: str, text: str) -> SourcePosition:
     """Where the column first holds ``text``; the header when it is found nowhere in this spelling."""
-    with _open_text(path) as lines:
+    with open_text(path) as lines:
         records = _records(lines, delimiter)
         index = [cell.text for cell in next(records)].index(name)
         for record in records:
@@ -56,12 +57,21 @@ def find_cell(path: str, delimiter: str, name: str, text: str) -> SourcePosition
     return SourcePosition(path, 1, 1)
 
 
+def position_of(path: str, delimiter: str, name: str, row: int) -> SourcePosition:
+    """Where the column stands in a row, counted from 0 behind the header."""
+    with open_text(path) as lines:
+        records = _records(lines, delimiter)
+        index = [cell.text for cell in next(records)].index(name)
+        cell = next(islice(records, row, None))[index]
+    return SourcePosition(path, cell.line, cell.column)
+
+
 def explain_failure(
     path: str, delimiter: str, columns: Sequence[Column], is_valid: IsValid, error: Exception
 ) -> BadInput:
     """The BadInput for a failed read: the first field of a wrong type or the first row of a wrong length."""
     try:
-        with _open_text(path) as lines:
+        with open_text(path) as lines:
             found = _first_fault(_records(lines, delimiter), path, columns, is_valid)
     except (OSError, EOFError) as unreadable:
         return BadInput(f"{path}: cannot be read to its end: {_reason(unreadable)}")
@@ -136,7 +146,8 @@ def _unquoted(field: str) -> str:
     return field
 
 
-def _open_text(path: str) -> TextIO:
+def open_text(path: str) -> TextIO:
+    """A text file, or one in a ``.gz``."""
     opened = gzip.open if path.endswith(".gz") else open
     # Surrogates keep bytes that are not UTF-8 visible to the checks instead of ending the scan.
     return opened(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="")

@@ -147,7 +147,7 @@ def _is_model(kind: object) -> bool:
 
 def _step(annotation: object, part: str | int) -> list[object]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        found = annotation.model_fields.get(str(part))
+        found = {field.alias or name: field for name, field in annotation.model_fields.items()}.get(str(part))
         return [] if found is None else _plain_types(found.annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is dict:

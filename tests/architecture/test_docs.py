@@ -18,6 +18,7 @@ from flowsim.laws.catalogue import LAWS
 from flowsim.scenario.language.functions import FUNCTIONS
 from flowsim.scenario.models import actions as schema_actions
 from flowsim.scenario.models import alarms as schema_alarms
+from flowsim.scenario.models import async_calls as schema_async
 from flowsim.scenario.models import functions as schema_functions
 from flowsim.scenario.models import joins as schema_joins
 from flowsim.scenario.models import network as schema_network
@@ -229,6 +230,21 @@ SECTIONS: dict[str, list[type[Strict]]] = {
     "connect": [schema_operators.ConnectModel],
     "custom partition": [schema_operators.CustomPartitionModel],
     "alarm": [schema_alarms.AlarmModel],
+    "async": [schema_async.AsyncModel],
+    "latency": [schema_async.LatencyModel],
+    "uniform latency": [schema_async.UniformLatencyModel],
+    "normal latency": [schema_async.NormalLatencyModel],
+    "lognormal latency": [schema_async.LognormalLatencyModel],
+    "exponential latency": [schema_async.ExponentialLatencyModel],
+    "trace": [schema_async.TraceLatencyModel],
+    "spikes": [schema_async.SpikesModel],
+    "fails": [schema_async.FailsModel],
+    "silent": [schema_async.SilentModel],
+    "lookup": [schema_async.LookupModel],
+    "timed out": [schema_async.TimedOutModel],
+    "retry": [schema_async.RetryModel],
+    "fixed retry": [schema_async.FixedRetryModel],
+    "exponential retry": [schema_async.ExponentialRetryModel],
     "join": [schema_joins.JoinModel],
     "co_group": [schema_joins.CoGroupModel],
     "interval_join": [schema_joins.IntervalJoinModel],
@@ -295,7 +311,7 @@ BASES = ["EdgeModel", "FilesModel", "KeyedSecondInputModel", "PlainWindowModel",
 
 def test_every_model_of_the_format_has_its_section() -> None:
     modules = (
-        schema, schema_actions, schema_alarms, schema_functions, schema_joins, schema_network, schema_operators,
+        schema, schema_actions, schema_alarms, schema_async, schema_functions, schema_joins, schema_network, schema_operators,
         schema_sources, schema_windows,
     )  # fmt: skip
     models = {

@@ -7,6 +7,7 @@ from flowsim.datastream.data_stream import DataStream
 from flowsim.datastream.keyed_stream import KeyedStream
 from flowsim.datastream.output_tag import OutputTag
 from flowsim.scenario.compiling.alarms import compile_alarm
+from flowsim.scenario.compiling.async_calls import compile_async
 from flowsim.scenario.compiling.broadcasts import compile_broadcast
 from flowsim.scenario.compiling.compiled import CompiledStream
 from flowsim.scenario.compiling.connect import compile_connect
@@ -87,6 +88,8 @@ def _operator(context: CompileContext, path: Path, model: OperatorModel, incomin
         return CompiledStream(keyed.reduce(function), incoming.schema)
     if model.alarm is not None:
         return compile_alarm(context, (*path, "alarm"), model.alarm, incoming)
+    if model.async_calls is not None:
+        return compile_async(context, (*path, "async"), model.async_calls, incoming)
     if model.rolling is not None:
         return _rolling(context, path, *model.rolling, incoming)
     two = _of_two_inputs(context, path, model, incoming)

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from flowsim.datastream.partitioning import PlainPartitioning
 from flowsim.operators.reading_order import Reading
 from flowsim.scenario.models.alarms import AlarmModel
+from flowsim.scenario.models.async_calls import AsyncModel
 from flowsim.scenario.models.functions import FunctionModel, needs_fields
 from flowsim.scenario.models.joins import BroadcastModel, CoGroupModel, IntervalJoinModel, JoinModel
 from flowsim.scenario.models.network import Exchange
@@ -30,7 +31,7 @@ from flowsim.scenario.models.windows import WindowModel
 
 KINDS = (
     "map", "filter", "flat_map", "aggregate", "reduce", "sum", "min", "max", "min_by", "max_by", "process", "watermarks",
-    "alarm", "connect", "join", "co_group", "interval_join", "broadcast",
+    "alarm", "async", "connect", "join", "co_group", "interval_join", "broadcast",
 )  # fmt: skip
 _ROLLING = ("sum", "min", "max", "min_by", "max_by")
 _NEED_A_KEY = (*_ROLLING, "alarm")
@@ -181,6 +182,9 @@ class OperatorModel(EdgeModel):
         "ProcessAllWindowFunction.",
     )
     alarm: AlarmModel | None = Field(default=None, description="A timer per key, without Python.")
+    async_calls: AsyncModel | None = Field(
+        default=None, alias="async", description="Calls that are answered later, many at a time."
+    )
     connect: ConnectModel | None = Field(default=None, description="An operator with a second input.")
     join: JoinModel | None = Field(default=None, description="Window join with a second input.")
     co_group: CoGroupModel | None = Field(default=None, description="Window coGroup with a second input.")

@@ -133,8 +133,9 @@ Row = list[Cell]
 
 
 def one_of(model: BaseModel, choices: tuple[str, ...]) -> str:
-    """The one among ``choices`` that the model has; raises ValueError when there is none or more than one."""
-    present = [name for name in choices if getattr(model, name) is not None]
+    """The one key among ``choices`` that the model has; raises ValueError when there is none or more than one."""
+    names = {field.alias or name: name for name, field in type(model).model_fields.items()}
+    present = [key for key in choices if getattr(model, names[key]) is not None]
     if len(present) == 1:
         return present[0]
     listed = ", ".join(choices)

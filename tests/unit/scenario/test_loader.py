@@ -108,8 +108,8 @@ def test_a_valid_scenario_has_its_values_and_the_defaults_of_flink() -> None:
             "process: {python: 'a:b'}",
             (
                 "s.yaml:14:5 operators.grouped: expected one of map, filter, "
-                "flat_map, aggregate, reduce, sum, min, max, min_by, max_by, process, watermarks, alarm, connect, "
-                "join, co_group, interval_join, broadcast, got aggregate and process"
+                "flat_map, aggregate, reduce, sum, min, max, min_by, max_by, process, watermarks, alarm, async, "
+                "connect, join, co_group, interval_join, broadcast, got aggregate and process"
             ),
         ),
         ("    window: {tumbling: 1 s}\n", "", "s.yaml:14:5 operators.grouped: aggregate needs a window"),

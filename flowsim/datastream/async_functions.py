@@ -75,25 +75,29 @@ class CoroutineFunction:
 
     def async_invoke(self, value: Value, result_future: ResultFuture) -> None:
         def answer(results: object, error: BaseException | None) -> None:
-            self._answer(result_future, "async_invoke", results, error)
+            if error is not None:
+                result_future.complete_exceptionally(error)
+            else:
+                result_future.complete(results)  # type: ignore[arg-type]  # a list, which was looked at
 
-        self._calls.run(self._function.async_invoke(value), answer)
+        self._calls.run(self._function.async_invoke(value), answer, self._check_call)
 
     def timeout(self, value: Value, result_future: ResultFuture) -> None:
         try:
             results = self._function.timeout(value)
+            self._check("timeout", results)
         except Exception as error:
             result_future.complete_exceptionally(error)
         else:
-            self._answer(result_future, "timeout", results, None)
+            result_future.complete(results)
 
-    def _answer(self, future: ResultFuture, method: str, results: object, error: BaseException | None) -> None:
-        if error is None and (wrong := _what_is_wrong(results)) is not None:
-            error = TypeError(f"{method} of {self._name} must answer a list of results, {wrong}")
-        if error is not None:
-            future.complete_exceptionally(error)
-        else:
-            future.complete(results)  # type: ignore[arg-type]  # a list, which was looked at
+    def _check_call(self, results: object) -> None:
+        self._check("async_invoke", results)
+
+    def _check(self, method: str, results: object) -> None:
+        wrong = _what_is_wrong(results)
+        if wrong is not None:
+            raise TypeError(f"{method} of {self._name} must answer a list of results, {wrong}")
 
 
 def _what_is_wrong(results: object) -> str | None:

@@ -24,11 +24,15 @@ class AsyncCalls(Protocol):
         """Calls ``answer`` when ``delay_ns`` of the job's clock have passed, the work so far included."""
 
     def run(
-        self, call: Coroutine[Any, Any, object], answer: Callable[[object, BaseException | None], None]
+        self,
+        call: Coroutine[Any, Any, object],
+        answer: Callable[[object, BaseException | None], None],
+        check: Callable[[object], None] | None = None,
     ) -> CancellableCall:
         """Runs a coroutine on the job's loop; ``answer`` gets its result, or None and its error, whatever that is.
 
-        It is cancelled, and answers nothing, when the task ends before it.
+        What ``check`` raises over the result is such an error. The call is cancelled, and answers nothing, when the task
+        ends before it.
         """
 
     def run_at_end(self, closing: Coroutine[Any, Any, object]) -> None:

@@ -15,38 +15,63 @@ from flowsim.tasks.processing_time import TaskTimers
 _END_TRIES: Final = 10
 _SECONDS_PER_TRY: Final = 1.0
 
-Outcome = tuple[object, BaseException | None]
+_Outcome = tuple[object, BaseException | None]
+_Check = Callable[[object], None]
+_Answer = Callable[[object, BaseException | None], None]
 
 
 class _Call:
     """A coroutine that will run, runs, or is over."""
 
-    __slots__ = ("task", "is_cancelled", "_call", "_start_timer", "_forget")
+    __slots__ = ("task", "is_cancelled", "start_timer", "_call", "_check", "_on_end")
 
-    def __init__(self, call: Coroutine[Any, Any, object], forget: Callable[[], None]) -> None:
-        self.task: asyncio.Task[Outcome] | None = None
+    def __init__(
+        self, call: Coroutine[Any, Any, object], check: _Check | None, on_end: Callable[[_Call], None]
+    ) -> None:
+        self.task: asyncio.Task[_Outcome] | None = None
         self.is_cancelled = False
+        self.start_timer: Timer | None = None
         self._call = call
-        self._start_timer: Timer | None = None
-        self._forget = forget
+        self._check = check
+        self._on_end = on_end
 
-    def start_at(self, when_ns: int, timers: TaskTimers, on_end: Callable[[asyncio.Task[Outcome]], None]) -> None:
-        def start() -> None:
-            self._start_timer = None
-            self.task = asyncio.get_running_loop().create_task(_outcome_of(self._call))
-            self.task.add_done_callback(on_end)
-
-        self._start_timer = timers.call_at_ns(when_ns, start)
+    def start(self) -> None:
+        self.start_timer = None
+        self.task = asyncio.get_running_loop().create_task(self._outcome())
+        self.task.add_done_callback(self._end)
 
     def cancel(self) -> None:
         self.is_cancelled = True
-        if self._start_timer is not None:
-            self._start_timer.cancel()
-            self._start_timer = None
-            self._call.close()
-            self._forget()
+        if self.start_timer is not None:
+            self.start_timer.cancel()
+            self.start_timer = None
+            self._end(None)
         elif self.task is not None:
             self.task.cancel()
+
+    @property
+    def outcome(self) -> _Outcome | None:
+        """None where it has none: nobody waits for one that was cancelled, and what Ctrl-C ends the run tells."""
+        if self.task is None or self.task.cancelled() or self.task.exception() is not None or self.is_cancelled:
+            return None
+        return self.task.result()
+
+    def _end(self, task: asyncio.Task[_Outcome] | None) -> None:
+        # One that was cancelled before its first step was never awaited.
+        self._call.close()
+        self._on_end(self)
+
+    async def _outcome(self) -> _Outcome:
+        """What it answers or raises, a SystemExit or CancelledError of its own too: asyncio would take them for its."""
+        try:
+            result = await self._call
+            if self._check is not None:
+                self._check(result)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            return None, error
+        return result, None
 
     def __repr__(self) -> str:
         return str(getattr(self._call, "__qualname__", "a call"))
@@ -71,19 +96,18 @@ class TaskAsyncCalls:
     def after(self, delay_ns: int, answer: Callable[[], None]) -> Timer:
         return self._timers.call_at_ns(self._timers.clock.now_ns + delay_ns, lambda: self._take(answer))
 
-    def run(self, call: Coroutine[Any, Any, object], answer: Callable[[object, BaseException | None], None]) -> _Call:
+    def run(self, call: Coroutine[Any, Any, object], answer: _Answer, check: _Check | None = None) -> _Call:
         number = self._numbers
         self._numbers = number + 1
-        running = self._running[number] = _Call(call, lambda: self._forget(number))
 
-        def on_end(task: asyncio.Task[Outcome]) -> None:
-            self._forget(number)
-            # Whoever cancelled it waits for nothing; on Ctrl-C the task has an error that the run tells.
-            if not running.is_cancelled and not task.cancelled() and task.exception() is None:
-                result, error = task.result()
-                self._take(lambda: answer(result, error))
+        def on_end(ended: _Call) -> None:
+            del self._running[number]
+            outcome = ended.outcome
+            if outcome is not None:
+                self._take(lambda: answer(*outcome))
 
-        running.start_at(self._timers.clock.now_ns, self._timers, on_end)
+        running = self._running[number] = _Call(call, check, on_end)
+        running.start_timer = self._timers.call_at_ns(self._timers.clock.now_ns, running.start)
         return running
 
     def run_at_end(self, closing: Coroutine[Any, Any, object]) -> None:
@@ -127,19 +151,6 @@ class TaskAsyncCalls:
                 answer()
         except Exception as error:
             self._fail(_raising(error))
-
-    def _forget(self, number: int) -> None:
-        del self._running[number]
-
-
-async def _outcome_of(call: Coroutine[Any, Any, object]) -> Outcome:
-    """What a call answers or raises, a SystemExit or CancelledError of its own too: asyncio would take them for its."""
-    try:
-        return await call, None
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        return None, error
 
 
 def _raising(error: Exception) -> Callable[[], None]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from flowsim.operators.async_wait.stream_element_queue import StreamRecordQueueEntry
+from flowsim.units import NO_TIMESTAMP
 
 _SHOWN: Final = 5
 
@@ -24,6 +25,6 @@ def _element(entry: StreamRecordQueueEntry) -> str:
     record = repr(entry.value)
     if len(record) > 100:
         record = record[:100] + "..."
-    when = "" if entry.timestamp is None else f" @ {entry.timestamp}"
+    when = "" if entry.timestamp in (None, NO_TIMESTAMP) else f" @ {entry.timestamp}"
     late = ", whose timeout passed" if entry.timed_out else ""
     return f"number {entry.number}, record {record}{when}{late}"

@@ -1,0 +1,60 @@
+"""A table that is asked for the row with a key."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import pytest
+
+from flowsim.connectors.lookup_table import read_lookup_table
+from flowsim.errors import BadInput
+
+TEXT = "code,name,seats\nUA,United,180\nAA,,\n"
+COLUMNS = {"name": "string", "code": "string", "seats": "long"}
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "table.csv"
+    path.write_text(text)
+    return path
+
+
+def test_a_row_is_found_by_its_key_and_holds_the_other_columns(tmp_path: Path) -> None:
+    table = read_lookup_table(written(tmp_path, TEXT), COLUMNS, "code")
+    assert table.names == ("name", "seats")
+    assert [table.get(key) for key in ("UA", "AA", "B6", None)] == [("United", 180), ("", None), None, None]
+    assert len(table) == 2
+    assert copy.deepcopy(table) is table
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (TEXT + "UA,Ubuntu,1\n", ":4:1 column 'code': the key 'UA' stands in a row above already"),
+        ('n,code\n"a\nb",UA\nc,"UA"\n', ":4:3 column 'code': the key 'UA' stands in a row above already"),
+        ("code,name\nUA,United\n", ":1:1 no column 'seats'; the header has: code, name"),
+        (
+            TEXT + "B6,JetBlue,many\n",
+            f":4:12 column 'seats': expected a long ({-(2**63)} to {2**63 - 1}) or nothing, got 'many'",
+        ),
+    ],
+)
+def test_a_table_that_cannot_be_asked_is_refused_with_the_place(text: str, message: str, tmp_path: Path) -> None:
+    path = written(tmp_path, text)
+    columns = {"n": "string", "code": "string"} if text.startswith("n,") else COLUMNS
+    with pytest.raises(BadInput) as error:
+        read_lookup_table(path, columns, "code")
+    assert str(error.value) == f"{path}{message}"
+
+
+def test_a_row_without_a_key_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "n,name\n1,a\n,b\n")
+    with pytest.raises(BadInput) as error:
+        read_lookup_table(path, {"n": "long", "name": "string"}, "n")
+    assert str(error.value) == f"{path}:3:1 column 'n': expected a key, got nothing"
+
+
+def test_the_key_is_one_of_the_columns(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="key 'id' is none of the columns name, code, seats"):
+        read_lookup_table(written(tmp_path, TEXT), COLUMNS, "id")

@@ -19,6 +19,7 @@ from flowsim.cli.metrics import metrics
 from flowsim.cli.replay import replay
 from flowsim.cli.run import run
 from flowsim.cli.schema import schema
+from flowsim.cli.study import study
 from flowsim.cli.trace import trace
 from flowsim.cli.validate import validate
 
@@ -48,7 +49,7 @@ def flowsim(
     """Options of flowsim itself."""
 
 
-for _command in (run, validate, replay, trace, metrics, explore, check, graph, laws, faults, schema):
+for _command in (run, validate, replay, trace, metrics, explore, study, check, graph, laws, faults, schema):
     app.command()(_command)
 
 

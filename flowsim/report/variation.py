@@ -1,0 +1,112 @@
+"""What a study varies: keys of a scenario, the values of each, and all their combinations."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Final
+
+from flowsim.errors import BadInput, ScenarioError
+from flowsim.scenario.yaml_positions import YamlValue, read_document
+
+MAX_COMBINATIONS: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """One key of the scenario, by its path as in ``--set``, and the values that it takes in turn."""
+
+    key: str
+    values: tuple[YamlValue, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Variation:
+        """``operators.airline.async.capacity=1,4,16``: the values are YAML, split at commas. Raises BadInput."""
+        key, equals, listed = text.partition("=")
+        if not equals or not key.strip() or not listed.strip():
+            raise BadInput(f"--vary {text[:80]}: expected KEY=VALUE,VALUE,... such as settings.seed=1,2,3")
+        try:
+            values = read_document(f"[{listed}]", "--vary").value
+        except ScenarioError as error:
+            raise BadInput(f"--vary {text[:80]}: the values are not a list of YAML values: {error}") from None
+        assert isinstance(values, list)
+        seen = [json.dumps(value, sort_keys=True) for value in values]
+        twice = next((one for index, one in enumerate(seen) if one in seen[:index]), None)
+        if twice is not None:
+            raise BadInput(f"--vary {text[:80]}: the value {twice} stands there twice")
+        return cls(key.strip(), tuple(values))
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether every value is a number, so that it can be the axis of a plot."""
+        return all(isinstance(value, int | float) and not isinstance(value, bool) for value in self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """One value for every key that is varied; ``number`` counts from 1."""
+
+    number: int
+    values: Mapping[str, YamlValue]
+
+    @property
+    def overrides(self) -> tuple[str, ...]:
+        """As ``--set`` takes them: JSON is YAML."""
+        return tuple(f"{key}={json.dumps(value)}" for key, value in self.values.items())
+
+    @property
+    def text(self) -> str:
+        """For people: ``capacity=4, mode=ordered``."""
+        names = short_names(list(self.values))
+        return ", ".join(f"{names[key]}={value_text(value)}" for key, value in self.values.items())
+
+
+def parse_variations(texts: Sequence[str]) -> tuple[Variation, ...]:
+    """All that is varied; raises BadInput for a key that is named twice, and for more combinations than a study has."""
+    variations = tuple(Variation.parse(text) for text in texts)
+    keys = [variation.key for variation in variations]
+    twice = next((key for index, key in enumerate(keys) if key in keys[:index]), None)
+    if twice is not None:
+        raise BadInput(f"--vary {twice}: named twice; give all its values in one list")
+    count = math.prod(len(variation.values) for variation in variations)
+    if count > MAX_COMBINATIONS:
+        product_text = " x ".join(f"{len(variation.values)} ({variation.key})" for variation in variations)
+        raise BadInput(
+            f"--vary asks for {product_text} = {count:,} combinations, and a study has at most {MAX_COMBINATIONS}: "
+            "leave some values out, or make two studies of it"
+        )
+    return variations
+
+
+def combinations_of(variations: Sequence[Variation]) -> Iterator[Combination]:
+    """All combinations; the last key varies fastest."""
+    keys = [variation.key for variation in variations]
+    for number, values in enumerate(product(*(variation.values for variation in variations)), 1):
+        yield Combination(number, dict(zip(keys, values, strict=True)))
+
+
+def short_names(keys: Sequence[str]) -> dict[str, str]:
+    """The shortest endings of dotted keys that still tell them apart.
+
+    >>> short_names(["operators.a.async.capacity", "operators.b.async.capacity", "settings.seed"])
+    {'operators.a.async.capacity': 'a.async.capacity', 'operators.b.async.capacity': 'b.async.capacity', 'settings.seed': 'seed'}
+    """
+
+    def ending(key: str, parts: int) -> str:
+        return ".".join(key.split(".")[-parts:])
+
+    def shortest(key: str) -> str:
+        for parts in range(1, key.count(".") + 2):
+            if sum(ending(other, parts) == ending(key, parts) for other in keys) == 1:
+                return ending(key, parts)
+        return key
+
+    return {key: shortest(key) for key in keys}
+
+
+def value_text(value: YamlValue) -> str:
+    """A value as it would be typed."""
+    return value if isinstance(value, str) else json.dumps(value)

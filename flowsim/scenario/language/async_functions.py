@@ -31,10 +31,9 @@ class LookUpRow:
 
     def __call__(self, value: Any) -> Sequence[object]:
         key = self._key(value)
-        try:
-            found = self._table.get(key)
-        except TypeError:
-            raise ExpressionFailure(f"a key is a number, a text or a truth value, got {key!r:.100}") from None
+        if isinstance(key, tuple | list | dict):
+            raise ExpressionFailure(f"a key is a number, a text or a truth value, got {key!r:.100}")
+        found = self._table.get(key)
         if found is not None:
             return (value + found,)
         if self._missing == "fail":

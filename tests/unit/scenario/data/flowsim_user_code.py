@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
+from typing import Any
 
 from flowsim.connectors.collection import CollectionSource
+from flowsim.datastream.async_functions import AsyncFunction, ResultFutureFunction
 from flowsim.datastream.broadcast_functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
 from flowsim.datastream.common.watermark_strategy import WatermarkGenerator
 from flowsim.datastream.functions import (
@@ -151,3 +154,21 @@ class KeyedPassing(KeyedBroadcastProcessFunction):
 
     def process_broadcast_element(self, value: object, ctx: object) -> Iterable[object]:
         return ()
+
+
+class Waiting(AsyncFunction):
+    """Answers after as many tenths of a second as the record's number; it gives up on large ones."""
+
+    async def async_invoke(self, value: Any) -> list[Any]:
+        await asyncio.sleep(value[1] / 10)
+        return [(value[0], value[1] * 10)]
+
+    def timeout(self, value: Any) -> list[Any]:
+        return [(value[0], -1)]
+
+
+class AtOnce(ResultFutureFunction):
+    """Answers before its call returns."""
+
+    def async_invoke(self, value: Any, result_future: Any) -> None:
+        result_future.complete([(value[0],)])

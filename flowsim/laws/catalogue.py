@@ -120,6 +120,24 @@ LAWS: Final[Sequence[Law]] = (
         "A timer fires once, not before its time, in the order of times and under its key, and none that is due is left when "
         "its watermark is passed on.",
         ("8.15", "9.1", "9.2", "9.4", "9.9", "9.10", "9.12", "9.13"), Level.FULL),
+    Law("async-order",
+        "What an ordered async operator emits comes out as it went in, watermarks included; in an unordered one nothing passes "
+        "a watermark, in neither direction.",
+        ("11.5", "11.9", "11.10", "11.11"), Level.ELEMENTS),
+    Law("async-once",
+        "Every element of an async operator has one outcome, and is emitted once, after it, with exactly its results; and all "
+        "that was put is emitted before the input has ended.",
+        ("11.12", "11.13", "11.14", "11.15", "11.17", "11.18", "11.19"), Level.ELEMENTS),
+    Law("async-capacity",
+        "The queue of an async operator never holds more than its capacity, and holds what was put and not emitted.",
+        ("11.1", "11.2", "11.5", "11.29"), Level.ELEMENTS),
+    Law("async-retries",
+        "An element is asked for once, and again only when a retry was due, no more often than the strategy says, or once when "
+        "the input ends.",
+        ("11.24", "11.25", "11.27", "11.28"), Level.ELEMENTS),
+    Law("async-end",
+        "When the input of an async operator has ended, its queue is empty, and nothing leaves it any more.",
+        ("11.19",), Level.ELEMENTS),
 )  # fmt: skip
 
 LAW_IDS: Final = tuple(law.id for law in LAWS)

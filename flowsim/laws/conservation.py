@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from flowsim.facts.kinds import ElementKind, LifeEvent
+from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent
+from flowsim.laws.async_wait.places import async_facts
 from flowsim.laws.catalogue import Outcome
 from flowsim.laws.facts import Facts, Findings
 from flowsim.laws.job_graph import Edge, JobGraph, Operator, Task
@@ -37,12 +38,14 @@ class _Tally:
     intakes: dict[Place, int] = field(default_factory=dict)
     dropped: dict[Place, int] = field(default_factory=dict)
     """Late rows without a side output."""
+    asked: dict[Place, tuple[int, int]] = field(default_factory=dict)
+    """Of async operators the records put, but not from a snapshot, and the results emitted."""
     examined: int = 0
 
 
 def conservation(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     """Evaluates every equation of the law; those of unfinished tasks may be off by the one record under way."""
-    tally = _tally(facts)
+    tally = _tally(facts, graph)
     judge = _Judge(Findings(tally.examined), tally, graph)
     by_vertex: dict[int, list[Operator]] = {}
     for operator in graph.operators:
@@ -102,6 +105,11 @@ class _Judge:
             case "window":
                 self.equal(task, operator, "window: in = intake", records_in, self.tally.intakes.get(place, 0))
                 self.equal(task, operator, "window: dropped = late", dropped, self.tally.dropped.get(place, 0))
+            case "async_wait":
+                put, emitted = self.tally.asked.get(place, (0, 0))
+                self.equal(task, operator, "async_wait: in = put", records_in, put)
+                if task.task in self.tally.finished or records_out < emitted:
+                    self.equal(task, operator, "async_wait: out = results emitted", records_out, emitted)
 
     def inputs(self, task: Task, operator: Operator) -> None:
         counts = self.tally.counts.get((task.task, operator.operator))
@@ -155,8 +163,15 @@ class _Judge:
         return sent if edge.partitioner == "BROADCAST" else [sum(sent)]
 
 
-def _tally(facts: Facts) -> _Tally:
+def _tally(facts: Facts, graph: JobGraph) -> _Tally:
     tally = _Tally()
+    for asked in async_facts(facts, graph).places:
+        put = emitted = 0
+        for step in asked.steps:
+            if step.kind == ElementKind.RECORD:
+                put += step.action == AsyncAction.PUT and step.seq > asked.opening
+                emitted += step.rows if step.action == AsyncAction.EMIT else 0
+        tally.asked[asked.task.task, asked.operator.operator] = (put, emitted)
     for _, task, operator, _, *counters in sorted(facts.rows("operator_counts")):
         tally.examined += 1
         place = (task, operator)

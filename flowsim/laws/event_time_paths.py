@@ -12,9 +12,13 @@ from flowsim.laws.valve_model import ACTIVE, IDLE
 from flowsim.units import NO_TIMESTAMP
 
 INPUTS: Final = -1
-"""The origin of event time: what the inputs of the task make together. An origin >= 0 is an operator that makes watermarks."""
+"""The origin of event time: what the inputs of the task make together. An origin >= 0 is an operator that makes watermarks,
+or keeps them in a queue (rule 11.2)."""
 FREE: Final = -2
 """The origin of event time: a source that speaks for itself, of which nothing can be foretold."""
+
+ASYNC: Final = "async_wait"
+"""Kind of the operators that keep watermarks back."""
 
 Emission = tuple[int, int]
 """Kind (WATERMARK or STATUS) and timestamp or status."""
@@ -49,9 +53,20 @@ class EventTimePaths:
             return self._of_head(vertex)
         return self._origin(vertex, self._operators.get((vertex, found.input_operator)))
 
+    def keeps_back(self, vertex: int, operator: int) -> bool:
+        """Whether watermarks wait in a queue of the operator (rule 11.2)."""
+        found = self._operators.get((vertex, operator))
+        return found is not None and _queues(found)
+
+    def origin_of_statuses(self, vertex: int, origin: int) -> int:
+        """Statuses are not queued (rule 11.3): theirs lies before every operator that keeps watermarks back."""
+        while self.keeps_back(vertex, origin):
+            origin = self.origin_of_input(vertex, origin)
+        return origin
+
     def _origin(self, vertex: int, operator: Operator | None) -> int:
         while operator is not None:
-            if isinstance(operator.params.get("watermarks"), Mapping):
+            if isinstance(operator.params.get("watermarks"), Mapping) or _queues(operator):
                 return operator.operator
             if operator.kind in ("source", "watermarks"):
                 return FREE
@@ -85,6 +100,10 @@ class EventTimePaths:
             origin = self.origin_of_output(edge.source_vertex, edge.source_operator)
             found.setdefault(channel.source_task, {}).setdefault(origin, []).append(channel.channel)
         return found
+
+
+def _queues(operator: Operator) -> bool:
+    return operator.kind == ASYNC and not isinstance(operator.params.get("watermarks"), Mapping)
 
 
 class InputsModel:
@@ -146,7 +165,15 @@ Told = tuple[int, list[Emission]]
 
 
 def emissions(facts: Facts, graph: JobGraph) -> dict[tuple[int, int], list[Told]]:
-    """Per task and origin (not FREE) what must be sent, cause by cause; a cause that makes nothing is left out."""
+    """Per task and origin (not FREE, none that keeps watermarks back) what must be sent, cause by cause.
+
+    A cause that makes nothing is left out.
+    """
+    return {place: _passed(causes) for place, causes in heard(facts, graph).items()}
+
+
+def heard(facts: Facts, graph: JobGraph) -> dict[tuple[int, int], list[Told]]:
+    """The same as the first operator behind the origin hears it when no output lies between."""
     arrived: dict[int, list[tuple[int, ...]]] = {}
     for seq, task, _, index, kind, value in facts.rows("task_watermark"):
         arrived.setdefault(task, []).append((seq, index, kind, value))
@@ -157,13 +184,16 @@ def emissions(facts: Facts, graph: JobGraph) -> dict[tuple[int, int], list[Told]
     found: dict[tuple[int, int], list[Told]] = {}
     for task, rows in arrived.items():
         model = InputsModel(graph.tasks[task].inputs if task in graph.tasks else 1)
-        found[task, INPUTS] = _passed((seq, model.take(*row)) for seq, *row in sorted(rows))
+        found[task, INPUTS] = _not_empty((seq, model.take(*row)) for seq, *row in sorted(rows))
     for (task, operator), rows in generated.items():
-        found[task, operator] = _passed((seq, [(kind, value)]) for seq, kind, value in sorted(rows))
+        found[task, operator] = [(seq, [(kind, value)]) for seq, kind, value in sorted(rows)]
     return found
 
 
 def _passed(causes: Iterable[Told]) -> list[Told]:
     output = Announced()
-    passed = [(seq, output.passing(told)) for seq, told in causes]
-    return [(seq, told) for seq, told in passed if told]
+    return _not_empty((seq, output.passing(told)) for seq, told in causes)
+
+
+def _not_empty(causes: Iterable[Told]) -> list[Told]:
+    return [(seq, told) for seq, told in causes if told]

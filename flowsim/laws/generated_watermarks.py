@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 
 from flowsim.facts.kinds import ElementKind
+from flowsim.laws.async_wait.queued_event_time import QueueTold
 from flowsim.laws.event_time_paths import INPUTS, EventTimePaths, Told
 from flowsim.laws.facts import Facts, Findings
 from flowsim.laws.job_graph import JobGraph, Operator
@@ -21,22 +22,23 @@ Seen = tuple[list[int], list[int]]
 
 def judge_generated(
     findings: Findings, facts: Facts, graph: JobGraph, paths: EventTimePaths,
-    called_for: dict[tuple[int, int], list[Told]], whole: bool,
+    called_for: dict[tuple[int, int], list[Told]], queues: Mapping[tuple[int, int], QueueTold], whole: bool,
 ) -> None:  # fmt: skip
     """Counts every row of ``generated_watermark`` that is not what it should be, once."""
     made: dict[tuple[int, int], list[Made]] = {}
     for seq, task, operator, _, split, kind, timestamp, records, highest in facts.rows("generated_watermark"):
         made.setdefault((task, operator), []).append((seq, split, kind, timestamp, records, highest))
     seen = _seen(facts, graph, paths, set(made)) if made else {}
+    ends = _EndsOfInputs(paths, called_for, queues)
     if whole:
-        _judge_ends(findings, graph, paths, called_for, made)
+        _judge_ends(findings, graph, ends, made)
     for (task, operator), rows in sorted(made.items()):
         described = paths.operator(graph.tasks[task].vertex, operator) if task in graph.tasks else None
         if described is None:
             for row in rows:
                 findings.broken("made by an operator that is not described", task=task, operator=operator, seq=row[0])
             continue
-        reached = _end_of_inputs(paths, described, task, called_for)
+        reached = ends.reached(described, task)
         judge = _Generator(described, reached, any(row[1] >= 0 for row in rows), seen.get((task, operator)))
         for row in sorted(rows):
             wrong = judge.wrong(row)
@@ -48,15 +50,14 @@ def judge_generated(
 
 
 def _judge_ends(
-    findings: Findings, graph: JobGraph, paths: EventTimePaths, called_for: dict[tuple[int, int], list[Told]],
-    made: dict[tuple[int, int], list[Made]],
-) -> None:  # fmt: skip
+    findings: Findings, graph: JobGraph, ends: _EndsOfInputs, made: dict[tuple[int, int], list[Made]]
+) -> None:
     """An operator that assigns timestamps lets the last watermark pass (rule 8.7)."""
     for operator in graph.operators:
         if not isinstance(operator.params.get("watermarks"), Mapping):
             continue
         for task in graph.tasks_of(operator.vertex):
-            reached = _end_of_inputs(paths, operator, task.task, called_for)
+            reached = ends.reached(operator, task.task)
             rows = made.get((task.task, operator.operator), ())
             told = any(
                 row[:4] == (row[0], -1, ElementKind.WATERMARK, MAX_WATERMARK) and row[0] > reached for row in rows
@@ -129,19 +130,34 @@ class _Generator:
         return count, seen[1][count - 1] if count else NO_TIMESTAMP
 
 
-def _end_of_inputs(
-    paths: EventTimePaths, operator: Operator, task: int, called_for: dict[tuple[int, int], list[Told]]
-) -> int:
-    """From which row of the task on the operator may make the last watermark (rules 4.10, 8.7)."""
-    if operator.kind != "watermarks":
-        return -1
-    origin = paths.origin_of_input(operator.vertex, operator.operator)
-    if origin != INPUTS:
-        return -1
-    for seq, told in called_for.get((task, origin), ()):
-        if (ElementKind.WATERMARK, MAX_WATERMARK) in told:
-            return seq
-    return MAX_WATERMARK
+class _EndsOfInputs:
+    """Where what reaches an operator comes to the end of event time."""
+
+    def __init__(
+        self, paths: EventTimePaths, called_for: Mapping[tuple[int, int], list[Told]],
+        queues: Mapping[tuple[int, int], QueueTold],
+    ) -> None:  # fmt: skip
+        self._paths = paths
+        self._called_for = called_for
+        self._queues = queues
+
+    def reached(self, operator: Operator, task: int) -> int:
+        """From which row of the task on the operator may make the last watermark (rules 4.10, 8.7)."""
+        if operator.kind != "watermarks":
+            return -1
+        origin = self._paths.origin_of_input(operator.vertex, operator.operator)
+        queue = self._queues.get((task, origin))
+        if queue is not None and queue.statuses is not None:
+            causes, perhaps = queue.causes()
+            causes[-1][1].extend(perhaps)
+        elif origin == INPUTS:
+            causes = self._called_for.get((task, origin), [])
+        else:
+            return -1
+        for seq, told in causes:
+            if (ElementKind.WATERMARK, MAX_WATERMARK) in told:
+                return max(seq, 0)
+        return MAX_WATERMARK
 
 
 def _seen(

@@ -37,7 +37,8 @@ def idle(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     paths, called_for = EventTimePaths(graph), emissions(facts, graph)
     for task, origins in sorted(paths.channels_by_origin().items()):
         for origin, channels in sorted(origins.items()):
-            changes = None if origin == FREE else _changes(called_for.get((task, origin), []))
+            statuses = paths.origin_of_statuses(graph.tasks[task].vertex, origin)
+            changes = None if statuses == FREE else _changes(called_for.get((task, statuses), []))
             for channel in channels:
                 _judge_channel(findings, sent.get(channel, []), changes, whole, {"task": task, "channel": channel})
     timeouts = _Timeouts(facts, graph, paths, set(made) - with_splits)

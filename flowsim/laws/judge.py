@@ -6,6 +6,11 @@ from collections.abc import Callable
 from typing import Final
 
 from flowsim.laws.actions import actions
+from flowsim.laws.async_wait.capacity import async_capacity
+from flowsim.laws.async_wait.end import async_end
+from flowsim.laws.async_wait.once import async_once
+from flowsim.laws.async_wait.order import async_order
+from flowsim.laws.async_wait.retries import async_retries
 from flowsim.laws.backlog import backlog
 from flowsim.laws.catalogue import LAWS, Law, Outcome
 from flowsim.laws.channels import channel_end, channel_fifo
@@ -53,6 +58,11 @@ CHECKS: Final[dict[str, Check]] = {
     "task-watermark": task_watermark,
     "idle": idle,
     "timers": timers,
+    "async-order": async_order,
+    "async-once": async_once,
+    "async-capacity": async_capacity,
+    "async-retries": async_retries,
+    "async-end": async_end,
 }
 
 

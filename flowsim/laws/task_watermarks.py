@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 
-from flowsim.facts.kinds import ElementKind
+from flowsim.facts.kinds import AsyncAction, ElementKind
+from flowsim.laws.async_wait.queued_event_time import QueueTold, taken_marks, told_by_queues
 from flowsim.laws.catalogue import Outcome
-from flowsim.laws.event_time_paths import FREE, INPUTS, EventTimePaths, Told, emissions
+from flowsim.laws.event_time_paths import FREE, INPUTS, Emission, EventTimePaths, Told, emissions, heard
 from flowsim.laws.facts import Facts, Findings, not_applicable
 from flowsim.laws.generated_watermarks import judge_generated
 from flowsim.laws.job_graph import JobGraph
@@ -25,10 +27,12 @@ def task_watermark(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
         return not_applicable(LAW, "the job has no channels")
     sent = sent_event_time(facts)
     generated = facts.rows("generated_watermark")
-    examined = sum(map(len, sent.values())) + len(facts.rows("task_watermark")) + len(generated)
+    puts = sum(row[5] == AsyncAction.PUT and row[6] == ElementKind.WATERMARK for row in facts.rows("async_elements"))
+    examined = sum(map(len, sent.values())) + len(facts.rows("task_watermark")) + len(generated) + puts
     findings = Findings(examined)
     paths = EventTimePaths(graph)
     called_for = emissions(facts, graph)
+    queues = told_by_queues(facts, graph, paths, called_for, whole)
     for task, origins in sorted(paths.channels_by_origin().items()):
         vertex = graph.tasks[task].vertex
         for origin, channels in sorted(origins.items()):
@@ -36,16 +40,55 @@ def task_watermark(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
                 _judge_alike(findings, task, {channel: sent.get(channel, []) for channel in channels}, whole)
                 continue
             causes = called_for.get((task, origin), [])
+            queue = queues.get((task, origin))
             for channel in channels:
                 rows = sent.get(channel, [])
                 place = {"task": task, "channel": channel}
-                if origin == INPUTS and paths.holds_back(vertex):
+                if queue is not None:
+                    _judge_behind_queue(findings, queue, rows, whole, place)
+                elif origin == INPUTS and paths.holds_back(vertex):
                     _judge_held_back(findings, causes, rows, whole, place)
                 else:
                     may_end = paths.makes_the_first(vertex, origin)
                     _judge_channel(findings, causes, rows, whole, may_end, place)
-    judge_generated(findings, facts, graph, paths, called_for, whole)
+    _judge_queues(findings, paths, queues, (heard(facts, graph) if queues else {}, called_for), whole)
+    judge_generated(findings, facts, graph, paths, called_for, queues, whole)
     return findings.outcome(LAW)
+
+
+def _judge_behind_queue(
+    findings: Findings, queue: QueueTold, rows: list[Sent], whole: bool, place: dict[str, int]
+) -> None:
+    """Where nobody knows the statuses, those of the channel itself count."""
+    if queue.statuses is None:
+        causes, perhaps = queue.causes([(seq, status) for seq, kind, status in rows if kind == ElementKind.STATUS])
+        rows = [row for row in rows if row[1] == ElementKind.WATERMARK]
+    else:
+        causes, perhaps = queue.causes()
+    _judge_channel(findings, causes, rows, whole, False, place, perhaps)
+
+
+def _judge_queues(
+    findings: Findings, paths: EventTimePaths, queues: dict[tuple[int, int], QueueTold],
+    told: tuple[dict[tuple[int, int], list[Told]], dict[tuple[int, int], list[Told]]], whole: bool,
+) -> None:  # fmt: skip
+    """What comes into a queue is what is told before it; ``told``: to the head of a chain, and to any other operator."""
+    for (task, operator), queue in sorted(queues.items()):
+        vertex = queue.place.task.vertex
+        origin = paths.origin_of_input(vertex, operator)
+        if queue.statuses is None or origin == FREE:
+            continue
+        before, perhaps = queues.get((task, origin)), list[Emission]()
+        if before is not None:
+            causes, perhaps = before.causes()
+        else:
+            causes = told[0 if queue.place.is_head else 1].get((task, origin), [])
+        rows, place = taken_marks(queue.place), {"task": task, "operator": operator}
+        if origin == INPUTS and paths.holds_back(vertex):
+            _judge_held_back(findings, causes, rows, whole, place)
+            continue
+        marks = [(seq, [e for e in made if e[0] == ElementKind.WATERMARK]) for seq, made in causes]
+        _judge_channel(findings, marks, rows, whole, paths.makes_the_first(vertex, origin), place, perhaps)
 
 
 def sent_event_time(facts: Facts) -> dict[int, list[Sent]]:
@@ -60,19 +103,22 @@ def sent_event_time(facts: Facts) -> dict[int, list[Sent]]:
 
 
 def _judge_channel(
-    findings: Findings, causes: list[Told], rows: list[Sent], whole: bool, may_end: bool, place: dict[str, int]
-) -> None:
-    """Every cause owns the rows between it and the next one."""
+    findings: Findings, causes: list[Told], rows: list[Sent], whole: bool, may_end: bool, place: dict[str, int],
+    perhaps: Sequence[Emission] = (),
+) -> None:  # fmt: skip
+    """Every cause owns the rows between it and the next one; the last one ``perhaps`` some more."""
     begins = [seq for seq, _ in causes]
     owned: list[list[Sent]] = [[] for _ in range(len(causes) + 1)]
     for row in rows:
         owned[bisect_right(begins, row[0])].append(row)
     for number, of_cause in enumerate(owned):
         cause, told = causes[number - 1] if number else (-1, [])
-        left = list(told)
+        left, more = list(told), list(perhaps) if number == len(owned) - 1 else []
         for seq, kind, timestamp in of_cause:
             if left and left[0] == (kind, timestamp):
                 left.pop(0)
+            elif not left and more and more[0] == (kind, timestamp):
+                more.pop(0)
             elif not (may_end and (kind, timestamp) == _LAST):
                 findings.broken(
                     "nothing calls for it",

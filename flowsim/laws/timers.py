@@ -169,6 +169,8 @@ class _Task:
             described = self.paths.operator(self.vertex, operator)
             head = described is not None and described.input_operator < 0
             origin = self.paths.origin_of_input(self.vertex, operator)
+            if self.paths.keeps_back(self.vertex, origin):
+                origin = FREE
             service = _Service(origin, head, described is not None and self.paths.holds_back(self.vertex))
             service.watermark, service.heard = self.marks.get(origin, (NO_TIMESTAMP, -1))
             self.services[operator, number] = service

@@ -1,9 +1,10 @@
 """A small keyed window job, played by hand: the facts it records, ready to be spoilt one at a time.
 
-source -> map -> filter (task 0)  ==HASH==>  window (tasks 1, 2)  --REBALANCE-->  sink (task 3), late rows -> sink (task 4)
+source -> map -> filter (task 0)  ==HASH==>  window (tasks 1, 2)  --REBALANCE-->  sink (task 3)
+                                                                  late rows --REBALANCE-->  async -> sink (task 4)
 
 Tumbling windows of 10 ms, lateness 3 ms, late side output; parallelism 2 of 8 key groups. Every element is delivered as soon
-as it is sent. The player knows nothing of the laws: what a window does is written down here a second time, step by step.
+as it is sent, and every call answered at once. The player knows nothing of the laws: what a window does is written down here a second time, step by step.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from flowsim.facts import schema
 from flowsim.facts.kinds import (
     ActionKind,
     ActionPhase,
+    AsyncAction,
     BufferKind,
     BufferSide,
     CreditKind,
@@ -39,6 +41,7 @@ CHANNELS = {0: (0, 1), 1: (0, 2), 2: (1, 3), 3: (2, 3), 4: (1, 4), 5: (2, 4)}
 POOL_OF = {0: 0, 1: 0, 2: 1, 3: 2, 4: 3, 5: 4}
 """Output pool by channel: one per task and edge."""
 SIZE_MS, LATENESS_MS = 10, 3
+ASYNC = {"mode": "unordered", "capacity": 2, "timeout_ms": 0, "design": "mailbox", "retry": None}
 
 # (timestamp, key), a watermark, or None for a record that the filter drops.
 SCRIPT: tuple[tuple[int, str] | int | None, ...] = (
@@ -122,11 +125,12 @@ class TinyJob:
         self.watermark = dict.fromkeys(range(5), NO_TIMESTAMP)
         self.panes: dict[tuple[int, str, int], list[int]] = {}
         self.fired: set[tuple[int, str, int]] = set()
-        self.counts = {place: [0, 0, 0, 0] for place in [(0, 0), (0, 1), (0, 2), (1, 0), (2, 0), (3, 0), (4, 0)]}
+        self.counts = {place: [0, 0, 0, 0] for place in [(0, 0), (0, 1), (0, 2), (1, 0), (2, 0), (3, 0), (4, 0), (4, 1)]}
         self.ends = dict.fromkeys(range(5), 0)
         self.actions = dict.fromkeys(range(5), 0)
         self.keys_of: dict[int, str] = {}
         self.steps = dict.fromkeys(range(5), 0)
+        self.entries = 0
 
     def describe(self) -> None:
         for task, (vertex, subtask, parallelism) in enumerate([(0, 0, 1), (1, 0, 2), (1, 1, 2), (2, 0, 1), (3, 0, 1)]):
@@ -147,7 +151,7 @@ class TinyJob:
         }  # fmt: skip
         for vertex, operator, kind, params in [
             (0, 0, "source", {}), (0, 1, "map", {}), (0, 2, "filter", {}), (1, 0, "window", window),
-            (2, 0, "sink", {}), (3, 0, "sink", {}),
+            (2, 0, "sink", {}), (3, 0, "async_wait", ASYNC), (3, 1, "sink", {}),
         ]:  # fmt: skip
             self.recorder.static(
                 schema.OPERATORS, [(vertex, operator, kind, kind, json.dumps(params), operator - 1, "")]
@@ -182,7 +186,7 @@ class TinyJob:
             self.balance[channel] = 2
 
     def operators(self, task: int) -> int:
-        return 3 if task == 0 else 1
+        return {0: 3, 4: 2}.get(task, 1)
 
     def end_input(self, task: int) -> None:
         for operator in range(self.operators(task)):
@@ -292,12 +296,18 @@ class TinyJob:
                 self.counts[task, 0][0] += 1
                 if task in (1, 2):
                     self.window(task, timestamp, record)
+                elif task == 4:
+                    self.counts[4, 0][1] += 1
+                    self.counts[4, 1][0] += 1
+                    self.ask(kind, timestamp, record)
             case ElementKind.WATERMARK:
                 waters = self.waters.get(task, {})
                 waters[channel] = timestamp
                 if (lowest := min(waters.values(), default=timestamp)) > self.watermark[task]:
                     self.watermark[task] = lowest
                     self.traces[task].task_watermark(0, ElementKind.WATERMARK, lowest)
+                    if task == 4:
+                        self.ask(kind, lowest)
                     self.advance(task, lowest)
             case ElementKind.END_OF_DATA:
                 self.ends[task] += 1
@@ -308,6 +318,16 @@ class TinyJob:
                 self.ends[task] += 1
                 if self.ends[task] == (2 if task < 3 else 4):
                     self.finish(task)
+
+    def ask(self, kind: ElementKind, timestamp: int, record: int = 0) -> None:
+        """Into the queue of the async operator, and out of it with one result."""
+        entry, rows, trace = self.entries, int(kind == ElementKind.RECORD), self.traces[4]
+        self.entries += 1
+        trace.async_element(0, entry, AsyncAction.PUT, kind, timestamp, record, 0, 0, 1)
+        if rows:
+            trace.async_element(0, entry, AsyncAction.INVOKE, kind, timestamp, 0, 1, 0, 1)
+            trace.async_element(0, entry, AsyncAction.COMPLETE, kind, timestamp, record + 1, 0, 1, 1)
+        trace.async_element(0, entry, AsyncAction.EMIT, kind, timestamp, record + rows, 0, rows, 0)
 
     def finish(self, task: int) -> None:
         for (owner, operator), counts in self.counts.items():

@@ -36,7 +36,7 @@ def test_a_run_that_ended_before_anything_was_kept_passes_no_law() -> None:
 
 def test_a_prefix_judged_as_a_whole_run_breaks_laws() -> None:
     facts = tiny_job(Level.ELEMENTS)
-    facts.cut(lambda row: int(row["time_ns"]) < 101)
+    facts.cut(lambda row: int(row["time_ns"]) < 108)
     broken = {outcome.law for outcome in check_all(facts, "complete") if outcome.verdict is Verdict.VIOLATED}
     assert broken == {"channel-end", "channel-fifo", "conservation", "life-cycle", "task-watermark"}
 

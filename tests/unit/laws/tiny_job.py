@@ -4,7 +4,8 @@ source -> map -> filter (task 0)  ==HASH==>  window (tasks 1, 2)  --REBALANCE-->
                                                                   late rows --REBALANCE-->  async -> sink (task 4)
 
 Tumbling windows of 10 ms, lateness 3 ms, late side output; parallelism 2 of 8 key groups. Every element is delivered as soon
-as it is sent, and every call answered at once. The player knows nothing of the laws: what a window does is written down here a second time, step by step.
+as it is sent, and every call is answered at once. The player knows nothing of the laws: what a window does is written down
+here a second time, step by step.
 """
 
 from __future__ import annotations
@@ -125,7 +126,9 @@ class TinyJob:
         self.watermark = dict.fromkeys(range(5), NO_TIMESTAMP)
         self.panes: dict[tuple[int, str, int], list[int]] = {}
         self.fired: set[tuple[int, str, int]] = set()
-        self.counts = {place: [0, 0, 0, 0] for place in [(0, 0), (0, 1), (0, 2), (1, 0), (2, 0), (3, 0), (4, 0), (4, 1)]}
+        self.counts = {
+            place: [0, 0, 0, 0] for place in [(0, 0), (0, 1), (0, 2), (1, 0), (2, 0), (3, 0), (4, 0), (4, 1)]
+        }
         self.ends = dict.fromkeys(range(5), 0)
         self.actions = dict.fromkeys(range(5), 0)
         self.keys_of: dict[int, str] = {}

@@ -1,0 +1,405 @@
+"""The async operator on a bench: elements in, outcomes, timeouts, the end (rules 11.1-11.19)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from async_bench import AsyncBench, HandCalls
+
+from flowsim.errors import BadInput, Deadlock
+from flowsim.facts.kinds import AsyncAction
+from flowsim.mailbox.mail import Mail, MailOptions
+from flowsim.mailbox.task_mailbox import MailboxClosedException
+from flowsim.operators.async_wait.async_retry_strategy import FixedDelayRetryStrategy
+from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator
+from flowsim.operators.async_wait.result_future import ResultFuture
+from flowsim.streamrecord.elements import LatencyMarker, StreamElement, StreamRecord, Watermark, WatermarkStatus
+from flowsim.units import NS_PER_MS
+
+
+@pytest.mark.parametrize("mode", ["ordered", "unordered"])
+def test_results_take_the_place_of_records_and_watermarks_wait_their_turn(mode: Any) -> None:
+    with AsyncBench(mode) as bench:
+        bench.process_element("a", 1)
+        bench.process_watermark(1)
+        bench.process_element("b", 2)
+        bench.answer("b", "B")
+        assert bench.output == []
+        bench.answer("a", "A1", "A2")
+        assert bench.output == [("rec", "A1", 1), ("rec", "A2", 1), ("wm", 1), ("rec", "B", 2)]
+
+
+def test_unordered_results_leave_as_their_mails_run_not_as_they_were_given() -> None:
+    with AsyncBench("unordered") as bench:
+        bench.process_elements([("a", 1), ("b", 2)])
+        bench.calls.answer("b", "B")
+        bench.calls.answer("a", "A")
+        assert bench.output == []
+        bench.run_mails()
+        assert bench.output == [("rec", "B", 2), ("rec", "A", 1)]
+
+
+def test_an_answer_within_the_call_is_still_only_a_mail() -> None:
+    """Rule 11.4."""
+    with AsyncBench() as bench:
+        bench.calls.at_once = lambda value, future: future.complete([value])
+        bench.process_element("a", 1)
+        assert (bench.output, len(bench.mails)) == ([], 1)
+        bench.run_mails()
+        assert bench.output == [("rec", "a", 1)]
+
+
+def test_a_mail_emits_one_element_and_leaves_the_next_to_another_mail() -> None:
+    """Rule 11.13: other mails come between."""
+    with AsyncBench() as bench:
+        bench.process_elements([("a", 1), ("b", 2), ("c", 3)])
+        for value in "cba":
+            bench.calls.answer(value, value)
+        bench.executor.execute(lambda: bench.collected.collect("other", None), "other")
+        bench.run_mails()
+        assert bench.output == [("rec", "a", 1), ("rec", "other", None), ("rec", "b", 2), ("rec", "c", 3)]
+
+
+def test_a_watermark_in_an_empty_queue_passes_within_the_call() -> None:
+    with AsyncBench(capacity=1) as bench:
+        bench.process_watermark(5)
+        assert bench.output == [("wm", 5)]
+
+
+def test_statuses_and_latency_markers_overtake_what_is_queued() -> None:
+    """Rule 11.3."""
+    marker = LatencyMarker(1, 7, 0)
+    with AsyncBench() as bench:
+        bench.process_element("a", 1)
+        bench.process_watermark_status(WatermarkStatus.IDLE)
+        bench.operator.process_latency_marker(marker)
+        assert bench.output == [("st", WatermarkStatus.IDLE), ("latency", marker)]
+
+
+def test_a_full_queue_yields_in_the_middle_of_the_element_before_it_is_put_or_called() -> None:
+    """Rule 11.1: the mail of the first element makes room, and only then the second one is called."""
+    with AsyncBench(capacity=1) as bench:
+        bench.process_element("a", 1)
+        bench.calls.answer("a", "A")
+        bench.process_element("b", 2)
+        assert bench.output == [("rec", "A", 1)]
+        assert bench.calls.values == ["a", "b"]
+        assert bench.steps() == [
+            (0, "PUT"), (0, "INVOKE"), (0, "COMPLETE"), (0, "EMIT"), (1, "PUT"), (1, "INVOKE")
+        ]  # fmt: skip
+
+
+def test_a_yield_does_not_run_mails_that_are_not_meant_for_it() -> None:
+    """Those of operators above in the chain, of the task itself, and those that may be deferred (rule 3.21)."""
+    with AsyncBench(capacity=1) as bench:
+        bench.process_element("a", 1)
+        bench.mails.put(Mail(lambda: bench.collected.collect("above", None), 0, "above"))
+        bench.mails.put(Mail(lambda: bench.collected.collect("task", None), -1, "task", MailOptions.URGENT))
+        bench.executor.execute(lambda: bench.collected.collect("late", None), "late", MailOptions.DEFERRABLE)
+        bench.mails.put(Mail(lambda: bench.collected.collect("below", None), 2, "below"))
+        bench.calls.answer("a", "A")
+        bench.process_element("b", 2)
+        assert bench.output == [("rec", "below", None), ("rec", "A", 1)]
+        bench.run_mails()
+        assert [element[1] for element in bench.output[2:]] == ["task", "above", "late"]
+
+
+def test_a_watermark_yields_for_its_place_too() -> None:
+    with AsyncBench(capacity=1) as bench:
+        bench.process_element("a", 1)
+        with pytest.raises(Deadlock):
+            bench.process_watermark(1)
+        bench.calls.answer("a")
+        bench.process_watermark(2)
+        assert bench.output == [("wm", 2)]
+
+
+def test_the_timeout_runs_from_when_the_element_has_its_place() -> None:
+    """Rule 11.1: the wait for space does not count."""
+    with AsyncBench(capacity=1, timeout_ms=10) as bench:
+        bench.process_element("a", 1)
+
+        def later() -> None:
+            bench.clock.now_ns = 8 * NS_PER_MS
+
+        bench.executor.execute(later, "time passes")
+        bench.calls.answer("a")
+        bench.process_element("b", 2)
+        assert bench.processing_time.live_timers_ms() == [18]
+
+
+def test_a_timeout_of_0_sets_no_timer() -> None:
+    with AsyncBench(timeout_ms=0) as bench:
+        bench.process_element("a", 1)
+        assert bench.processing_time.live_timers_ms() == []
+
+
+def test_the_timer_is_set_before_the_function_is_called() -> None:
+    with AsyncBench(timeout_ms=10) as bench:
+        seen: list[list[int]] = []
+        bench.calls.at_once = lambda value, future: seen.append(bench.processing_time.live_timers_ms())
+        bench.process_element("a", 1)
+        assert seen == [[11]]
+
+
+def test_a_timeout_so_long_that_the_sum_does_not_fit_is_over_at_once() -> None:
+    """As in Flink, whose sum of longs wraps around."""
+    with AsyncBench(timeout_ms=2**63 - 1) as bench:
+        bench.process_element("a", 1)
+        assert bench.processing_time.live_timers_ms() == [-(2**63)]
+
+
+def test_a_result_cancels_the_timeout_when_its_mail_runs() -> None:
+    with AsyncBench(timeout_ms=10) as bench:
+        bench.process_element("a", 1)
+        bench.calls.answer("a", "A")
+        assert bench.processing_time.live_timers_ms() == [11]
+        bench.run_mails()
+        assert bench.processing_time.live_timers_ms() == []
+
+
+def test_a_result_whose_mail_only_waits_prevents_the_timeout() -> None:
+    """Rule 11.18."""
+    with AsyncBench(timeout_ms=10) as bench:
+        bench.process_element("a", 1)
+        bench.calls.answer("a", "A")
+        bench.set_processing_time(11)
+        assert bench.calls.timed_out == []
+        bench.run_mails()
+        assert bench.output == [("rec", "A", 1)]
+
+
+def test_a_timeout_may_give_the_results_and_a_late_answer_is_ignored() -> None:
+    """Rules 11.12, 11.17."""
+    with AsyncBench(timeout_ms=10) as bench:
+        bench.calls.on_timeout = lambda value, future: future.complete([f"no {value}"])
+        bench.process_element("a", 1)
+        bench.set_processing_time(11)
+        bench.answer("a", "A")
+        assert bench.output == [("rec", "no a", 1)]
+
+
+def test_a_timeout_that_does_nothing_leaves_the_element_until_an_answer_comes() -> None:
+    """Rule 11.17."""
+    with AsyncBench(capacity=1, timeout_ms=10) as bench:
+        bench.process_element("a", 1)
+        bench.set_processing_time(11)
+        assert bench.calls.timed_out == ["a"]
+        with pytest.raises(Deadlock):
+            bench.process_element("b", 2)
+        bench.answer("a", "A")
+        assert bench.output == [("rec", "A", 1)]
+
+
+def test_the_first_outcome_counts_and_all_later_ones_are_ignored() -> None:
+    with AsyncBench() as bench:
+        bench.process_element("a", 1)
+        future = bench.calls.future("a")
+        future.complete(["first"])
+        future.complete(["second"])
+        future.complete_from(lambda: ["third"])
+        future.complete_exceptionally(ValueError("fourth"))
+        assert len(bench.mails) == 1
+        bench.run_mails()
+        assert (bench.output, bench.failures) == ([("rec", "first", 1)], [])
+
+
+def test_results_can_be_made_in_the_task_itself() -> None:
+    with AsyncBench() as bench:
+        made: list[str] = []
+
+        def make() -> list[str]:
+            made.append("now")
+            return ["A"]
+
+        bench.process_element("a", 1)
+        bench.calls.future("a").complete_from(make)
+        assert made == []
+        bench.run_mails()
+        assert (made, bench.output) == (["now"], [("rec", "A", 1)])
+        assert bench.facts("action", "rows")[-2:] == [(AsyncAction.COMPLETE, -1), (AsyncAction.EMIT, 1)]
+
+
+def test_an_error_fails_the_task_from_outside_and_frees_the_place_all_the_same() -> None:
+    """Rule 11.15."""
+    with AsyncBench(capacity=1) as bench:
+        bench.process_element("a", 1)
+        error = ValueError("no such airline")
+        bench.calls.future("a").complete_exceptionally(error)
+        (failure,) = bench.failures
+        assert str(failure) == "could not complete the element: ValueError: no such airline"
+        assert (failure.__cause__, failure.timestamp) == (error, 1)
+        bench.run_mails()
+        bench.process_element("b", 2)
+        assert bench.output == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "got"), [(None, "None"), ("text", "'text' of type str"), (7, "7 of type int"), ({"a": 1}, "of type dict")]
+)
+def test_what_is_no_list_of_results_fails_the_task_in_the_mail(wrong: Any, got: str) -> None:
+    """Rule 11.12."""
+    with AsyncBench() as bench:
+        bench.process_element("a", 1)
+        bench.calls.future("a").complete(wrong)
+        with pytest.raises(Exception, match=f"results of an async call must be a list.*got .*{got}"):
+            bench.run_mails()
+
+
+def test_a_tuple_and_any_other_sequence_are_results_too() -> None:
+    with AsyncBench() as bench:
+        bench.process_elements([("a", 1), ("b", 2)])
+        bench.calls.future("a").complete(("A", "a"))
+        bench.calls.future("b").complete(range(2))
+        bench.run_mails()
+        assert [element[1] for element in bench.output] == ["A", "a", 0, 1]
+
+
+def test_an_outcome_is_refused_where_it_comes_from_once_the_mailbox_takes_no_mail() -> None:
+    """Rule 11.16. The element counts as answered, so it does not time out either."""
+    with AsyncBench(timeout_ms=10) as bench:
+        bench.process_element("a", 1)
+        bench.mails.quiesce()
+        with pytest.raises(MailboxClosedException):
+            bench.calls.answer("a", "A")
+        bench.set_processing_time(11)
+        assert (bench.calls.timed_out, bench.output) == ([], [])
+
+
+def test_the_mail_for_the_next_element_is_quietly_left_out_of_a_closed_mailbox() -> None:
+    """Rule 11.16."""
+    with AsyncBench() as bench:
+        bench.process_elements([("a", 1), ("b", 2)])
+        bench.calls.answer("b", "B")
+        bench.calls.answer("a", "A")
+        bench.mails.quiesce()
+        bench.run_mails()
+        assert bench.output == [("rec", "A", 1)]
+
+
+def test_the_end_of_input_waits_until_the_queue_is_empty() -> None:
+    """Rule 11.19."""
+    with AsyncBench() as bench:
+        bench.process_elements([("a", 1), ("b", 2)])
+        with pytest.raises(Deadlock):
+            bench.operator.end_input()
+        bench.calls.answer("b", "B")
+        bench.calls.answer("a", "A")
+        bench.operator.end_input()
+        assert bench.output == [("rec", "A", 1), ("rec", "B", 2)]
+
+
+def test_with_object_reuse_a_record_is_copied_before_it_is_kept() -> None:
+    """Rule 11.1."""
+    reused = ["a"]
+    with AsyncBench(object_reuse=True) as copying, AsyncBench() as keeping:
+        copying.process_element(reused, 1)
+        keeping.process_element(reused, 1)
+        reused[0] = "b"
+        assert (copying.calls.values, keeping.calls.values) == ([["a"]], [["b"]])
+
+
+def test_records_cost_time_before_they_wait_and_are_counted_once() -> None:
+    with AsyncBench(cost_ns=5) as bench:
+        began_ns = bench.clock.now_ns
+        bench.process_elements([("a", 1), ("b", 2)])
+        assert (bench.operator.records_in, bench.clock.now_ns - began_ns) == (2, 10)
+
+
+def test_the_function_is_opened_and_closed_once() -> None:
+    with AsyncBench() as bench:
+        assert bench.calls.life == ["open"]
+    assert bench.calls.life == ["open", "close"]
+
+
+def test_what_the_function_raises_fails_the_task_within_the_element() -> None:
+    """Rule 11.4."""
+
+    def raise_(value: Any, future: ResultFuture) -> None:
+        raise ValueError(f"cannot ask for {value}")
+
+    with AsyncBench() as bench:
+        bench.calls.at_once = raise_
+        with pytest.raises(ValueError, match="cannot ask for a"):
+            bench.process_element("a", 1)
+
+
+# Arguments.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((0, 0, "ordered"), "capacity of an async operator must be at least 1, got 0"),
+        ((0, 1, "sorted"), "must be ordered or unordered, got 'sorted'"),
+        ((0, 1, "ordered", FixedDelayRetryStrategy(1, 1, None, lambda error: True)), "retries needs a timeout above 0"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments: Any, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        AsyncWaitOperator(HandCalls(), *arguments)
+
+
+def test_a_strategy_without_predicates_retries_nothing_and_needs_no_timeout() -> None:
+    with AsyncBench(strategy=FixedDelayRetryStrategy(3, 5)) as bench:
+        bench.process_element("a", 1)
+        bench.answer("a")
+        assert bench.calls.values == ["a"]
+
+
+# Snapshots.
+
+
+@pytest.mark.parametrize("mode", ["ordered", "unordered"])
+def test_a_snapshot_holds_what_is_in_the_queue_done_or_not(mode: Any) -> None:
+    with AsyncBench(mode) as bench:
+        bench.process_elements([("a", 1), ("b", None)])
+        bench.process_watermark(2)
+        bench.process_element("c", 3)
+        bench.answer("c", "C")
+        assert bench.waiting.snapshot_state() == [
+            StreamRecord("a", 1), StreamRecord("b", None), Watermark(2), StreamRecord("c", 3)
+        ]  # fmt: skip
+
+
+def test_a_snapshot_does_not_change_with_its_records() -> None:
+    with AsyncBench() as bench:
+        value = ["a"]
+        bench.process_element(value, 1)
+        snapshot = bench.waiting.snapshot_state()
+        value[0] = "b"
+        assert snapshot == [StreamRecord(["a"], 1)]
+
+
+def test_restored_elements_are_put_in_and_asked_again_in_the_order_of_the_state() -> None:
+    """Rule 11.22: they are no records in, since they were already."""
+    state: list[StreamElement] = [StreamRecord("a", 1), Watermark(2), StreamRecord("b", None)]
+    with AsyncBench(restored=state, timeout_ms=10) as bench:
+        assert (bench.calls.life, bench.calls.values) == (["open"], ["a", "b"])
+        assert bench.processing_time.live_timers_ms() == [11, 11]
+        assert bench.operator.records_in == 0
+        assert bench.waiting.snapshot_state() == state
+        bench.answer("b", "B")
+        bench.answer("a", "A")
+        assert bench.output == [("rec", "A", 1), ("wm", 2), ("rec", "B", None)]
+
+
+def test_restored_watermarks_before_all_records_are_emitted_while_opening() -> None:
+    with AsyncBench(restored=[Watermark(2), StreamRecord("a", 3)]) as bench:
+        assert bench.output == [("wm", 2)]
+
+
+def test_more_restored_elements_than_the_capacity_make_opening_yield() -> None:
+    """Rule 11.22."""
+    bench = AsyncBench(restored=[StreamRecord("a", 1), StreamRecord("b", 2), StreamRecord("c", 3)], capacity=1)
+    bench.calls.at_once = lambda value, future: future.complete([value])
+    with bench:
+        assert bench.output == [("rec", "a", 1), ("rec", "b", 2)]
+        assert bench.calls.values == ["a", "b", "c"]
+
+
+def test_what_was_restored_is_not_restored_again() -> None:
+    with AsyncBench(restored=[StreamRecord("a", 1)]) as bench:
+        bench.operator.open()
+        assert bench.calls.values == ["a"]

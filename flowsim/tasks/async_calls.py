@@ -12,8 +12,8 @@ from flowsim.mailbox.task_mailbox import MailboxClosedException
 from flowsim.sim.scheduler import Timer
 from flowsim.tasks.processing_time import TaskTimers
 
-_END_TRIES: Final = 10
-_SECONDS_PER_TRY: Final = 1.0
+_END_TRIES: Final = 50
+_SECONDS_PER_TRY: Final = 0.2
 
 _Outcome = tuple[object, BaseException | None]
 _Check = Callable[[object], None]

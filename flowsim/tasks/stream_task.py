@@ -84,6 +84,7 @@ class StreamTask:
         self.end_of_data: StopMode | None = None
         """How its data ended; None before, and when its inputs stopped without anybody saying so (rule 4.22)."""
         self._is_counted = False
+        self._fails_externally = False
         self.input_queue_peak = 0
         self.output_queue_peak = 0
         self.view_readers: list[ViewReader] = []
@@ -311,10 +312,14 @@ class StreamTask:
         self.clock.interrupt()
 
     def fail_externally(self, fail: Callable[[], None]) -> None:
-        """The task fails with what ``fail`` raises, inside of an element too if it waits there for mail.
+        """The task fails with what the first ``fail`` raises, inside of an element too if it waits there for mail.
 
         Flink: Environment.failExternally.
         """
+        if self._fails_externally:
+            # Their mails are urgent, so the last one would come first.
+            return
+        self._fails_externally = True
         with suppress(MailboxClosedException):
             self.mailbox_processor.send_control_mail(fail, "failed externally")
 

@@ -1,0 +1,138 @@
+"""Elements that nobody answers: a run that waits for them says so, and which they are (rule 11.17)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from flowsim.cluster.mini_cluster import MiniCluster
+from flowsim.cluster.run_options import JobExecutionResult, JobStatus, RunOptions
+from flowsim.connectors.script import ScriptedSource, record, sleep, watermark
+from flowsim.datastream import AsyncDataStream, AsyncFunction, ResultFutureFunction, StreamExecutionEnvironment
+from flowsim.datastream.common import Duration
+from flowsim.errors import Deadlock
+from flowsim.operators.async_wait.result_future import ResultFuture
+from flowsim.units import NS_PER_MS
+from tests.coroutines import UNMARKED
+
+pytestmark = UNMARKED
+NO_TIMEOUT = Duration.of_millis(0)
+
+
+class Odd(AsyncFunction):
+    """Only odd numbers are answered."""
+
+    async def async_invoke(self, value: Any) -> list[Any]:
+        if value % 2 == 0:
+            await asyncio.Event().wait()
+        return [value]
+
+
+class Silent(ResultFutureFunction):
+    """Does nothing about a timeout, as Flink lets a function do."""
+
+    def async_invoke(self, value: Any, result_future: ResultFuture) -> None:
+        if value % 2:
+            result_future.complete([value])
+
+    def timeout(self, value: Any, result_future: ResultFuture) -> None:
+        return
+
+
+def run(
+    function: Any, entries: Any, *, mode: str = "ordered", capacity: int = 100, timeout: Duration = NO_TIMEOUT,
+    chaining: bool = True, **options: Any,
+) -> JobExecutionResult:  # fmt: skip
+    env = StreamExecutionEnvironment.get_execution_environment()
+    wait = AsyncDataStream.ordered_wait if mode == "ordered" else AsyncDataStream.unordered_wait
+    stream = wait(env.add_source(ScriptedSource(entries)), function, timeout, capacity).name("asked")
+    (stream if chaining else stream.disable_chaining()).print()
+    return MiniCluster(env.stream_graph(), RunOptions(**options)).run()
+
+
+def told(report: str) -> str:
+    """What the report says of operators."""
+    return "\n".join(line.partition("; operator ")[2] for line in report.splitlines() if "; operator " in line)
+
+
+def test_a_call_that_never_answers_ends_the_run_with_the_element_named() -> None:
+    """The other place is the last watermark's, which has to wait too."""
+    ended = run(Odd(), [record(1, 10), record(2, 20), record(3, 30)], mode="unordered")
+    assert ended.status is JobStatus.DEADLOCKED
+    assert told(ended.report) == (
+        "asked waits for the answer to 1 element (2 of 100 places taken): number 1, record 2 @ 20"
+    )
+    assert isinstance(ended.error, Deadlock)
+    assert "asked waits for the answer to 1 element" in str(ended.error)
+
+
+def test_the_report_counts_the_elements_and_tells_the_first_of_them() -> None:
+    """Number 3 is a watermark: it takes a place, and nobody has to answer it."""
+    entries = [record(2, 10), record(4, 20), record(1, 30), watermark(35), *(record(2 * n, 40) for n in range(3, 8))]
+    ended = run(Odd(), entries)
+    assert told(ended.report) == (
+        "asked waits for the answers to 7 elements (10 of 100 places taken): number 0, record 2 @ 10, number 1, record 4 "
+        "@ 20, number 4, record 6 @ 40, number 5, record 8 @ 40, number 6, record 10 @ 40 and 2 more"
+    )
+
+
+def test_behind_a_full_queue_the_task_waits_inside_the_element_that_found_no_place() -> None:
+    ended = run(Odd(), [record(2, 10), record(1, 20), record(4, 30)], capacity=2)
+    task, _, rest = ended.report.partition(" waits for ")
+    assert task == "Source: Custom Source -> asked -> Sink: Print to Std. Out (1/1)"
+    assert rest.startswith("a mail of priority 2 or above; ")
+    assert (
+        told(ended.report) == "asked waits for the answer to 1 element (2 of 2 places taken): number 0, record 2 @ 10"
+    )
+
+
+def test_a_timeout_that_does_nothing_leaves_its_element_and_the_report_says_that_it_passed() -> None:
+    """Rule 11.17: the element stays in the queue for ever."""
+    ended = run(Silent(), [record(1, 10), record(2, 20), record(3, 30)], timeout=Duration.of_millis(50))
+    assert ended.status is JobStatus.DEADLOCKED
+    assert told(ended.report) == (
+        "asked waits for the answer to 1 element (3 of 100 places taken): number 1, record 2 @ 20, whose timeout passed"
+    )
+
+
+def test_each_task_tells_of_its_own_operators() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    first = AsyncDataStream.ordered_wait(env.from_collection([1, 3]), Odd(), NO_TIMEOUT).name("first")
+    second = AsyncDataStream.ordered_wait(first.map(lambda v: v - 1), Odd(), NO_TIMEOUT).name("second")
+    AsyncDataStream.ordered_wait(second.rebalance(), Odd(), NO_TIMEOUT).name("third").print()
+    ended = MiniCluster(env.stream_graph(), RunOptions()).run()
+    assert [line.partition(" waits for ")[0] for line in ended.report.splitlines()] == [
+        "Source: Collection Source -> first -> Map -> second (1/1)",
+        "third -> Sink: Print to Std. Out (1/1)",
+    ]
+    assert told(ended.report) == (
+        "second waits for the answers to 2 elements (3 of 100 places taken): number 0, record 0, number 1, record 2"
+    )
+
+
+@pytest.mark.parametrize("clock", ["virtual", "real"])
+def test_a_run_that_is_ended_by_its_limit_tells_it_too(clock: str) -> None:
+    """On the real clock nobody can know that no answer will come: the limit is what ends the run."""
+    ended = run(Odd(), [record(2, 10), sleep(1000)], clock=clock, until_ns=300 * NS_PER_MS, chaining=False)
+    assert ended.status is JobStatus.STOPPED
+    assert "asked (1/1) waits for input; " in ended.report
+    assert (
+        told(ended.report) == "asked waits for the answer to 1 element (1 of 100 places taken): number 0, record 2 @ 10"
+    )
+
+
+def test_a_long_record_is_cut() -> None:
+    class Never(AsyncFunction):
+        async def async_invoke(self, value: Any) -> list[Any]:
+            await asyncio.Event().wait()
+            return []
+
+    ended = run(Never(), [record("x" * 500, 10)])
+    assert told(ended.report).endswith(f"number 0, record '{'x' * 99}... @ 10")
+
+
+def test_a_run_in_which_everything_is_answered_tells_nothing() -> None:
+    ended = run(Odd(), [record(1, 10), record(3, 20)])
+    assert (ended.status, ended.report) == (JobStatus.FINISHED, "")

@@ -66,11 +66,12 @@ WAITS: Final[Phrases] = {
     WaitKind.MAIL: ("waits for input: idle", ("3.12", "3.28")),
     WaitKind.BUFFER: ("waits for a buffer inside an element: hard back pressure", ("3.28", "5.42")),
     WaitKind.YIELD: ("yields: runs mails of priority {priority} and above", ("3.21",)),
-    WaitKind.LOCK: ("waits for mail while its legacy source works", ("3.12", "4.1")),
+    WaitKind.LOCK: ("waits with the checkpoint lock free: its threads may work", ("4.1", "11.30")),
 }
 SOFT_BACK_PRESSURE: Final = ("waits for output: soft back pressure", ("3.28", "4.6"))
 ACTIONS: Final[Phrases] = {
     ActionKind.LIFE_CYCLE: ("a step of its life", ()),
     ActionKind.DEFAULT_ACTION: ("its default action", ("3.11", "4.5")),
     ActionKind.MAIL: ("a mail", ("3.11",)),
+    ActionKind.LOCK_HOLDER: ("what a thread does that has the checkpoint lock", ("11.30", "11.32")),
 }

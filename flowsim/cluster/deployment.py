@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from flowsim.cluster.async_designs import has_legacy_async_operator, is_legacy_async
 from flowsim.cluster.faults import DeployedFaults, Fault
 from flowsim.cluster.network_environment import NetworkEnvironment
 from flowsim.cluster.watermark_alignment import WatermarkAlignment
@@ -15,19 +16,20 @@ from flowsim.graph.stream_graph import JobSettings
 from flowsim.network.gates.input_gate import InputGate
 from flowsim.network.gates.union_input_gate import UnionInputGate
 from flowsim.network.writers.record_writer import RecordWriter
+from flowsim.operators.legacy_threads import LegacyThreads
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.sources.stream_source import StreamSource
 from flowsim.operators.stream_operator import OperatorContext, StreamOperator
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.scheduler import Scheduler
 from flowsim.tasks.batches import BatchBudget
+from flowsim.tasks.legacy.locked_stream_task import LockedStreamTask
 from flowsim.tasks.legacy.source_stream_task import LegacySourceInput, SourceStreamTask
 from flowsim.tasks.multiple_input_processor import StreamMultipleInputProcessor
 from flowsim.tasks.network_input import StreamTaskNetworkInput
 from flowsim.tasks.one_element_input import OneElementInput
 from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
 from flowsim.tasks.operator_outputs import ChainingOutput, OperatorOutput, OutputEdge
-from flowsim.tasks.processing_time import OperatorProcessingTimeService
 from flowsim.tasks.source_input import StreamTaskSourceInput
 from flowsim.tasks.source_operator_stream_task import SourceOperatorStreamTask
 from flowsim.tasks.stream_task import StreamTask
@@ -54,6 +56,7 @@ class Deployment:
         self.recorder = recorder
         self.faults = DeployedFaults(faults, execution)
         self._budget = BatchBudget(self.settings.budget_records if budget_records is None else budget_records)
+        self._actor_ids = len(execution.subtasks) - 1
         self.tasks: list[StreamTask] = [self._create_task(subtask) for subtask in execution.subtasks]
         self.network = NetworkEnvironment(execution, streams, self.faults, self.tasks, scheduler)
         for subtask in execution.subtasks:
@@ -64,11 +67,29 @@ class Deployment:
     def _create_task(self, subtask: Subtask) -> StreamTask:
         clock = TaskClock(self.scheduler.now_ns)
         trace = None if self.recorder is None else TaskTrace(subtask.id, clock, self.recorder, self.scheduler)
-        if subtask.vertex.is_legacy_source:
-            thread_id = len(self.execution.subtasks) + subtask.id
-            return SourceStreamTask(subtask.id, subtask.name, self.scheduler, self._budget, trace, clock, thread_id)
+        vertex, budget = subtask.vertex, self._budget
+        has_emitters = has_legacy_async_operator(vertex)
+        if vertex.is_legacy_source or has_emitters:
+            locked = SourceStreamTask if vertex.is_legacy_source else LockedStreamTask
+            feeders = {chained.index: chained.input_operator for chained in vertex.operators}
+            return locked(
+                subtask.id,
+                subtask.name,
+                self.scheduler,
+                budget,
+                trace,
+                clock,
+                self._new_actor_id,
+                feeders,
+                has_emitters,
+            )
         kind = SourceOperatorStreamTask if subtask.vertex.operators[0].node.is_source else StreamTask
-        return kind(subtask.id, subtask.name, self.scheduler, self._budget, trace, clock)
+        return kind(subtask.id, subtask.name, self.scheduler, budget, trace, clock)
+
+    def _new_actor_id(self) -> int:
+        """Of an actor besides those that are known by the numbers of their tasks."""
+        self._actor_ids += 1
+        return self._actor_ids
 
     def _wire(self, subtask: Subtask) -> None:
         task = self.tasks[subtask.id]
@@ -137,7 +158,7 @@ class Deployment:
         random = self.streams.stream("operator", vertex.id, chained.index, subtask.index)
         output = OperatorOutput(edges, random.randrange)
         executor = task.mailbox_processor.executor(chained.chain_index)
-        processing_time = OperatorProcessingTimeService(task.timers, executor)
+        processing_time = task.create_processing_time(chained.index, executor)
         cost_ns = self.settings.cost_ns if node.cost_ns is None else node.cost_ns
         context = OperatorContext(
             operator_name=node.name,
@@ -162,6 +183,7 @@ class Deployment:
             interruptible_timers=self.settings.interruptible_timers,
             async_calls=task.async_calls,
             fail_externally=task.fail_externally,
+            legacy_threads=_legacy_threads(task, chained),
             object_reuse=self.settings.object_reuse,
         )
         operator.setup(context, output)
@@ -171,3 +193,9 @@ class Deployment:
         """Whether chained operators get copies of what ``operator`` emits (rule 5.10)."""
         belongs_to_one = isinstance(operator, SourceOperator) and operator.hands_over_records and consumers == 1
         return not self.settings.object_reuse and not belongs_to_one
+
+
+def _legacy_threads(task: StreamTask, chained: ChainedOperator) -> LegacyThreads | None:
+    if isinstance(task, LockedStreamTask) and is_legacy_async(chained):
+        return task.create_legacy_threads(chained.index, chained.node.name)
+    return None

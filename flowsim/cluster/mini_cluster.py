@@ -10,8 +10,9 @@ from flowsim.cluster.deployment import Deployment
 from flowsim.cluster.latency_summary import latency_summaries
 from flowsim.cluster.metrics_sampler import MetricsSampler
 from flowsim.cluster.region_schedule import RegionSchedule
-from flowsim.cluster.run_actions import CancelJob, RunAction, StopJob, checked_actions
+from flowsim.cluster.run_actions import CancelJob, RunAction, SnapshotTask, StopJob, checked_actions
 from flowsim.cluster.run_options import JobExecutionResult, JobStatus, Progress, RunOptions, TaskSummary
+from flowsim.cluster.snapshots import Snapshots
 from flowsim.cluster.wait_for_report import wait_for_report
 from flowsim.errors import BadInput, Deadlock, InvariantViolation, JobFailed
 from flowsim.facts import schema
@@ -45,6 +46,7 @@ class MiniCluster:
         self.job_name = graph.name
         self.execution = create_execution_graph(create_job_graph(graph))
         self._schedule = RegionSchedule(self.execution.regions)
+        self._snapshots = Snapshots(self._actions, self.execution)
         self._actors: dict[int, asyncio.Task[None]] = {}
         """Of the tasks that were started, by the id of the actor, which for all but source threads is the task's."""
         self._streams = RandomStreams(options.seed)
@@ -216,6 +218,8 @@ class MiniCluster:
                 return lambda: self._stop_sources(mode)
             case CancelJob():
                 return lambda: self._end(JobStatus.CANCELED)
+            case SnapshotTask():
+                return lambda: self._request_snapshot(action)
             case _:
                 assert_never(action)
 
@@ -223,6 +227,10 @@ class MiniCluster:
         """Rule 4.20: only sources are told; the others learn of it from what they receive."""
         for task in self.deployment.tasks if self.deployment is not None else ():
             task.stop(mode)
+
+    def _request_snapshot(self, action: SnapshotTask) -> None:
+        if self.deployment is not None and self._scheduler is not None:
+            self._snapshots.request(action, self.deployment.tasks, self._scheduler.now_ns)
 
     def _on_until(self) -> None:
         self._report = self.wait_for_report()
@@ -265,7 +273,7 @@ class MiniCluster:
             error = Deadlock(f"the job is deadlocked: nothing can run, and these tasks wait:\n{self._report}")
         return JobExecutionResult(
             self.job_name, self._status, self._elapsed_ns(), self._records_read(), tasks, self._report, error,
-            latency_summaries(self.execution.job, ended),
+            latency_summaries(self.execution.job, ended), self._snapshots.result(ended, self._started_ns),
         )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What can be done to a job while it runs: stop it, or cancel it. Flink: JobClient."""
+"""What can be done to a job while it runs: stop it, cancel it, look at the state of a task. Flink: JobClient."""
 
 from __future__ import annotations
 
@@ -31,7 +31,20 @@ class CancelJob:
     at_ns: int
 
 
-RunAction = StopJob | CancelJob
+@dataclass(frozen=True, slots=True)
+class SnapshotTask:
+    """Asks the operators of a task for their state, ``at_ns`` after the start of the job, as a checkpoint would.
+
+    ``task``: the name of a vertex, or of one of its operators; ``subtask`` None: every one. Nothing is stored: the result
+    of the run and table ``snapshots`` tell what the state was, and when the task came to it (rules 11.21, 11.37).
+    """
+
+    at_ns: int
+    task: str
+    subtask: int | None = None
+
+
+RunAction = StopJob | CancelJob | SnapshotTask
 """The closed set of actions."""
 
 
@@ -39,8 +52,8 @@ def checked_actions(actions: Iterable[RunAction]) -> tuple[RunAction, ...]:
     """The actions by time, those of one time in their order; raises BadInput for what is no action or comes too early."""
     checked = tuple(actions)
     for action in checked:
-        if not isinstance(action, StopJob | CancelJob):
-            raise BadInput(f"actions: expected StopJob or CancelJob, got {action!r:.80}")
+        if not isinstance(action, StopJob | CancelJob | SnapshotTask):
+            raise BadInput(f"actions: expected StopJob, CancelJob or SnapshotTask, got {action!r:.80}")
         if type(action.at_ns) is not int or action.at_ns < 0:
             raise BadInput(f"actions: {type(action).__name__}.at_ns: expected 0 ns or more, got {action.at_ns!r:.40}")
     return tuple(sorted(checked, key=lambda action: action.at_ns))

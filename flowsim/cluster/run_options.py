@@ -12,6 +12,7 @@ from flowsim.cluster.latency_summary import LatencySummary
 from flowsim.cluster.run_actions import RunAction
 from flowsim.facts.tracer import Recorder
 from flowsim.sim.policy import SchedulingPolicy
+from flowsim.tasks.snapshots import TaskSnapshot
 from flowsim.tasks.task_metrics import MetricsSample
 
 
@@ -108,3 +109,5 @@ class JobExecutionResult:
     error: Exception | None = None
     latencies: tuple[LatencySummary, ...] = ()
     """What latency markers measured; empty without them."""
+    snapshots: tuple[TaskSnapshot, ...] = ()
+    """Those that actions asked for, taken or missed."""

@@ -15,6 +15,7 @@ from flowsim.datastream.transformation import positive
 from flowsim.errors import BadInput
 from flowsim.operators.async_wait.async_retry_strategy import NO_RETRY_STRATEGY, AsyncRetryStrategy, NoRetryStrategy
 from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator, OutputMode
+from flowsim.operators.async_wait.legacy.legacy_async_wait_operator import LegacyAsyncWaitOperator
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.values import TypeInformation
 
@@ -121,6 +122,11 @@ def _maker(
 
     if design == "mailbox":
         return make
+    def make_legacy(name: str) -> StreamOperator:
+        return LegacyAsyncWaitOperator(for_subtask(function, name), timeout_ms, capacity, mode)
+
     if design == "legacy":
-        raise BadInput(f"{method}: design: the legacy one is not there")
+        if not isinstance(strategy, NoRetryStrategy):
+            raise BadInput(f"{method}: design: the legacy one tries nothing again, its functions did that themselves")
+        return make_legacy
     raise BadInput(f"{method}: design: expected 'mailbox' or 'legacy', got {design!r}")

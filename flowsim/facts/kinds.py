@@ -91,13 +91,15 @@ class ActionKind(IntEnum):
     LIFE_CYCLE = 0
     DEFAULT_ACTION = 1
     MAIL = 2
+    LOCK_HOLDER = 3
+    """What another thread of a task of Flink 1.8 does while it holds the checkpoint lock: an emitter, a timer, a snapshot."""
 
 
 class WaitKind(IntEnum):
     """Why the actor awaits (``actions.kind`` of phases WAIT and RESUME); the await sites of D2.
 
-    Inside YIELD and LOCK other actions may nest: an operator waits by running mails, a legacy source task while its
-    source works. Inside the others none may begin.
+    Inside YIELD and LOCK other actions may nest: an operator waits by running mails, a task with a checkpoint lock while
+    its threads work. Inside the others none may begin.
     """
 
     COST = 0
@@ -105,7 +107,8 @@ class WaitKind(IntEnum):
     BUFFER = 2
     YIELD = 3
     LOCK = 4
-    """For mail, the checkpoint lock free meanwhile: what the legacy source of the task does may begin inside."""
+    """For mail, a place in a queue or the lock itself, the checkpoint lock free meanwhile: what threads of the task do may
+    begin inside (rules 4.1, 11.30)."""
 
 
 class TimerAction(IntEnum):

@@ -16,6 +16,7 @@ from flowsim.mailbox.mail import MailOptions
 from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.input_selection import InputSelectable
 from flowsim.operators.latency_stats import LatencyStats
+from flowsim.operators.legacy_threads import LegacyThreads
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.streamrecord.elements import LatencyMarker, OutputTag, StreamElement, WatermarkStatus
 from flowsim.timers.internal_timer_service import CancellationContext
@@ -114,6 +115,8 @@ class OperatorContext:
     """Starts what is answered later; None where no task runs the operator."""
     fail_externally: Callable[[Callable[[], None]], None] | None = None
     """Fails the task from outside of its loop, whatever it does: what it is given raises there. Flink: Environment."""
+    legacy_threads: LegacyThreads | None = None
+    """Of an operator that emits from a thread of its own (rule 11.30); None for all others."""
     object_reuse: bool = False
     """Whether records are handed on without copies (rule 5.10): who keeps one must copy it."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
 
 from flowsim.facts.kinds import ActionKind, LifeEvent
 from flowsim.facts.tracer import TaskTrace
+from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.mailbox.task_mailbox import MailboxClosedException, TaskMailbox
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.gates.remote_input_channel import RemoteInputChannel
@@ -22,7 +23,8 @@ from flowsim.tasks.batches import BatchBudget, Batches
 from flowsim.tasks.mailbox_processor import MailboxProcessor
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.outbox import Outbox
-from flowsim.tasks.processing_time import TaskTimers
+from flowsim.tasks.processing_time import OperatorProcessingTimeService, TaskTimers
+from flowsim.tasks.snapshots import TaskSnapshot, take_snapshot
 from flowsim.tasks.task_clock import TaskClock
 from flowsim.tasks.task_input import TaskInput
 from flowsim.tasks.task_state import TaskState
@@ -71,7 +73,7 @@ class StreamTask:
             self.batches.wait_for_mail,
             self.batches.end_if_due,
             self._full,
-            self.batches.end_inside_action,
+            self.end_inside_action,
         )
         self.cancellation = CancellationContext()
         self.chain: OperatorChain
@@ -323,9 +325,28 @@ class StreamTask:
         with suppress(MailboxClosedException):
             self.mailbox_processor.send_control_mail(fail, "failed externally")
 
+    def create_processing_time(self, operator_index: int, executor: MailboxExecutor) -> OperatorProcessingTimeService:
+        """Of one operator of the task: its timers are mails of its executor."""
+        return OperatorProcessingTimeService(self.timers, executor)
+
+    def request_snapshot(self, snapshot: TaskSnapshot) -> None:
+        """A mail of the lowest priority, so no operator is in the middle of an element then (rules 3.25, 11.21)."""
+        try:
+            executor = self.mailbox_processor.executor()
+            executor.execute(lambda: self._take_snapshot(snapshot, frozenset()), "snapshot")
+        except MailboxClosedException:
+            snapshot.miss(f"the task was {self.state.value} already")
+
+    def _take_snapshot(self, snapshot: TaskSnapshot, inside: Set[int]) -> None:
+        take_snapshot(snapshot, self.chain, self.trace, self.clock.now_ns, inside)
+
     def wait_for_buffer(self, pool: LocalBufferPool) -> None:
         """Rule 5.42: what a partition calls when a record needs a buffer beyond the overdraft."""
         self.batches.wait_for_buffer(pool)
+
+    def end_inside_action(self) -> None:
+        """Rule 3.23: an action asks whether anybody waits; the time of its work so far passes first."""
+        self.batches.end_inside_action()
 
     def _is_inside(self) -> bool:
         """Whether the task itself is running; what publishing sets off is the doing of others."""

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 
-from flowsim.facts.kinds import WaitKind
 from flowsim.facts.tracer import TaskTrace
 from flowsim.mailbox.task_mailbox import MailboxState
-from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
-from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.sources.stream_source import StreamSource
 from flowsim.sim.scheduler import Scheduler
 from flowsim.streamrecord.events import StopMode
-from flowsim.tasks.actor import Actor
-from flowsim.tasks.batches import BatchBudget, Batches
-from flowsim.tasks.legacy.checkpoint_lock import CheckpointLock
+from flowsim.tasks.batches import BatchBudget
+from flowsim.tasks.legacy.locked_stream_task import LockedStreamTask
 from flowsim.tasks.legacy.source_thread import SourceThread
 from flowsim.tasks.operator_chain import OperatorChain
-from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_clock import TaskClock
-from flowsim.tasks.task_input import TaskInput
 from flowsim.tasks.task_state import TaskState
 from flowsim.units import NO_TIMESTAMP
 
 
-class SourceStreamTask(StreamTask):
+class SourceStreamTask(LockedStreamTask):
     """Two actors of one task: the mailbox loop, and the thread of the source function, which the default action starts.
 
     One lock keeps them apart: mails and timers run while the function does not work, and the other way round. A record
@@ -36,51 +30,25 @@ class SourceStreamTask(StreamTask):
 
     def __init__(
         self, task_id: int, name: str, scheduler: Scheduler, budget: BatchBudget, trace: TaskTrace | None,
-        clock: TaskClock, thread_id: int,
+        clock: TaskClock, new_actor_id: Callable[[], int], feeders: Mapping[int, int], emitters: bool = False,
     ) -> None:  # fmt: skip
-        super().__init__(task_id, name, scheduler, budget, trace, clock)
-        self.lock = CheckpointLock()
-        self.lock.owner = self.actor
-        self.thread = SourceThread(thread_id, name, scheduler, self.timers, self.lock, self._create_batches)
+        super().__init__(task_id, name, scheduler, budget, trace, clock, new_actor_id, feeders, emitters)
+        self.thread = self.add_thread(SourceThread, "source thread")
         self.thread.is_stalled = lambda: self.stalled
+        self._loop.reads_input = False
         self._finishing = StopMode.DRAIN
         self._is_stopped = False
 
-    def _create_batches(self, actor: Actor) -> Batches:
-        """Of the mailbox loop (which gives the lock away while it waits for mail) or of the source's thread."""
-        kind = Batches if actor is not self.actor else _BatchesUnderLock
-        batches = kind(actor, self.scheduler, self.timers, self.outbox, self.times, self.budget, self._note_queues)
-        if isinstance(batches, _BatchesUnderLock):
-            batches.lock = lambda: self.lock
-        else:
-            batches.processor = self.mailbox_processor
-        return batches
-
-    @property
-    def actors(self) -> tuple[Actor, ...]:
-        """The thread first: it is ended before the task cleans up."""
-        return (self.thread.actor, self.actor)
-
     @property
     def waiting_for(self) -> str:
+        if len(self.threads) > 1:
+            return super().waiting_for
         return f"its source thread, which waits for {self.thread.batches.waiting_for}"
-
-    def wire(self, chain: OperatorChain, task_input: TaskInput, writers: Sequence[RecordWriter]) -> None:
-        super().wire(chain, task_input, writers)
-        self.thread.batches.chain = chain
-
-    def wait_for_buffer(self, pool: LocalBufferPool) -> None:
-        """Rule 5.42, by whichever of the two is at work."""
-        batches = self.batches if self.lock.owner is self.actor else self.thread.batches
-        batches.wait_for_buffer(pool)
-
-    def _is_inside(self) -> bool:
-        return self.outbox.sealed and (self.actor.is_inside() or self.thread.actor.is_inside())
 
     def _process_input(self) -> None:
         """The default action starts the source's thread, and never runs again."""
         self.mailbox_processor.suspend_default_action()
-        self.thread.start(self._source, self._on_source_end)
+        self.thread.start(self._source, self.timers, self._on_source_end)
 
     @property
     def _source(self) -> StreamSource:
@@ -118,27 +86,6 @@ class SourceStreamTask(StreamTask):
         super().cancel()
         if works:
             self._source.cancel()
-
-
-class _BatchesUnderLock(Batches):
-    """Of the mailbox loop: while it waits for mail, the source may work."""
-
-    __slots__ = ("lock",)
-
-    lock: Callable[[], CheckpointLock]
-
-    def wait_for_mail(self, priority: int) -> None:
-        """Waiting inside an element keeps the lock, as Java's monitor would: the source stands still (rule 3.25)."""
-        if priority >= 0:
-            super().wait_for_mail(priority)
-            return
-        lock, mailbox = self.lock(), self.processor.mailbox
-        self.spend_and_publish()
-        lock.release(self.actor)
-        number = self.processor.begin_wait(WaitKind.LOCK)
-        self.actor.wait_until(lambda: mailbox.has_mail and lock.try_acquire(self.actor))
-        self.processor.end_wait(WaitKind.LOCK, number)
-        self.begin()
 
 
 class LegacySourceInput:

@@ -11,52 +11,42 @@ from flowsim.operators.sources.manual_source_output import ManualReaderOutput
 from flowsim.operators.sources.source_reader import SourceReader
 from flowsim.operators.sources.stream_source import StreamSource
 from flowsim.sim.scheduler import Scheduler
-from flowsim.tasks.actor import Actor
-from flowsim.tasks.batches import Batches
 from flowsim.tasks.legacy.checkpoint_lock import CheckpointLock
+from flowsim.tasks.legacy.locked_thread import LockedThread, MakeBatches
 from flowsim.tasks.processing_time import TaskTimers
 from flowsim.units import NS_PER_MS
 
-MakeBatches = Callable[[Actor], Batches]
 
-
-class SourceThread:
+class SourceThread(LockedThread):
     """Runs the source function under the checkpoint lock. Flink: SourceStreamTask.LegacySourceFunctionThread.
 
     Flink takes the lock for every element. Here the function keeps it for a batch of them, which ends at once when a mail
     waits: so a mail still comes between two elements, and one batch is one action of the task.
     """
 
+    kind = ActionKind.DEFAULT_ACTION
+
     def __init__(
-        self,
-        actor_id: int,
-        name: str,
-        scheduler: Scheduler,
-        timers: TaskTimers,
-        lock: CheckpointLock,
-        make: MakeBatches,
-    ) -> None:
-        self.actor = Actor(actor_id, f"{name}, source thread", scheduler, self._run)
-        self.batches = make(self.actor)
+        self, actor_id: int, task: str, name: str, scheduler: Scheduler, lock: CheckpointLock, make: MakeBatches,
+        on_failure: Callable[[Exception], None],
+    ) -> None:  # fmt: skip
+        super().__init__(actor_id, task, name, scheduler, lock, make, on_failure)
         self._scheduler = scheduler
-        self._timers = timers
-        self._lock = lock
         self._is_started = False
         self.is_stalled: Callable[[], bool] = lambda: False
         """The stop fault: the source does nothing any more."""
         self._source: StreamSource
+        self._timers: TaskTimers
         self._on_end: Callable[[Exception | None], None]
         self._depth = 0
-        self._action: int | None = None
 
-    def start(self, source: StreamSource, on_end: Callable[[Exception | None], None]) -> None:
+    def start(self, source: StreamSource, timers: TaskTimers, on_end: Callable[[Exception | None], None]) -> None:
         """Called once, by the task; ``on_end`` with the error of the function, or None when it returned."""
-        self._source, self._on_end = source, on_end
+        self._source, self._timers, self._on_end = source, timers, on_end
         self._is_started = True
         self.actor.wake()
 
-    def _run(self) -> None:
-        """The body of the actor."""
+    def work(self) -> None:
         self.actor.wait_until(lambda: self._is_started)
         error: Exception | None = None
         try:
@@ -75,10 +65,9 @@ class SourceThread:
     def enter(self) -> None:
         """From here on the function has the lock, and what it does belongs to a batch."""
         if self._action is None:
-            self.batches.waiting_for = "the checkpoint lock"
-            self.actor.wait_until(self._may_work)
-            self._begin_batch()
-            self._action = self.batches.processor.begin_action(ActionKind.DEFAULT_ACTION)
+            self.acquire(lambda: not self.is_stalled())
+            has_mail = self.batches.processor.mailbox.has_mail
+            self._timers.clock.batch_end_ns = 0 if has_mail else self._timers.batch_limit_ns
         self._depth += 1
 
     def leave(self) -> None:
@@ -89,22 +78,10 @@ class SourceThread:
             self._end_batch()
         self._source.records_in = self._source.source_output.total_records
 
-    def _begin_batch(self) -> None:
-        self.batches.begin()
-        has_mail = self.batches.processor.mailbox.has_mail
-        self._timers.clock.batch_end_ns = 0 if has_mail else self._timers.batch_limit_ns
-
-    def _may_work(self) -> bool:
-        return not self.is_stalled() and self._lock.try_acquire(self.actor)
-
     def _end_batch(self) -> None:
         """What the function did is paid for while the lock is held; then others may have it."""
-        if self._action is None:
-            return
-        self.batches.end()
-        self.batches.processor.end_action(ActionKind.DEFAULT_ACTION, self._action)
-        self._action = None
-        self._lock.release(self.actor)
+        if self._action is not None:
+            self.release()
 
     def wait_until_ns(self, when_ns: int) -> None:
         """Does nothing until then, without the lock; inside ``get_checkpoint_lock`` the lock is kept, as in Flink."""

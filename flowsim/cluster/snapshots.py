@@ -1,0 +1,59 @@
+"""The snapshots that were asked for while a job ran: of which tasks, and which of them were never taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from flowsim.cluster.run_actions import RunAction, SnapshotTask
+from flowsim.errors import BadInput
+from flowsim.graph.execution_graph import ExecutionGraph, Subtask
+from flowsim.tasks.snapshots import TaskSnapshot
+from flowsim.tasks.stream_task import StreamTask
+
+
+class Snapshots:
+    """Raises BadInput for a task or subtask that the job does not have."""
+
+    def __init__(self, actions: Iterable[RunAction], execution: ExecutionGraph) -> None:
+        self._asked: list[tuple[SnapshotTask, list[Subtask]]] = [
+            (action, _subtasks(action, execution)) for action in actions if isinstance(action, SnapshotTask)
+        ]
+        self._taken: list[tuple[int, TaskSnapshot]] = []
+
+    def request(self, action: SnapshotTask, tasks: Sequence[StreamTask], now_ns: int) -> None:
+        """Its time has come."""
+        for asked, subtasks in self._asked:
+            if asked is action:
+                for subtask in subtasks:
+                    snapshot = TaskSnapshot(subtask.name, now_ns)
+                    self._taken.append((subtask.id, snapshot))
+                    tasks[subtask.id].request_snapshot(snapshot)
+
+    def result(self, tasks: Sequence[StreamTask], started_ns: int) -> tuple[TaskSnapshot, ...]:
+        """All that were asked for, in that order; those that were not taken say why."""
+        for number, snapshot in self._taken:
+            snapshot.miss(f"the task was {tasks[number].state.value} before it came to it")
+        made = [snapshot for _, snapshot in self._taken]
+        requested = {(one.task, one.requested_ns) for one in made}
+        for action, subtasks in self._asked:
+            for subtask in subtasks:
+                when_ns = started_ns + action.at_ns
+                if (subtask.name, when_ns) not in requested:
+                    made.append(TaskSnapshot(subtask.name, when_ns, missed="the job had ended before"))
+        return tuple(made)
+
+
+def _subtasks(action: SnapshotTask, execution: ExecutionGraph) -> list[Subtask]:
+    vertices = execution.job.vertices
+    named = [v for v in vertices if action.task == v.name or action.task in [o.node.name for o in v.operators]]
+    if not named:
+        known = [operator.node.name for vertex in vertices for operator in vertex.operators]
+        raise BadInput(f"snapshot: no task or operator {action.task!r:.100}; there are: {', '.join(known)}")
+    found = [
+        subtask for vertex in named for subtask in execution.subtasks_of(vertex)
+        if action.subtask is None or subtask.index == action.subtask
+    ]  # fmt: skip
+    if not found:
+        count = max(vertex.parallelism for vertex in named)
+        raise BadInput(f"snapshot of {action.task!r}: subtask: expected 0 to {count - 1}, got {action.subtask!r:.40}")
+    return found

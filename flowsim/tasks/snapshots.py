@@ -1,0 +1,56 @@
+"""What a task answers when its state is asked for: the elements that its operators keep back (rules 11.20, 11.37)."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass, field
+
+from flowsim.facts.tracer import TaskTrace
+from flowsim.streamrecord.elements import StreamElement
+from flowsim.tasks.operator_chain import OperatorChain
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorSnapshot:
+    """One operator: records that it had begun, elements that it keeps back, whether it was in the middle of one."""
+
+    operator: str
+    records_in: int
+    elements: tuple[StreamElement, ...]
+    inside: bool
+
+
+@dataclass(slots=True)
+class TaskSnapshot:
+    """Asked for at ``requested_ns`` of the job's clock; taken later, or missed, and then it says why.
+
+    Nothing is stored: there is no recovery to use it.
+    """
+
+    task: str
+    requested_ns: int
+    taken_ns: int | None = None
+    operators: tuple[OperatorSnapshot, ...] = field(default_factory=tuple)
+    """Head first."""
+    missed: str = ""
+
+    def miss(self, reason: str) -> None:
+        """It will not be taken."""
+        if self.taken_ns is None and not self.missed:
+            self.missed = reason
+
+
+def take_snapshot(
+    snapshot: TaskSnapshot, chain: OperatorChain, trace: TaskTrace | None, taken_ns: int, inside: Set[int]
+) -> None:
+    """By whoever may look at the task's state now; ``inside``: operators in the middle of an element, by index."""
+    taken: list[OperatorSnapshot] = []
+    for wrapper in chain.wrappers:
+        operator = wrapper.operator
+        elements = tuple(operator.snapshot_state())
+        is_inside = wrapper.index in inside
+        taken.append(OperatorSnapshot(wrapper.name, operator.records_in, elements, is_inside))
+        if trace is not None:
+            trace.snapshot(wrapper.index, snapshot.requested_ns, operator.records_in, len(elements), is_inside)
+    snapshot.taken_ns = taken_ns
+    snapshot.operators = tuple(taken)

@@ -82,7 +82,7 @@ def _base(plan: StudyPlan) -> Scenario:
 
 def _check(plan: StudyPlan, combinations: Sequence[Combination], directory: StudyDirectory) -> None:
     """What cannot be run is told before hours of work; the scenario's own errors first."""
-    _base(plan)
+    plan.compiled(Combination(0, {}), directory.run(0))
     _check_keys(plan, combinations[0].values)
     for combination in combinations:
         try:

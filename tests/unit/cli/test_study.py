@@ -1,0 +1,83 @@
+"""``flowsim study`` as it is typed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def test_a_study_prints_its_table_and_where_it_is(flowsim: Any) -> None:
+    called = flowsim("study", "tiny.yaml", "--vary", "operators.sums.parallelism=1,2", "--out", "out/s")
+    assert called.code == 0
+    assert "parallelism" in called.out
+    assert "the job has no async operator: there is no latency, queue or wait of one to measure" in called.out
+    assert called.out.splitlines()[-1] == "study     out/s"
+
+
+def test_json_is_the_file_and_the_exit_code(flowsim: Any) -> None:
+    called = flowsim("study", "tiny.yaml", "--vary", "settings.seed=5,6", "--json", "--discard", "--no-plot")
+    document = called.document
+    assert (document.pop("out"), document.pop("exit_code")) == ("out/tiny-study", 0)
+    assert document == json.loads(Path("out/tiny-study/study.json").read_text())
+    assert [row["records"] for row in document["rows"]] == [200, 200]
+    assert sorted(path.name for path in Path("out/tiny-study").iterdir()) == ["study.csv", "study.json", "study.md"]
+
+
+def test_options_hold_for_every_combination(flowsim: Any) -> None:
+    called = flowsim(
+        "study", "tiny.yaml", "--vary", "operators.sums.parallelism=1,2", "--set", "sources.numbers.generator.count=90",
+        "--seed", 9, "--json", "--no-plot",
+    )  # fmt: skip
+    assert ([row["records"] for row in called.document["rows"]], called.document["seed"]) == ([90, 90], 9)
+
+
+@pytest.mark.parametrize(
+    ("vary", "told"),
+    [
+        ("settings.sed=1,2", "did you mean 'seed'?"),
+        ("settings.seed", "expected KEY=VALUE,VALUE,... such as settings.seed=1,2,3"),
+    ],
+)
+def test_bad_input_is_told_and_nothing_is_written(vary: str, told: str, flowsim: Any) -> None:
+    called = flowsim("study", "tiny.yaml", "--vary", vary, "--out", "out/s")
+    assert (called.code, told in called.err, Path("out").exists()) == (2, True, False)
+
+
+def test_a_job_that_fails_unexpectedly_is_exit_code_3(flowsim: Any, write: Any) -> None:
+    bad = (
+        ("operators:", "operators:\n  bad: {input: numbers, filter: 100 // (n - 50) < 200}"),
+        ("input: numbers, key", "input: bad, key"),
+    )
+    called = flowsim("study", write("f.yaml", *bad), "--vary", "settings.seed=1,2", "--no-plot")
+    assert called.code == 3
+    assert "seed=1: failed: job failed in task Source: numbers -> bad (1/1), operator bad" in called.out
+    expected = write("g.yaml", *bad, append="  job: failed\n")
+    assert flowsim("study", expected, "--vary", "settings.seed=1,2", "--no-plot").code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_keeps_what_is_finished(jobs: str, flowsim: Any, tmp_path: Path) -> None:
+    command = [
+        sys.executable, "-m", "flowsim.cli", "study", "tiny.yaml", "--vary", "sources.numbers.generator.count=9,100000000",
+        "--out", "out/s", "--jobs", jobs,
+    ]  # fmt: skip
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    written = tmp_path / "out" / "s" / "study.json"
+    while not (written.exists() and json.loads(written.read_text())["rows"]):
+        assert process.poll() is None
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert (process.returncode, told) == (130, "interrupted\n")
+    document = json.loads(written.read_text())
+    assert (document["complete"], [row["records"] for row in document["rows"]]) == (False, [9])
+    assert (tmp_path / "out" / "s" / "study.md").exists()

@@ -211,8 +211,8 @@ def test_at_the_end_of_input_a_retry_whose_mail_waits_already_comes_on_top() -> 
     with retrying(strategy=fixed(max_attempts=1)) as bench:
         bench.process_element("a", 1)
         bench.answer("a")
-        handler = bench.waiting.awaiting_retry[0]
-        bench.executor.execute(handler._retry, "the timer has fired")
+        timer = bench.processing_time.timers[-1]
+        bench.executor.execute(lambda: timer.callback(timer.timestamp_ms), "the timer has fired")
         bench.executor.execute(lambda: bench.calls.answer("a", "A"), "an answer")
         bench.operator.end_input()
         assert (bench.calls.values, bench.output) == (["a", "a", "a"], [("rec", "A", 1)])

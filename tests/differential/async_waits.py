@@ -429,7 +429,7 @@ class AsyncWaits:
     def _state(self) -> str:
         operator = self._operator
         return (
-            f"queue {len(operator._queue)}, mails {len(self._mails)}, retrying {len(operator.awaiting_retry)}, "
+            f"queue {len(operator.queue)}, mails {len(self._mails)}, retrying {len(operator.awaiting_retry)}, "
             f"timers {self._time.live()}"
         )
 

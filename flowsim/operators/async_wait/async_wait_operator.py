@@ -48,11 +48,11 @@ class AsyncWaitOperator(FunctionOperator):
     """
 
     __slots__ = (
-        "timeout_ms", "retry_strategy", "awaiting_retry", "retries_are_over", "_function", "_capacity", "_mode", "_queue",
+        "timeout_ms", "retry_strategy", "awaiting_retry", "retries_are_over", "function", "_capacity", "_mode", "queue",
         "_facts", "_numbers", "_retries", "_retry_result", "_retry_exception", "_restored",
     )  # fmt: skip
 
-    _queue: StreamElementQueue
+    queue: StreamElementQueue
     _facts: AsyncTrace | None
 
     def __init__(
@@ -62,7 +62,7 @@ class AsyncWaitOperator(FunctionOperator):
         super().__init__(function)
         if mode not in _QUEUES:
             raise BadInput(f"the mode of an async operator must be ordered or unordered, got {mode!r}")
-        self._function = function
+        self.function = function
         self._capacity = checked_capacity(capacity)
         self._mode = mode
         self.timeout_ms = timeout_ms
@@ -84,8 +84,13 @@ class AsyncWaitOperator(FunctionOperator):
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
-        self._queue = _QUEUES[self._mode](self._capacity)
+        self.queue = _QUEUES[self._mode](self._capacity)
         self._facts = None if ctx.trace is None else AsyncTrace(ctx.trace, ctx.operator_index)
+        if ctx.faults:
+            # What breaks an operator knows it, so the operator cannot know that from the start.
+            from flowsim.operators.async_wait.async_faults import switch_on
+
+            switch_on(ctx.faults, self)
 
     # Life.
 
@@ -97,30 +102,30 @@ class AsyncWaitOperator(FunctionOperator):
         """Rule 11.20: all in the queue, whether done or not, as they are now."""
         return [
             StreamRecord(copy_value(element.value), element.timestamp) if isinstance(element, StreamRecord) else element
-            for element in self._queue.values()
+            for element in self.queue.values()
         ]
 
     @property
     def what_it_waits_for(self) -> str:
         """For the report of a run that stands still: which elements nobody answers (rule 11.17)."""
-        return awaited_elements(self._queue.pending, len(self._queue), self._capacity)
+        return awaited_elements(self.queue.pending, len(self.queue), self._capacity)
 
     def open(self) -> None:
         super().open()
         restored, self._restored = self._restored, ()
         for element in restored:
             if isinstance(element, StreamRecord):
-                self._take(element.value, element.timestamp)
+                self.take(element.value, element.timestamp)
             else:
                 self.process_watermark(element.timestamp)
 
     def end_input(self) -> None:
         """Rule 11.19: no retry waits any longer, and everything leaves the queue."""
-        self._finish_delayed_retries()
-        while len(self._queue) > 0:
+        self.finish_delayed_retries()
+        while len(self.queue) > 0:
             self.ctx.mailbox_executor.yield_()
 
-    def _finish_delayed_retries(self) -> None:
+    def finish_delayed_retries(self) -> None:
         """Rule 11.27; whoever timed out before its first retry is called once more for nothing (rule 11.28)."""
         if not self._retries:
             return
@@ -135,9 +140,9 @@ class AsyncWaitOperator(FunctionOperator):
     def process_element(self, value: Value, timestamp: int | None) -> None:
         self.clock.now_ns += self.cost_ns
         self.records_in += 1
-        self._take(copy_value(value) if self.ctx.object_reuse else value, timestamp)
+        self.take(copy_value(value) if self.ctx.object_reuse else value, timestamp)
 
-    def _take(self, value: Value, timestamp: int | None) -> None:
+    def take(self, value: Value, timestamp: int | None) -> None:
         entry = StreamRecordQueueEntry(self._next_number(), value, timestamp)
         self._add_to_work_queue(entry)
         handler: ResultHandler | RetryableResultHandlerDelegator
@@ -157,23 +162,23 @@ class AsyncWaitOperator(FunctionOperator):
         return number
 
     def _add_to_work_queue(self, entry: QueueEntry) -> None:
-        while not self._queue.try_put(entry):
+        while not self.queue.try_put(entry):
             self.ctx.mailbox_executor.yield_()
         if self._facts is not None:
-            self._facts.put(entry, len(self._queue))
+            self._facts.put(entry, len(self.queue))
 
     # What the handlers of results call.
 
     def invoke(self, entry: StreamRecordQueueEntry, future: ResultFuture, attempt: int) -> None:
         """Calls the function; ``attempt`` counts from 1."""
         self.trace_step(entry, AsyncAction.INVOKE, attempt, 0)
-        self._ask(self._function.async_invoke, entry.value, entry.timestamp, future)
+        self._ask(self.function.async_invoke, entry.value, entry.timestamp, future)
 
     def time_out(self, entry: StreamRecordQueueEntry, future: ResultFuture) -> None:
         """Asks the function what to do about an element whose time ran out (rule 11.17)."""
         entry.timed_out = True
         self.trace_step(entry, AsyncAction.TIMEOUT, 0, 0)
-        self._ask(self._function.timeout, entry.value, entry.timestamp, future)
+        self._ask(self.function.timeout, entry.value, entry.timestamp, future)
 
     # What calls the user's code has the record among its arguments: the failure of the task names what it finds there.
 
@@ -196,7 +201,7 @@ class AsyncWaitOperator(FunctionOperator):
 
     def complete_entry(self, entry: StreamRecordQueueEntry, results: Sequence[Value]) -> None:
         try:
-            self._queue.complete(entry, results)
+            self.queue.complete(entry, results)
         except TypeError as error:
             self._raise(entry.value, entry.timestamp, error)
         self._output_completed_element()
@@ -232,16 +237,16 @@ class AsyncWaitOperator(FunctionOperator):
 
     def trace_step(self, entry: StreamRecordQueueEntry, action: AsyncAction, attempt: int, rows: int) -> None:
         if self._facts is not None:
-            self._facts.step(entry, action, attempt, rows, len(self._queue))
+            self._facts.step(entry, action, attempt, rows, len(self.queue))
 
     def trace_completed(self, entry: StreamRecordQueueEntry, results: Sequence[Value] | None) -> None:
         """None: the results are made later, in the task itself."""
         if self._facts is not None:
-            self._facts.completed(entry, results, len(self._queue))
+            self._facts.completed(entry, results, len(self.queue))
 
     def _output_completed_element(self) -> None:
         """Rule 11.13: exactly one; a mail sees to the next."""
-        queue = self._queue
+        queue = self.queue
         if not queue.has_completed_elements:
             return
         entry = queue.emit_completed_element(self.output)

@@ -93,11 +93,38 @@ operators:
     key_by: {k: word + 'x'}
     window: {tumbling: 10 s, offset: 1 s, allowed_lateness: 1 s, late_output: late}
     aggregate: {rows: count(), mean: avg(n), end: last(s)}
+  asked:
+    input: some
+    async:
+      mode: unordered
+      capacity: 3
+      timeout: 1 s
+      latency: {lognormal: {median: 5 ms, p99: 50 ms}}
+      spikes: {share: 0.1, latency: {each: n * 2}}
+      fails: {share: 0.2, when: n > 1, first_attempts: 2}
+      silent: {when: word == 'b'}
+      add: {d: n * 2}
+      on_timeout: {add: {d: n}}
+      retry: {exponential: {max_attempts: 3, initial: 1 ms, max: 9 ms, multiplier: 2}, when: d > 5, when_empty: true}
+  named:
+    input: rows
+    chaining: head
+    async:
+      mode: ordered
+      latency: {uniform: {low: 0, high: 5 ms}}
+      lookup:
+        csv: data/airlines.csv
+        columns: {carrier: string, name: string}
+        key: upper(word)
+        key_column: carrier
+        missing: drop
 sinks:
   a: {input: sums, parquet: {}}
   b: {input: [windows.late, both], csv: {path: x}}
   c: {input: windows, collect: {}}
   d: {input: each, print: {}, parallelism: 3, cost: 5 us}
+  e: {input: [asked], collect: {}}
+  f: {input: named, collect: {}}
 faults: [{fault: drop_element, operator: windows, subtask: 0, channel: 1, at: 3}]
 expect: {job: stopped, rows: {a: 5}, laws: {channel-fifo: violated}}
 """
@@ -152,8 +179,8 @@ def test_a_mutated_scenario_is_compiled_or_refused(text: str) -> None:
 
 
 def test_the_scenario_that_is_mutated_is_a_good_one() -> None:
-    job = compile_scenario(load_text(RICH, "rich.yaml", ROOT), out_dir=ROOT / "out" / "never-written")
-    assert len(job.stream_graph().nodes) == 12
+    job = compile_scenario(load_text(RICH, "rich.yaml", ROOT / "scenarios"), out_dir=ROOT / "out" / "never-written")
+    assert len(job.stream_graph().nodes) == 16
 
 
 @st.composite

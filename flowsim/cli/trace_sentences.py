@@ -135,15 +135,17 @@ def _async_element(
     names: Names, seq: int, task: int, operator: int, time_ns: int, entry: int, action: int, kind: int, timestamp: int,
     fingerprint: int, attempt: int, rows: int, queued: int,
 ) -> Sentence:  # fmt: skip
-    what = f"element {entry} ({_element(kind, timestamp)})"
+    is_watermark = kind == ElementKind.WATERMARK
+    what = f"{'watermark' if is_watermark else 'the record'} {_element(kind, timestamp)} (number {entry})"
+    given = "" if is_watermark else f" with {_count(rows, 'result')}"
     told = {
-        AsyncAction.PUT: f"puts {what} into its queue, {_count(queued, 'element')} now",
+        AsyncAction.PUT: f"puts {what} into its queue: {_count(queued, 'element')} now",
         AsyncAction.INVOKE: f"calls the function for {what}, attempt {attempt}",
-        AsyncAction.RETRY: f"will try {what} again after attempt {attempt}",
+        AsyncAction.RETRY: f"will ask again for {what}, after attempt {attempt}",
         AsyncAction.COMPLETE: f"has {_count(rows, 'result')} for {what}",
         AsyncAction.FAIL: f"has an error for {what}",
         AsyncAction.TIMEOUT: f"has no answer in time for {what}",
-        AsyncAction.EMIT: f"lets {what} out with {_count(rows, 'result')}, {_count(queued, 'element')} left",
+        AsyncAction.EMIT: f"lets {what} out{given}: {_count(queued, 'element')} left",
     }
     return Sentence(f"{names.operator(task, operator)} {told[AsyncAction(action)]}", _OF_ASYNC[AsyncAction(action)])
 

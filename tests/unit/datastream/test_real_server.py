@@ -1,0 +1,108 @@
+"""Records enriched through a real HTTP server, by real requests on the real clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import aiohttp
+import pytest
+
+from flowsim.datastream import AsyncFunction, AsyncRetryStrategy, RuntimeContext
+from flowsim.datastream.async_retry_predicates import has_exception_predicate
+from tests.coroutines import UNMARKED, failure_of, nothing_left_behind, results_of
+from tests.unit.datastream.http_server import AirlineServer, closed_port
+
+pytestmark = UNMARKED
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left_behind(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    with nothing_left_behind(caplog):
+        yield
+
+
+class Airline(AsyncFunction):
+    """Asks a server for the name of each key, all calls of a subtask through one session."""
+
+    def __init__(self, url: str, late: bool = False) -> None:
+        self.url = url
+        self.late = late
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
+
+    async def async_invoke(self, value: Any) -> list[Any]:
+        async with self.session.get(f"{self.url}/{value}") as response:
+            response.raise_for_status()
+            return [(value, (await response.json())["name"])]
+
+    def timeout(self, value: Any) -> list[Any]:
+        return [(value, "late")] if self.late else super().timeout(value)
+
+    async def close(self) -> None:  # type: ignore[override]
+        await self.session.close()
+
+
+def named(keys: range) -> list[tuple[int, str]]:
+    return [(key, f"airline {key}") for key in keys]
+
+
+@pytest.mark.parametrize("mode", ["ordered", "unordered"])
+def test_thousands_of_requests_run_at_the_same_time_up_to_the_capacity(mode: str) -> None:
+    """The server counts: never more than the capacity, and more than half of it at some time."""
+    keys, capacity = range(5_000), 400
+    with AirlineServer(delay_s=0.15).running() as server:
+        results = results_of(Airline(server.url), keys, mode=mode, capacity=capacity, timeout_ms=60_000, clock="real")
+    assert (results if mode == "ordered" else sorted(results)) == named(keys)  # type: ignore[type-var]
+    assert set(server.requests.values()) == {1}
+    assert len(server.requests) == len(keys)
+    assert capacity / 2 < server.most_at_once <= capacity
+
+
+def test_a_server_that_answers_500_at_first_is_asked_again() -> None:
+    """Every seventh key, but for the last: once the input has ended the first outcome is final (rule 11.27)."""
+    keys, failing = range(300), frozenset(range(0, 240, 7))
+    retry = AsyncRetryStrategy.fixed_delay(3, 10, None, has_exception_predicate)
+    with AirlineServer(fails_first=failing).running() as server:
+        results = results_of(
+            Airline(server.url), keys, mode="ordered", capacity=50, timeout_ms=60_000, strategy=retry, clock="real"
+        )
+    assert results == named(keys)
+    assert server.requests == {key: 2 if key in failing else 1 for key in keys}
+
+
+def test_a_slow_answer_is_replaced_by_what_the_timeout_says() -> None:
+    keys, slow = range(40), frozenset((5, 17, 33))
+    with AirlineServer(slow=slow).running() as server:
+        results = results_of(
+            Airline(server.url, late=True), keys, mode="ordered", timeout_ms=1_000, parallelism=1, clock="real"
+        )
+    assert results == [(key, "late" if key in slow else f"airline {key}") for key in keys]
+
+
+def test_several_subtasks_ask_through_sessions_of_their_own() -> None:
+    keys = range(400)
+    with AirlineServer(delay_s=0.05).running() as server:
+        results = results_of(Airline(server.url), keys, capacity=20, parallelism=3, timeout_ms=60_000, clock="real")
+    assert sorted(results) == named(keys)  # type: ignore[type-var]
+    assert 20 < server.most_at_once <= 60
+
+
+def test_a_refused_connection_fails_the_job_over_its_record() -> None:
+    failure = failure_of(Airline(f"http://127.0.0.1:{closed_port()}"), [7], clock="real")
+    assert failure.startswith("asked, record 7: ElementFailed: could not complete the element: ClientConnectorError: ")
+
+
+def test_a_server_error_fails_the_job_over_its_record() -> None:
+    with AirlineServer(fails_first=frozenset((2,))).running() as server:
+        failure = failure_of(Airline(server.url), [2], clock="real")
+    assert failure.startswith(
+        "asked, record 2: ElementFailed: could not complete the element: ClientResponseError: 500"
+    )
+
+
+def test_the_virtual_clock_does_not_ask_a_real_server() -> None:
+    failure = failure_of(Airline("http://127.0.0.1:1"), [1], clock="virtual")
+    assert "VirtualClockRefusal: " in failure
+    assert "is not available on the virtual clock: the outside world does not wait for virtual time" in failure

@@ -110,7 +110,8 @@ def _judged(judge: Judge, done: ScenarioRun, out: Path, allow_python: bool, quie
     recompute = done.compiled.recompute
     if recompute is not None:
         status = done.result.status
-        whole = status is JobStatus.FINISHED and not done.compiled.actions
+        is_ended = any(action.ends_the_job for action in done.compiled.scenario.model.actions)
+        whole = status is JobStatus.FINISHED and not is_ended
         not_run = "" if whole else f"the job {_ENDS.get(status.value, 'was stopped')}, its results are not whole"
         not_run = not_run if allow_python else ALLOW_PYTHON_NEEDED
         plans.append(RecomputePlan(0, recompute.script.name, recompute, out, not_run))

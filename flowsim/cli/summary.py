@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from flowsim.cluster.run_options import TaskSummary
     from flowsim.scenario.runner import ScenarioRun, SinkOutcome
+    from flowsim.tasks.snapshots import TaskSnapshot
 
 _COLLECTED_ROWS_SHOWN = 20
 _MILLION = 1_000_000
@@ -40,6 +41,7 @@ def run_data(run: ScenarioRun) -> dict[str, Any]:
         "recording": None if run.recording is None else str(run.recording),
         "tasks": [task_data(task) for task in result.tasks],
         "latencies": [asdict(latency) for latency in result.latencies],
+        "snapshots": [_snapshot_data(snapshot) for snapshot in result.snapshots],
         "sinks": [_sink_data(run, sink) for sink in run.sinks],
         "expectations": [
             {"what": e.what, "expected": e.expected, "found": e.found, "met": e.met, "reason": e.reason}
@@ -48,6 +50,33 @@ def run_data(run: ScenarioRun) -> dict[str, Any]:
         "error": None if result.error is None else error_data(result.error),
         "waiting": result.report,
     }
+
+
+def _snapshot_data(snapshot: TaskSnapshot) -> dict[str, Any]:
+    """A snapshot as JSON-able data; ``missed`` says why one was not taken."""
+    return {
+        "task": snapshot.task,
+        "requested_ns": snapshot.requested_ns,
+        "taken_ns": None if snapshot.taken_ns is None else snapshot.taken_ns,
+        "missed": snapshot.missed,
+        "operators": [
+            {"name": one.operator, "records_in": one.records_in, "elements": len(one.elements), "inside": one.inside}
+            for one in snapshot.operators
+        ],
+    }
+
+
+def _show_snapshot(console: Console, snapshot: TaskSnapshot) -> None:
+    asked = f"snapshot  {snapshot.task}, asked for at {duration_text(snapshot.requested_ns)}"
+    if snapshot.taken_ns is None:
+        console.print(f"{asked}: not taken, {snapshot.missed}", style="yellow", soft_wrap=True)
+        return
+    kept = [f"{one.operator} keeps {len(one.elements)}" for one in snapshot.operators if one.elements]
+    inside = [one.operator for one in snapshot.operators if one.inside]
+    told = [f"taken at {duration_text(snapshot.taken_ns)}", *kept]
+    if inside:
+        told.append(f"in the middle of an element of {', '.join(inside)}")
+    console.print(f"{asked}: {'; '.join(told)}", soft_wrap=True)
 
 
 def task_data(task: TaskSummary) -> dict[str, Any]:
@@ -108,6 +137,8 @@ def show_run(console: Console, run: ScenarioRun) -> None:
             f"mean {latency.mean_ms:,} ms, max {latency.max_ms:,} ms",
             soft_wrap=True,
         )
+    for snapshot in result.snapshots:
+        _show_snapshot(console, snapshot)
     _show_sinks(console, run)
     if any(outcome.met for outcome in run.expectations):
         console.print(f"expected  {sum(bool(outcome.met) for outcome in run.expectations)} met")

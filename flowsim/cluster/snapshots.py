@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from flowsim.cluster.run_actions import RunAction, SnapshotTask
 from flowsim.errors import BadInput
@@ -18,29 +19,33 @@ class Snapshots:
         self._asked: list[tuple[SnapshotTask, list[Subtask]]] = [
             (action, _subtasks(action, execution)) for action in actions if isinstance(action, SnapshotTask)
         ]
+        self._requested: set[int] = set()
+        """Which of them, by their places: two may be the same object."""
         self._taken: list[tuple[int, TaskSnapshot]] = []
 
     def request(self, action: SnapshotTask, tasks: Sequence[StreamTask], now_ns: int) -> None:
         """Its time has come."""
-        for asked, subtasks in self._asked:
-            if asked is action:
-                for subtask in subtasks:
-                    snapshot = TaskSnapshot(subtask.name, now_ns)
-                    self._taken.append((subtask.id, snapshot))
-                    tasks[subtask.id].request_snapshot(snapshot)
+        place = next(n for n, (asked, _) in enumerate(self._asked) if asked is action and n not in self._requested)
+        self._requested.add(place)
+        for subtask in self._asked[place][1]:
+            snapshot = TaskSnapshot(subtask.name, now_ns)
+            self._taken.append((subtask.id, snapshot))
+            tasks[subtask.id].request_snapshot(snapshot)
 
     def result(self, tasks: Sequence[StreamTask], started_ns: int) -> tuple[TaskSnapshot, ...]:
-        """All that were asked for, in that order; those that were not taken say why."""
+        """All that were asked for, in that order, their times from the start of the job; those not taken say why."""
         for number, snapshot in self._taken:
             snapshot.miss(f"the task was {tasks[number].state.value} before it came to it")
-        made = [snapshot for _, snapshot in self._taken]
-        requested = {(one.task, one.requested_ns) for one in made}
-        for action, subtasks in self._asked:
-            for subtask in subtasks:
-                when_ns = started_ns + action.at_ns
-                if (subtask.name, when_ns) not in requested:
-                    made.append(TaskSnapshot(subtask.name, when_ns, missed="the job had ended before"))
+        made = [_since(snapshot, started_ns) for _, snapshot in self._taken]
+        for place, (action, subtasks) in enumerate(self._asked):
+            if place not in self._requested:
+                made += [TaskSnapshot(one.name, action.at_ns, missed="the job had ended before") for one in subtasks]
         return tuple(made)
+
+
+def _since(snapshot: TaskSnapshot, started_ns: int) -> TaskSnapshot:
+    taken_ns = None if snapshot.taken_ns is None else snapshot.taken_ns - started_ns
+    return replace(snapshot, requested_ns=snapshot.requested_ns - started_ns, taken_ns=taken_ns)
 
 
 def _subtasks(action: SnapshotTask, execution: ExecutionGraph) -> list[Subtask]:

@@ -263,6 +263,7 @@ SECTIONS: dict[str, list[type[Strict]]] = {
     "Actions": [schema_actions.ActionModel],
     "stop": [schema_actions.StopModel],
     "cancel": [schema_actions.CancelModel],
+    "snapshot": [schema_actions.SnapshotModel],
     "link": [schema_network.LinkModel],
     "buffer_debloat": [schema_network.BufferDebloatModel],
     "Faults": [schema.FaultModel],

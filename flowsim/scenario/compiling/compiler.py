@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from flowsim.cluster.faults import FAULT_KINDS, Fault
-from flowsim.cluster.run_actions import CancelJob, RunAction, StopJob
+from flowsim.cluster.run_actions import CancelJob, RunAction, SnapshotTask, StopJob
 from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
@@ -43,7 +44,7 @@ def compile_scenario(
     context = CompileContext(scenario, env, problems, Path(out_dir), allow_python, allow_path)
     _check_names(model, problems)
     _compile_nodes(context, model)
-    faults = _faults(model, problems)
+    faults, actions = _faults(model, problems), _actions(model, problems)
     _check_expectations(model, problems)
     recompute = _recompute(context, model)
     problems.raise_any()
@@ -54,7 +55,7 @@ def compile_scenario(
         tuple(dict.fromkeys(context.inputs)),
         tuple(context.sinks),
         faults,
-        tuple(_action(action) for action in model.actions),
+        actions,
         model.expect,
         recompute,
     )
@@ -147,11 +148,25 @@ def _faults(model: ScenarioModel, problems: Problems) -> tuple[Fault, ...]:
     return tuple(faults)
 
 
-def _action(model: ActionModel) -> RunAction:
+def _actions(model: ScenarioModel, problems: Problems) -> tuple[RunAction, ...]:
+    names = graph_names(model)
+    actions: list[RunAction] = []
+    for index, action in enumerate(model.actions):
+        if action.snapshot is not None and action.snapshot.task not in names:
+            hint = nearest(action.snapshot.task, names)
+            problems.at(("actions", index, "snapshot", "task"), f"there is no node {action.snapshot.task!r}{hint}")
+            continue
+        actions.append(_action(action, names))
+    return tuple(actions)
+
+
+def _action(model: ActionModel, names: Mapping[str, str]) -> RunAction:
     if model.stop is not None:
         return StopJob(model.stop.at, model.stop.drain)
-    assert model.cancel is not None
-    return CancelJob(model.cancel.at)
+    if model.cancel is not None:
+        return CancelJob(model.cancel.at)
+    assert model.snapshot is not None
+    return SnapshotTask(model.snapshot.at, names[model.snapshot.task], model.snapshot.subtask)
 
 
 def _check_expectations(model: ScenarioModel, problems: Problems) -> None:
@@ -219,8 +234,23 @@ def _check_graph(compiled: CompiledScenario, problems: Problems) -> None:
     channels = _channels(graph)
     if channels > MAX_CHANNELS:
         problems.at(("settings",), f"the job has {channels} channels, expected at most {MAX_CHANNELS}")
+    _check_subtasks(graph, compiled.scenario.model, problems)
     if not problems.errors:
         check_network(graph, compiled.scenario.model, problems)
+
+
+def _check_subtasks(graph: StreamGraph, model: ScenarioModel, problems: Problems) -> None:
+    """Of snapshots: how many there are is known once the job is made."""
+    names = graph_names(model)
+    parallelism = {node.name: node.parallelism for node in graph.nodes.values()}
+    for index, action in enumerate(model.actions):
+        if action.snapshot is not None and action.snapshot.subtask is not None:
+            count, subtask = parallelism[names[action.snapshot.task]], action.snapshot.subtask
+            if subtask >= count:
+                where = ("actions", index, "snapshot", "subtask")
+                problems.at(
+                    where, f"{action.snapshot.task!r} has {count} subtasks, expected 0 to {count - 1}, got {subtask}"
+                )
 
 
 def _channels(graph: StreamGraph) -> int:

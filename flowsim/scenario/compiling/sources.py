@@ -221,7 +221,8 @@ def _entry(context: CompileContext, path: Path, model: ScriptEntryModel, schema:
 
 def _generator(context: CompileContext, path: Path, model: GeneratorModel) -> tuple[Source, RecordSchema]:
     scenario = context.scenario.model
-    if model.count is None and scenario.settings.until is None and not scenario.actions:
+    is_ended = any(action.ends_the_job for action in scenario.actions)
+    if model.count is None and scenario.settings.until is None and not is_ended:
         message = "an endless generator needs settings.until, or an action that ends the job (or give it a count)"
         raise context.fail(path, message)
     fields: dict[str, distributions.Distribution] = {}

@@ -242,7 +242,7 @@ def test_files_are_kept_after_a_stop_and_dropped_after_a_cancellation(
     [
         (StopJob(-1), r"StopJob.at_ns: expected 0 ns or more, got -1"),
         (CancelJob(1.5), r"CancelJob.at_ns: expected 0 ns or more, got 1.5"),  # type: ignore[arg-type]
-        ("stop", r"expected StopJob or CancelJob, got 'stop'"),
+        ("stop", r"expected StopJob, CancelJob or SnapshotTask, got 'stop'"),
     ],
 )
 def test_actions_that_cannot_be_done_are_refused(action: RunAction, message: str) -> None:

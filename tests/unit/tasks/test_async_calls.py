@@ -1,0 +1,257 @@
+"""The calls of one task: when they begin, who hears of their ends, and how they are ended (architecture decision D4)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from flowsim.errors import BadInput
+from flowsim.mailbox.task_mailbox import MailboxClosedException
+from flowsim.sim.run_virtual import run_virtual
+from flowsim.sim.virtual_time_loop import START_NS, VirtualTimeLoop
+from flowsim.tasks.async_calls import TaskAsyncCalls
+from flowsim.tasks.processing_time import TaskTimers
+from flowsim.tasks.task_clock import TaskClock
+from tests.coroutines import UNMARKED
+
+pytestmark = UNMARKED
+MS = 1_000_000
+
+
+@dataclass
+class Bench:
+    """Calls of a task whose batch began at the start of the run."""
+
+    loop: VirtualTimeLoop
+    told: list[object] = field(default_factory=list)
+    """(ms since the start, what was told)"""
+
+    def __post_init__(self) -> None:
+        self.clock = TaskClock(self.loop.now_ns)
+        self.timers = TaskTimers(self.loop, self.clock)
+        self.timers.begin_batch(self.loop.now_ns, 1_000 * MS)
+        self.clock.batch_end_ns = self.timers.batch_limit_ns
+        self.failures: list[Callable[[], None]] = []
+        self.calls = TaskAsyncCalls(self.timers, self.failures.append)
+
+    def tell(self, *what: object) -> None:
+        self.told.append(((self.loop.now_ns - START_NS) / MS, *what))
+
+    def answer(self, result: object, error: BaseException | None) -> None:
+        self.tell(result, None if error is None else repr(error))
+
+    async def sleeps(self, ms: int, result: object = "done") -> object:
+        self.tell("begins")
+        await asyncio.sleep(ms / 1000)
+        return result
+
+
+def on_bench(body: Callable[[Bench], Coroutine[Any, Any, None]]) -> list[object]:
+    """What was told."""
+    benches: list[Bench] = []
+
+    async def main(loop: VirtualTimeLoop) -> None:
+        benches.append(Bench(loop))
+        await body(benches[0])
+
+    run_virtual(main)
+    return benches[0].told
+
+
+def test_a_call_begins_at_the_tasks_own_time_and_ends_its_batch() -> None:
+    async def body(bench: Bench) -> None:
+        bench.clock.now_ns += 7 * MS
+        bench.calls.run(bench.sleeps(5), bench.answer)
+        assert bench.clock.batch_end_ns == bench.timers.batch_limit_ns == START_NS + 7 * MS
+        await asyncio.sleep(1)
+
+    assert on_bench(body) == [(7, "begins"), (12, "done", None)]
+
+
+def test_what_comes_after_a_delay_counts_from_the_tasks_own_time_too() -> None:
+    async def body(bench: Bench) -> None:
+        bench.clock.now_ns += 7 * MS
+        bench.calls.after(5 * MS, lambda: bench.tell("late"))
+        bench.calls.after(0, lambda: bench.tell("at once"))
+        bench.calls.after(3 * MS, lambda: bench.tell("never")).cancel()
+        await asyncio.sleep(1)
+
+    assert on_bench(body) == [(7, "at once"), (12, "late")]
+
+
+def test_results_and_errors_are_told_as_they_come() -> None:
+    async def raises(error: BaseException) -> object:
+        raise error
+
+    async def body(bench: Bench) -> None:
+        bench.calls.run(bench.sleeps(9, [1]), bench.answer)
+        for error in (ValueError("x"), SystemExit(2), asyncio.CancelledError()):
+            bench.calls.run(raises(error), bench.answer)
+        await asyncio.sleep(1)
+
+    assert on_bench(body) == [
+        (0, "begins"), (0, None, "ValueError('x')"), (0, None, "SystemExit(2)"), (0, None, "CancelledError()"),
+        (9, [1], None),
+    ]  # fmt: skip
+
+
+def test_what_a_check_raises_over_a_result_is_the_error() -> None:
+    def check(result: object) -> None:
+        if result != "fine":
+            raise TypeError(f"not {result}")
+
+    async def body(bench: Bench) -> None:
+        bench.calls.run(bench.sleeps(1, "fine"), bench.answer, check)
+        bench.calls.run(bench.sleeps(2, "bad"), bench.answer, check)
+        await asyncio.sleep(1)
+
+    assert on_bench(body)[2:] == [(1, "fine", None), (2, None, "TypeError('not bad')")]
+
+
+@pytest.mark.parametrize("wait_ms", [0, 3], ids=["before it began", "under way"])
+def test_a_cancelled_call_is_told_to_nobody(wait_ms: int) -> None:
+    async def body(bench: Bench) -> None:
+        call = bench.calls.run(bench.sleeps(5), bench.answer)
+        if wait_ms:
+            await asyncio.sleep(wait_ms / 1000)
+        call.cancel()
+        call.cancel()
+        await asyncio.sleep(1)
+
+    assert on_bench(body) == ([(0, "begins")] if wait_ms else [])
+
+
+def test_a_call_that_is_cancelled_between_its_beginning_and_its_first_step_was_never_awaited() -> None:
+    """Its coroutine is closed, or Python would warn of it."""
+
+    async def body(bench: Bench) -> None:
+        call = bench.calls.run(bench.sleeps(5), bench.answer)
+        call.start_timer.cancel()  # type: ignore[union-attr]
+        call.start()
+        call.cancel()
+        await asyncio.sleep(1)
+
+    assert on_bench(body) == []
+
+
+def test_a_cancelled_call_that_answers_all_the_same_is_told_to_nobody() -> None:
+    async def stubborn() -> object:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            return "all the same"
+        return None
+
+    async def body(bench: Bench) -> None:
+        bench.calls.run(stubborn(), bench.answer)
+        await asyncio.sleep(0.001)
+        bench.calls.close()
+        bench.tell(await bench.calls.when_over())
+
+    assert on_bench(body) == [(1, [])]
+
+
+def test_an_answer_that_comes_when_the_mailbox_is_closed_is_lost() -> None:
+    """Rule 11.16."""
+
+    def closed(result: object = None, error: BaseException | None = None) -> None:
+        raise MailboxClosedException("closed")
+
+    async def body(bench: Bench) -> None:
+        bench.calls.run(bench.sleeps(1), closed)
+        bench.calls.after(2 * MS, closed)
+        await asyncio.sleep(1)
+        assert bench.failures == []
+
+    on_bench(body)
+
+
+def test_what_goes_wrong_while_an_answer_is_taken_fails_the_task() -> None:
+    def broken(result: object = None, error: BaseException | None = None) -> None:
+        raise KeyError("broken")
+
+    async def body(bench: Bench) -> None:
+        bench.calls.run(bench.sleeps(1), broken)
+        bench.calls.after(2 * MS, broken)
+        await asyncio.sleep(1)
+        assert len(bench.failures) == 2
+        for fail in bench.failures:
+            with pytest.raises(KeyError, match="broken"):
+                fail()
+
+    on_bench(body)
+
+
+def test_the_end_waits_for_the_calls_and_then_closes_what_they_shared_in_the_order_of_closing() -> None:
+    async def tidy(bench: Bench, name: str) -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0.004)
+            bench.tell(name)
+
+    async def close(bench: Bench, name: str, fails: bool = False) -> None:
+        await asyncio.sleep(0.001)
+        bench.tell(name)
+        if fails:
+            raise OSError(name)
+
+    async def body(bench: Bench) -> None:
+        bench.calls.run(tidy(bench, "first"), bench.answer)
+        bench.calls.run(tidy(bench, "second"), bench.answer)
+        await asyncio.sleep(0.002)
+        bench.calls.run_at_end(close(bench, "session", fails=True))
+        bench.calls.run_at_end(close(bench, "pool"))
+        bench.calls.close()
+        bench.tell([repr(error) for error in await bench.calls.when_over()])
+        assert await bench.calls.when_over() == []
+
+    assert on_bench(body) == [
+        (6, "first"), (6, "second"), (7, "session"), (8, "pool"), (8, ["OSError('session')"]),
+    ]  # fmt: skip
+
+
+def test_a_call_that_never_lets_itself_be_ended_is_named() -> None:
+    release = []
+
+    async def stubborn() -> object:
+        while not release:
+            try:
+                await asyncio.sleep(3600)
+            except asyncio.CancelledError:
+                continue
+        return None
+
+    async def body(bench: Bench) -> None:
+        bench.calls.run(stubborn(), bench.answer)
+        await asyncio.sleep(0.001)
+        bench.calls.close()
+        (error,) = await bench.calls.when_over()
+        assert isinstance(error, BadInput)
+        assert str(error).startswith("these calls do not end when they are cancelled, let CancelledError pass: ")
+        assert str(error).endswith("stubborn")
+        release.append(True)
+        bench.calls.close()
+        await asyncio.sleep(0.001)
+
+    on_bench(body)
+
+
+def test_an_end_that_is_broken_off_leaves_no_coroutine_unclosed() -> None:
+    async def slow() -> None:
+        await asyncio.sleep(60)
+
+    async def body(bench: Bench) -> None:
+        bench.calls.run_at_end(slow())
+        bench.calls.run_at_end(slow())
+        ending = asyncio.ensure_future(bench.calls.when_over())
+        await asyncio.sleep(0.001)
+        ending.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await ending
+
+    on_bench(body)

@@ -10,11 +10,22 @@ from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.run_options import JobExecutionResult, JobStatus, RunOptions
 from flowsim.connectors.collect import CollectSink
 from flowsim.connectors.script import Entry, ScriptedSource, record, sleep, watermark
-from flowsim.datastream import KeyedProcessFunction, OutputTag, ProcessWindowFunction, StreamExecutionEnvironment
-from flowsim.datastream.common import Duration, Types, WatermarkStrategy
+from flowsim.datastream import (
+    AsyncDataStream,
+    AsyncRetryStrategy,
+    DataStream,
+    KeyedProcessFunction,
+    OutputTag,
+    ProcessWindowFunction,
+    StreamExecutionEnvironment,
+    async_retry_predicates,
+)
+from flowsim.datastream.common import Duration, Time, Types, WatermarkStrategy
 from flowsim.datastream.window import EventTimeSessionWindows, TimeWindow, TumblingEventTimeWindows
 from flowsim.facts.tracer import Recorder
 from flowsim.graph.stream_graph import StreamGraph
+from flowsim.operators.async_wait.latency import RecordLatency
+from flowsim.operators.async_wait.simulated_calls import SimulatedAsyncFunction, SomeCalls
 
 FLUSHED_MS = 250
 """Longer than the buffer timeout: after such a pause everything sent before has arrived."""
@@ -86,6 +97,33 @@ CASES = (
     _case("finish_before_end_input", "window", "life-cycle"),
     _case("close_twice", "window", "life-cycle"),
     _case("drain_without_max_watermark", "map", "end"),
+    _case("async_watermark_overtakes", "asked", "async-order"),
+    _case("async_out_of_order", "answered", "async-order"),
+    _case(
+        "async_segment_dropped", "asked", "async-order", "async-once", "async-capacity",
+        why="what was dropped is never emitted, and counts no longer",
+    ),
+    _case(
+        "async_outcome_forgotten", "asked", "async-order", status=JobStatus.DEADLOCKED,
+        why="its element is never done, so the end of the input waits for ever",
+    ),
+    _case(
+        "async_element_not_put", "asked", "async-order", "conservation",
+        why="it was counted as one that the operator took",
+    ),
+    _case(
+        "async_head_lost", "asked", "async-once", "async-order", "async-capacity",
+        why="what comes after it has passed it, and it counts no longer",
+    ),
+    _case("async_emits_twice", "asked", "async-once", "conservation", why="more is handed on than is emitted"),
+    _case("async_emits_twice", "answered", "async-once", "conservation", why="more is handed on than is emitted"),
+    _case("async_results_swapped", "asked", "async-once"),
+    _case("async_emits_unfinished", "answered", "async-once"),
+    _case("async_times_out_the_done", "answered", "async-once"),
+    _case("async_over_capacity", "answered", "async-capacity"),
+    _case("async_calls_again", "asked", "async-retries"),
+    _case("async_emits_after_end", "asked", "async-end"),
+    _case("async_watermark_withheld", "answered", "task-watermark"),
     _case("reenter_action", "window", "actions"),
     _case("stop_task", "window", status=JobStatus.STOPPED, why="a stopped task breaks no law: it only takes no input"),
 )  # fmt: skip
@@ -139,9 +177,36 @@ def ticks() -> list[Entry]:
     return [*before, sleep(4 * FLUSHED_MS), record(("t", 4), 500), sleep(FLUSHED_MS)]
 
 
+def questions() -> list[Entry]:
+    """Questions with how long the first and the second call over each take, in ms: some overtake others, one needs a second
+    attempt and one is never answered in time; the last one of all is slow, and the others wait for it."""
+    first = [record(("a", 30, 2), 1), record(("b", 5, 40), 2), record(("again", 8, 1), 3), watermark(2), sleep(1)]
+    second = [record(("c", 20, 25), 4), record(("d", 3, 1), 5), record(("e", 9, 1), 6), watermark(5)]
+    third = [record(("f", 2, 60), 7), record(("late", 900, 1), 8), watermark(7), record(("g", 4, 4), 9)]
+    last = [record(("h", 40, 50), 10), record(("i", 5, 5), 11), watermark(10)]
+    return [*first, *second, sleep(FLUSHED_MS), *third, sleep(4 * FLUSHED_MS), *last]
+
+
+def asked_and_answered(env: StreamExecutionEnvironment) -> DataStream:
+    """Two async operators in one chain: ``asked`` is unordered and tries again, ``answered`` is ordered; both soon full."""
+    first = SimulatedAsyncFunction(
+        lambda question: [question] if question[0] == "d" else [question, (question[0] + "'", *question[1:])],
+        RecordLatency(lambda question: question[1]),
+        failure=SomeCalls(when=lambda question: question[0] == "again", first_attempts=1),
+        on_timeout=lambda question: [],
+    )  # fmt: skip
+    second = SimulatedAsyncFunction(lambda question: [question[0]], RecordLatency(lambda question: question[2]))
+    again = AsyncRetryStrategy.fixed_delay(2, 5, exception_predicate=async_retry_predicates.has_exception_predicate)
+    asked = AsyncDataStream.unordered_wait_with_retry(
+        env.add_source(ScriptedSource(questions())).rebalance(), first, Time.milliseconds(500), again, 3
+    )
+    return AsyncDataStream.ordered_wait(asked.name("asked"), second, Time.seconds(2), 3).name("answered")
+
+
 def fault_job() -> StreamGraph:
     """source -> map, keyed by the first field, 2 x 2 channels, tumbling windows of 10 ms, whose results set timers and are
-    counted in twos, and sessions; a sink behind each. Beside it a source with a strategy that becomes idle."""
+    counted in twos, and sessions; a sink behind each. Beside it a source with a strategy that becomes idle, and one whose
+    records two async operators ask about."""
     env = StreamExecutionEnvironment.get_execution_environment().set_max_parallelism(8)
     mapped = env.add_source(ScriptedSource(*scripts())).map(lambda pair: (pair[0], pair[1] + 1))
     keyed = mapped.set_parallelism(2).name("map").key_by(lambda pair: pair[0], Types.STRING())
@@ -160,6 +225,7 @@ def fault_job() -> StreamGraph:
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(3))
     strategy = strategy.with_idleness(Duration.of_millis(FLUSHED_MS))
     env.from_source(ScriptedSource(ticks()), strategy, "ticks").rebalance().sink_to(CollectSink()).name("tick sink")
+    asked_and_answered(env).rebalance().sink_to(CollectSink()).name("answer sink")
     return env.stream_graph("faults")
 
 

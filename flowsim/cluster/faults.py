@@ -87,6 +87,56 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
         FaultKind("timer_lost", Site.OPERATOR, "the queue forgets the first timer it is given", "timers"),
         FaultKind("timer_under_wrong_key", Site.OPERATOR, "a timer fires under the key of what came before", "timers"),
         FaultKind(
+            "async_watermark_overtakes",
+            Site.OPERATOR,
+            "a watermark leaves an async queue before records that wait",
+            "async-order",
+        ),
+        FaultKind(
+            "async_out_of_order",
+            Site.OPERATOR,
+            "a record that is done passes the head of an ordered queue",
+            "async-order",
+        ),
+        FaultKind(
+            "async_segment_dropped",
+            Site.OPERATOR,
+            "an unordered queue goes on although records are not done",
+            "async-order",
+        ),
+        FaultKind(
+            "async_outcome_forgotten",
+            Site.OPERATOR,
+            "the first outcome of a call never reaches the queue",
+            "async-order",
+        ),
+        FaultKind(
+            "async_element_not_put", Site.OPERATOR, "the first record is neither queued nor asked for", "async-order"
+        ),
+        FaultKind(
+            "async_head_lost", Site.OPERATOR, "a record that is done leaves the queue without a trace", "async-once"
+        ),
+        FaultKind("async_emits_twice", Site.OPERATOR, "the results of one call are handed on twice", "async-once"),
+        FaultKind("async_results_swapped", Site.OPERATOR, "two records get each other's results", "async-once"),
+        FaultKind("async_emits_unfinished", Site.OPERATOR, "a record leaves before its call is answered", "async-once"),
+        FaultKind(
+            "async_times_out_the_done", Site.OPERATOR, "time runs out for a record whose call is answered", "async-once"
+        ),
+        FaultKind("async_over_capacity", Site.OPERATOR, "an async queue takes one element too many", "async-capacity"),
+        FaultKind("async_calls_again", Site.OPERATOR, "the first record is asked for twice", "async-retries"),
+        FaultKind(
+            "async_emits_after_end",
+            Site.OPERATOR,
+            "the input of an async operator ends before its queue is empty",
+            "async-end",
+        ),
+        FaultKind(
+            "async_watermark_withheld",
+            Site.OPERATOR,
+            "the first watermark leaves an async queue, but not the operator",
+            "task-watermark",
+        ),
+        FaultKind(
             FAULT_TOO_HIGH,
             Site.OPERATOR,
             "watermarks are ahead of what the strategy makes of the records",

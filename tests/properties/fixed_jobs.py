@@ -16,6 +16,7 @@ from flowsim.datastream import (
 from flowsim.datastream.common import Duration, Types, WatermarkStrategy
 from flowsim.datastream.state import ValueStateDescriptor
 from flowsim.datastream.window import EventTimeSessionWindows, TimeWindow, TumblingEventTimeWindows
+from tests.fault_matrix import asked_and_answered
 
 WINDOW_MS = 10
 LATE = OutputTag("late", Types.TUPLE([Types.STRING(), Types.INT()]))
@@ -57,6 +58,13 @@ def becomes_idle(settings: dict[str, int]) -> StreamExecutionEnvironment:
     strategy = strategy.with_idleness(Duration.of_millis(250))
     script = [record(("a", 1), 3), record(("b", 2), 12), sleep(1250), record(("a", 3), 40), sleep(250)]
     env.from_source(ScriptedSource(script), strategy, "ticks").rebalance().map(lambda pair: pair)
+    return env
+
+
+def asks_twice(settings: dict[str, int]) -> StreamExecutionEnvironment:
+    """Two async operators in one chain, an unordered one that tries again and an ordered one, both soon full."""
+    env = environment({**settings, "parallelism": 1})
+    asked_and_answered(env).rebalance().map(lambda answer: answer)
     return env
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fixed_jobs import becomes_idle, exchange, sessions_and_counts, two_exchanges, windows, word_count
+from fixed_jobs import asks_twice, becomes_idle, exchange, sessions_and_counts, two_exchanges, windows, word_count
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -83,6 +83,8 @@ def test_these_properties_can_fail(kind: FaultKind) -> None:
     def job() -> StreamExecutionEnvironment:
         if kind.name in NEEDS_A_STRATEGY:
             return becomes_idle({"parallelism": 2})
+        if kind.name.startswith("async_"):
+            return asks_twice({})
         if kind.name in NEEDS_OTHER_WINDOWS:
             return sessions_and_counts({})
         return windows(BUSY, 0, {"parallelism": 2})

@@ -1,0 +1,104 @@
+"""What an async operator reports, and when (table ``async_elements``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from async_bench import AsyncBench
+
+from flowsim.facts.kinds import AsyncAction, ElementKind
+from flowsim.operators.async_wait.async_retry_strategy import FixedDelayRetryStrategy
+from flowsim.streamrecord.elements import StreamRecord, Watermark
+from flowsim.units import NO_TIMESTAMP
+from flowsim.values import fingerprint
+
+PUT, INVOKE, RETRY, COMPLETE, FAIL, TIMEOUT, EMIT = AsyncAction
+RECORD, WATERMARK = ElementKind.RECORD, ElementKind.WATERMARK
+
+
+def test_elements_are_numbered_as_they_come_and_told_with_kind_and_time() -> None:
+    with AsyncBench() as bench:
+        bench.process_element("a", 7)
+        bench.process_watermark(8)
+        bench.process_element("b", None)
+        assert bench.facts("entry", "action", "kind", "timestamp") == [
+            (0, PUT, RECORD, 7), (0, INVOKE, RECORD, 7), (1, PUT, WATERMARK, 8), (2, PUT, RECORD, NO_TIMESTAMP),
+            (2, INVOKE, RECORD, NO_TIMESTAMP),
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["ordered", "unordered"])
+def test_queued_is_what_was_put_less_what_was_emitted_after_every_step(mode: Any) -> None:
+    """I11.e."""
+    with AsyncBench(mode) as bench:
+        bench.process_elements([("a", 1), ("b", 2)])
+        bench.process_watermark(2)
+        bench.process_element("c", 3)
+        for value in "bca":
+            bench.answer(value, value)
+        queued = 0
+        for action, after in bench.facts("action", "queued"):
+            queued += (action == PUT) - (action == EMIT)
+            assert after == queued
+        assert queued == 0
+
+
+def test_the_outcome_is_told_when_it_is_taken_and_the_emission_when_the_results_were_handed_on() -> None:
+    with AsyncBench() as bench:
+        bench.process_element("a", 7)
+        bench.calls.answer("a", "x", "y")
+        assert bench.facts("action")[-1] == (COMPLETE,)
+        bench.run_mails()
+        mixed = fingerprint(7, "x") ^ fingerprint(7, "y")
+        assert bench.facts("action", "fingerprint", "rows", "queued") == [
+            (PUT, fingerprint(7, "a"), 0, 1), (INVOKE, 0, 0, 1), (COMPLETE, mixed, 2, 1), (EMIT, mixed, 2, 0),
+        ]  # fmt: skip
+
+
+def test_an_outcome_that_comes_too_late_is_no_fact() -> None:
+    with AsyncBench() as bench:
+        bench.process_element("a", 7)
+        bench.calls.answer("a", "x")
+        bench.calls.answer("a", "too late")
+        bench.calls.future("a").complete_exceptionally(ValueError())
+        bench.run_mails()
+        assert bench.steps() == [(0, "PUT"), (0, "INVOKE"), (0, "COMPLETE"), (0, "EMIT")]
+
+
+def test_an_error_is_told_and_its_element_leaves_without_rows() -> None:
+    with AsyncBench() as bench:
+        bench.process_element("a", 7)
+        bench.calls.future("a").complete_exceptionally(ValueError())
+        bench.run_mails()
+        assert bench.facts("action", "rows")[2:] == [(FAIL, 0), (EMIT, 0)]
+
+
+def test_a_timeout_is_told_before_the_function_is_asked_and_calls_are_counted_from_1() -> None:
+    strategy = FixedDelayRetryStrategy(2, 5, lambda results: not results)
+    with AsyncBench(timeout_ms=20, strategy=strategy) as bench:
+        seen: list[tuple[Any, ...]] = []
+        bench.calls.on_timeout = lambda value, future: seen.extend(bench.facts("action"))
+        bench.process_element("a", 7)
+        bench.answer("a")
+        bench.set_processing_time(6)
+        bench.set_processing_time(21)
+        assert bench.facts("action", "attempt") == [(PUT, 0), (INVOKE, 1), (RETRY, 1), (INVOKE, 2), (TIMEOUT, 0)]
+        assert seen[-1] == (TIMEOUT,)
+
+
+def test_an_element_that_waits_for_its_place_is_no_fact_before_it_has_one() -> None:
+    with AsyncBench(capacity=1) as bench:
+        bench.process_element("a", 7)
+        seen: list[list[tuple[int, str]]] = []
+        bench.executor.execute(lambda: seen.append(bench.steps()), "looks")
+        bench.calls.answer("a", "x")
+        bench.process_element("b", 8)
+        assert seen == [[(0, "PUT"), (0, "INVOKE"), (0, "COMPLETE")]]
+
+
+def test_restored_elements_are_put_again_and_counted_from_0() -> None:
+    with AsyncBench(restored=[StreamRecord("a", 1), Watermark(2)]) as bench:
+        assert bench.facts("entry", "action", "kind") == [
+            (0, PUT, RECORD), (0, INVOKE, RECORD), (1, PUT, WATERMARK)
+        ]  # fmt: skip

@@ -1,0 +1,489 @@
+"""The laws of async operators over histories made by hand: what holds, and each way to break them."""
+
+from __future__ import annotations
+
+import pytest
+from async_history import IDLE, LAW_OF_ASYNC, RETRY, STATUS, WATERMARK, AsyncHistory, of_async
+
+from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent
+from flowsim.laws.catalogue import Verdict
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+
+PUT, INVOKE, RETRIED, COMPLETE, FAIL, TIMEOUT, EMIT = (
+    AsyncAction.PUT, AsyncAction.INVOKE, AsyncAction.RETRY, AsyncAction.COMPLETE, AsyncAction.FAIL, AsyncAction.TIMEOUT,
+    AsyncAction.EMIT,
+)  # fmt: skip
+
+
+def honest(mode: str = "unordered") -> AsyncHistory:
+    """Two records, a watermark and a third record; a drain."""
+    history = AsyncHistory(of_async(mode)).takes(0, 1).done(0, 7).leaves(0).takes_mark(2, 5).takes(3)
+    history.done(1, 8, 9).leaves(1, 2).done(3).leaves(3)
+    return history.ends().life(LifeEvent.CLOSE)
+
+
+@pytest.mark.parametrize("mode", ["ordered", "unordered"])
+def test_an_honest_operator_keeps_all_laws(mode: str) -> None:
+    outcomes = {law: honest(mode).judged(law) for law in (*LAW_OF_ASYNC, "task-watermark", "idle")}
+    assert {outcome.verdict for outcome in outcomes.values()} == {Verdict.HOLDS}
+    assert {law: outcome.rows_examined for law, outcome in outcomes.items()} == {
+        "async-order": 8, "async-once": 11, "async-capacity": 14, "async-retries": 6, "async-end": 2,
+        "task-watermark": 4, "idle": 2,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["ordered", "unordered"])
+def test_every_prefix_of_an_honest_run_keeps_all_laws(mode: str) -> None:
+    whole = honest(mode)
+    for cut in range(whole.seq):
+        prefix = honest(mode)
+        for name, rows in prefix.tables.items():
+            if name in ("lifecycle", "received", "sent", "task_watermark", "async_elements"):
+                prefix.tables[name] = [row for row in rows if int(row[0]) < cut]
+        assert prefix.broken_laws(whole=False) == set(), cut
+
+
+@pytest.mark.parametrize("law", LAW_OF_ASYNC)
+def test_a_job_without_async_operators_is_not_judged_and_an_operator_that_did_nothing_is_no_pass(law: str) -> None:
+    outcome = AsyncHistory(("map", {})).judged(law)
+    assert (outcome.verdict, outcome.reason) == (Verdict.NOT_APPLICABLE, "the job has no async operator")
+    assert AsyncHistory().judged(law).verdict is Verdict.VACUOUS
+
+
+# async-order
+
+
+def test_an_ordered_record_that_passes_its_head() -> None:
+    history = AsyncHistory(of_async("ordered")).takes(0, 1).done(1, 7).leaves(1).done(0, 8).leaves(0).ends()
+    assert history.broken("async-order") == ["overtaken"]
+    assert history.broken_laws() == {"async-order"}
+
+
+def test_an_unordered_record_may_pass_records_but_no_watermark() -> None:
+    history = AsyncHistory().takes(0, 1).takes_mark(2, 5).done(1, 7).leaves(1).done(0, 8).leaves(0, 2).ends()
+    assert history.broken_laws() == set()
+    history = AsyncHistory().takes(0).takes_mark(1, 5).takes(2).done(2, 7).leaves(2).done(0, 8).leaves(0, 1).ends()
+    assert history.broken("async-order") == ["overtaken", "overtaken"], "the record and the watermark"
+
+
+def test_a_watermark_that_does_not_wait() -> None:
+    history = AsyncHistory().takes(0, 1).takes_mark(2, 5).leaves(2).done(1, 7).leaves(1).done(0, 8).leaves(0).ends()
+    assert history.broken("async-order") == ["overtaken", "overtaken"]
+    assert history.broken_laws() == {"async-order"}
+
+
+def test_two_watermarks_in_the_wrong_order() -> None:
+    history = AsyncHistory().takes_mark(0, 5).takes_mark(1, 6).leaves(1, 0).ends()
+    assert history.broken("async-order") == ["overtaken"]
+
+
+def test_what_was_passed_and_never_left_is_overtaken_in_a_prefix_too() -> None:
+    history = AsyncHistory().takes(0).takes_mark(1, 5).leaves(1)
+    assert history.broken("async-order", whole=False) == ["overtaken"]
+
+
+def test_within_a_segment_records_leave_as_they_were_done() -> None:
+    """Rules 11.9, 11.11; the first one's outcome got lost on its way."""
+    history = AsyncHistory().takes(0, 1).done(0, 7).done(1, 8).leaves(1)
+    assert history.broken("async-order", whole=False) == ["overtaken"]
+    legacy = AsyncHistory(of_async(design="legacy")).takes(0, 1).done(0, 7).done(1, 8).leaves(1)
+    assert legacy.broken("async-order", whole=False) == [], "its threads tell of outcomes in any order"
+
+
+def test_numbers_of_elements_without_gaps() -> None:
+    history = AsyncHistory().takes(0).puts(2).puts(3)
+    assert history.broken("async-order", whole=False) == ["put out of turn", "not put as it arrived"]
+    assert AsyncHistory().takes(1).broken("async-order", whole=False) == ["put out of turn"]
+
+
+def test_what_arrives_is_put() -> None:
+    lost = AsyncHistory().arrives(0).takes(1)
+    assert lost.broken("async-order", whole=False) == ["put out of turn", "not put as it arrived"]
+    waiting = AsyncHistory().takes(0).arrives(1)
+    assert waiting.broken("async-order", whole=False) == [], "it waits for its place"
+    assert waiting.broken("async-order") == [], "a stop without drain finds it there, too"
+    assert waiting.done(0, 7).leaves(0).ends().broken("async-order") == ["not put as it arrived"]
+    other = AsyncHistory().arrives(0).puts(0, fingerprint=9).arrives(1).puts_mark(1, 5).hears(WATERMARK, 4)
+    assert other.puts_mark(2, 5).broken("async-order", whole=False) == ["not put as it arrived"] * 3
+    assert AsyncHistory().puts(0).broken("async-order", whole=False) == ["put before anything arrived"]
+
+
+def test_what_comes_from_a_snapshot_did_not_arrive() -> None:
+    """Rule 11.22."""
+    history = AsyncHistory(opens=False).puts(0).puts_mark(1, 5).life(LifeEvent.OPEN).takes(2)
+    history.done(0, 7).leaves(0, 1).done(2, 8).leaves(2).ends()
+    assert history.broken_laws() == set()
+
+
+# async-once
+
+
+def test_a_record_that_is_never_emitted_breaks_the_law_when_the_input_has_ended() -> None:
+    history = AsyncHistory().takes(0).done(0, 7)
+    assert history.broken("async-once") == [], "stopped without drain"
+    assert history.ends().broken("async-once") == ["never emitted"]
+
+
+def test_an_element_that_is_emitted_twice() -> None:
+    history = AsyncHistory().takes(0, 1).done(0, 7).leaves(0, 0)
+    assert history.broken("async-once", whole=False) == ["emitted again"]
+
+
+def test_an_element_with_two_outcomes() -> None:
+    history = AsyncHistory().takes(0).done(0, 7).step(0, FAIL)
+    assert history.broken("async-once", whole=False) == ["a second outcome"]
+
+
+def test_outcomes_and_emissions_of_what_was_not_put() -> None:
+    assert AsyncHistory().done(0, 7).broken("async-once", whole=False) == ["an outcome before it was put"]
+    assert AsyncHistory(of_async(design="legacy")).done(0, 7).broken("async-once", whole=False) == []
+    assert AsyncHistory().emits(0).broken("async-once", whole=False) == ["emitted before it was put"]
+
+
+def test_the_outcome_of_a_watermark() -> None:
+    history = AsyncHistory().takes_mark(0, 5).step(0, COMPLETE)
+    assert history.broken("async-once", whole=False) == ["the outcome of what is no record"]
+    history = AsyncHistory().takes_mark(0, 5).sends(WATERMARK, 5).emits(0, rows=1)
+    assert history.broken("async-once", whole=False)[0] == "a watermark with results"
+
+
+def test_what_leaves_before_its_outcome() -> None:
+    assert AsyncHistory().takes(0).emits(0).broken("async-once", whole=False) == ["emitted before it has an outcome"]
+
+
+def test_what_leaves_with_other_results_or_as_another_element() -> None:
+    history = AsyncHistory().takes(0).done(0, 7).sends(ElementKind.RECORD, 100, 0, fingerprint=8)
+    assert history.step(0, EMIT, 8, rows=1).broken("async-once", whole=False) == [
+        "emitted with other results than its own"
+    ]
+    history = AsyncHistory().takes(0).step(0, FAIL).sends(ElementKind.RECORD, 100, 0, fingerprint=8)
+    assert history.step(0, EMIT, 8, rows=1).broken("async-once", whole=False) == [
+        "emitted with other results than its own"
+    ]
+    history = AsyncHistory().takes(0).done(0).step(0, EMIT, timestamp=99)
+    assert history.broken("async-once", whole=False) == ["emitted as something else than it was put"]
+
+
+def test_a_failure_leaves_with_nothing() -> None:
+    """Rule 11.15."""
+    assert AsyncHistory().takes(0).step(0, FAIL).emits(0).broken_laws(whole=False) == set()
+
+
+def test_results_that_are_made_in_the_task_are_not_known_before() -> None:
+    history = AsyncHistory().takes(0).step(0, COMPLETE, rows=-1).sends(ElementKind.RECORD, 100, 0, fingerprint=8)
+    assert history.step(0, EMIT, 8, rows=1).broken_laws(whole=False) == set()
+
+
+def test_time_runs_out_once_in_time_and_only_without_an_outcome() -> None:
+    """Rules 9.10, 11.17, 11.18."""
+    in_time = AsyncHistory().takes(0).passes(11).step(0, TIMEOUT)
+    assert in_time.broken("async-once", whole=False) == []
+    assert in_time.step(0, TIMEOUT).broken("async-once", whole=False) == ["time runs out again"]
+    early = AsyncHistory().takes(0).passes(10).step(0, TIMEOUT)
+    assert early.broken("async-once", whole=False) == ["time runs out too early"]
+    late = AsyncHistory().takes(0).done(0, 7).passes(11).step(0, TIMEOUT)
+    assert late.broken("async-once", whole=False) == ["time runs out although it has an outcome"]
+    none = AsyncHistory(of_async(timeout_ms=0)).takes(0).passes(11).step(0, TIMEOUT)
+    assert none.broken("async-once", whole=False) == ["time runs out although there is no timeout"]
+    unknown = AsyncHistory().passes(11).step(0, TIMEOUT)
+    assert unknown.broken("async-once", whole=False) == ["time runs out before it was put"]
+    wrapped = AsyncHistory(of_async(timeout_ms=MAX_WATERMARK)).passes(1).takes(0).step(0, TIMEOUT)
+    assert wrapped.broken("async-once", whole=False) == [], "such a time lies in the past"
+    legacy = AsyncHistory(of_async(design="legacy")).done(0, 7).step(0, TIMEOUT).takes(0)
+    assert legacy.broken("async-once", whole=False) == [], "there time runs while the record waits for its place"
+
+
+def test_a_timeout_that_completes_nothing_breaks_no_law() -> None:
+    """Rule 11.17: the element stays, and the input never ends."""
+    assert AsyncHistory().takes(0).passes(11).step(0, TIMEOUT).broken_laws(whole=False) == set()
+
+
+def test_facts_of_an_operator_that_nobody_described() -> None:
+    history = AsyncHistory(of_async(), ("map", {})).step(0, PUT, of=1)
+    assert history.broken("async-once", whole=False) == ["of no async operator that is described"]
+    assert history.broken_laws(whole=False) == {"async-once"}
+
+
+def test_results_that_do_not_reach_their_readers() -> None:
+    lost = AsyncHistory().takes(0).done(0, 7, 9).sends(ElementKind.RECORD, 100, 0, fingerprint=7).emits(0)
+    assert lost.broken("async-once", whole=False) == ["its results are not what a reader got"]
+    changed = AsyncHistory().takes(0).done(0, 7).sends(ElementKind.RECORD, 100, 0, fingerprint=6).emits(0)
+    assert changed.broken("async-once", whole=False) == ["its results are not what a reader got"]
+    between = AsyncHistory().takes_mark(0, 5).sends(ElementKind.RECORD, 1, 0, fingerprint=3).leaves(0)
+    assert between.broken("async-once", whole=False) == ["its results are not what a reader got"]
+
+
+def test_results_behind_the_last_emission_are_under_way_until_the_input_has_ended() -> None:
+    history = AsyncHistory().takes(0).done(0, 7).leaves(0).sends(ElementKind.RECORD, 100, 0, fingerprint=7)
+    assert history.broken("async-once", whole=False) == []
+    assert history.ends().broken("async-once") == ["a reader got more than was emitted"]
+
+
+def test_every_channel_of_a_broadcast_is_a_reader() -> None:
+    history = AsyncHistory(of_async(), partitioner="BROADCAST").takes(0).done(0, 7)
+    history.sends(ElementKind.RECORD, 100, fingerprint=7).emits(0)
+    assert history.broken("async-once", whole=False) == []
+    history.takes(1).done(1, 8).sends(ElementKind.RECORD, 101, 1, fingerprint=8).emits(1)
+    assert history.broken("async-once", whole=False) == ["its results are not what a reader got"]
+
+
+def test_the_next_async_operator_of_the_chain_is_a_reader() -> None:
+    def chain() -> AsyncHistory:
+        return AsyncHistory(of_async(), of_async("ordered")).takes(0).done(0, 7)
+
+    assert chain().puts(0, of=1, fingerprint=7).emits(0).broken_laws(whole=False) == set()
+    assert chain().puts(0, of=1, fingerprint=6).emits(0).broken_laws(whole=False) == {"async-once"}
+    assert chain().emits(0).broken_laws(whole=False) == {"async-once"}
+
+
+# async-capacity
+
+
+def test_more_than_the_capacity() -> None:
+    history = AsyncHistory(of_async(capacity=1)).takes(0).takes_mark(1, 5)
+    assert history.broken("async-capacity", whole=False) == ["more than its capacity"]
+    assert history.broken_laws(whole=False) == {"async-capacity"}
+
+
+def test_a_queue_that_counts_wrongly() -> None:
+    history = AsyncHistory().takes(0).step(0, COMPLETE, 7, rows=1, queued=2)
+    assert history.broken("async-capacity", whole=False) == ["not what was put and not emitted"]
+
+
+def test_an_outcome_may_come_while_another_element_is_handed_on_but_nothing_else_may() -> None:
+    assert AsyncHistory().takes(0, 1).step(1, FAIL, queued=1).broken("async-capacity", whole=False) == []
+    history = AsyncHistory().takes(0, 1).passes(11).step(1, TIMEOUT, queued=1)
+    assert history.broken("async-capacity", whole=False) == ["not what was put and not emitted"]
+
+
+# async-retries
+
+
+def retrying(**params: object) -> AsyncHistory:
+    return AsyncHistory(of_async(retry={**RETRY, **params}))
+
+
+def test_a_record_is_asked_for_once_more_than_it_may_be_tried_again() -> None:
+    history = retrying().takes(0)
+    for attempt in (1, 2):
+        history.step(0, RETRIED, attempt=attempt).step(0, INVOKE, attempt=attempt + 1)
+    history.takes(1)
+    assert history.broken_laws(whole=False) == set()
+    history.step(0, RETRIED, attempt=3).step(0, INVOKE, attempt=4).takes(2)
+    assert history.broken("async-retries", whole=False) == ["waits for one retry too many", "asked for too often"]
+
+
+def test_a_strategy_without_a_limit() -> None:
+    history = retrying(max_attempts=None).takes(0)
+    for attempt in range(1, 9):
+        history.step(0, RETRIED, attempt=attempt).step(0, INVOKE, attempt=attempt + 1)
+    assert history.takes(1).broken("async-retries", whole=False) == []
+
+
+@pytest.mark.parametrize("retry", [None, {**RETRY, "result": False}])
+def test_without_a_strategy_that_asks_for_it_nothing_is_tried_again(retry: object) -> None:
+    history = AsyncHistory(of_async(retry=retry)).takes(0).step(0, RETRIED, attempt=1).step(0, INVOKE, attempt=2)
+    assert history.broken("async-retries", whole=False) == [
+        "waits for a retry without a strategy", "asked for again without a strategy",
+    ]  # fmt: skip
+
+
+def test_calls_that_are_not_counted_one_by_one() -> None:
+    history = AsyncHistory().arrives(0).step(0, PUT, 100).step(0, INVOKE, attempt=2)
+    assert history.broken("async-retries", whole=False) == ["attempts are not counted 1, 2, 3"]
+    assert AsyncHistory().step(0, INVOKE, attempt=1).broken("async-retries") == ["asked for before it was put"]
+
+
+def test_a_call_without_a_retry_that_was_due() -> None:
+    history = retrying().takes(0).step(0, INVOKE, attempt=2).takes(1)
+    assert history.broken("async-retries", whole=False) == ["asked for again although no retry was due"]
+    history = retrying().takes(0).step(0, RETRIED, attempt=1).done(0, 7).step(0, INVOKE, attempt=2).takes(1)
+    assert history.broken("async-retries", whole=False) == ["asked for again although no retry was due"]
+
+
+def test_at_the_end_of_the_input_whoever_was_to_be_asked_again_is_asked_once_more() -> None:
+    """Rules 11.27, 11.28: for the first its time ran out before its first retry, the second is being asked for the last time."""
+    history = retrying().takes(0, 1).step(0, RETRIED, attempt=1)
+    for attempt in (1, 2):
+        history.step(1, RETRIED, attempt=attempt).step(1, INVOKE, attempt=attempt + 1)
+    history.passes(11).step(0, TIMEOUT).done(0).leaves(0)
+    history.step(0, INVOKE, attempt=2).step(1, INVOKE, attempt=4).done(1, 7).leaves(1).ends()
+    assert history.broken_laws() == set()
+    assert history.takes(2).broken("async-retries", whole=False) == [
+        "asked for again although no retry was due", "asked for again although no retry was due",
+    ], "it was not the end"  # fmt: skip
+    history = retrying(max_attempts=1).takes(0).step(0, RETRIED, attempt=1)
+    for attempt in (2, 3, 4):
+        history.step(0, INVOKE, attempt=attempt)
+    assert history.broken("async-retries", whole=False) == ["asked for too often"]
+
+
+def test_retries_that_are_not_due() -> None:
+    assert retrying().takes(0).step(0, RETRIED, attempt=2).broken("async-retries") == ["not the attempt that was made"]
+    twice = retrying().takes(0).step(0, RETRIED, attempt=1).step(0, RETRIED, attempt=1)
+    assert twice.broken("async-retries", whole=False) == ["waits for the same retry again"]
+    over = retrying().takes(0, 1).done(0, 7).step(0, RETRIED, attempt=1).passes(11).step(1, TIMEOUT)
+    over.step(1, RETRIED, attempt=1)
+    assert over.broken("async-retries", whole=False) == ["waits for a retry although it is over"] * 2
+
+
+def test_a_record_that_nobody_asks_for() -> None:
+    history = AsyncHistory().arrives(0).step(0, PUT, 100)
+    assert history.broken("async-retries", whole=False) == [], "about to be asked for"
+    assert history.takes_mark(1, 5).broken("async-retries", whole=False) == ["never asked for"]
+    history = AsyncHistory().arrives(0).step(0, PUT, 100).ends()
+    assert history.broken("async-retries", whole=False) == ["never asked for"]
+
+
+# async-end
+
+
+def test_an_input_that_ends_before_the_queue_is_empty() -> None:
+    history = AsyncHistory().takes(0, 1).done(0, 7).leaves(0).done(1, 8).ends()
+    assert history.broken("async-end") == ["the input has ended, but not all has left"]
+    assert history.leaves(1).broken("async-end") == [
+        "the input has ended, but not all has left", "after the end of its input",
+    ]  # fmt: skip
+    assert history.broken_laws() == {"async-end"}
+
+
+@pytest.mark.parametrize("action", [PUT, INVOKE, RETRIED, TIMEOUT, EMIT])
+def test_nothing_happens_behind_the_end_or_the_close(action: AsyncAction) -> None:
+    assert AsyncHistory().ends().step(0, action).broken("async-end") == ["after the end of its input"]
+    closed = AsyncHistory().life(LifeEvent.CLOSE).step(0, action)
+    assert closed.broken("async-end") == ["after it was closed"]
+
+
+def test_an_answer_may_come_when_nobody_listens_any_more() -> None:
+    """Rule 11.16."""
+    history = AsyncHistory().takes(0).life(LifeEvent.CLOSE).done(0, 7)
+    assert history.judged("async-end").verdict is Verdict.HOLDS
+
+
+# What laws task-watermark and idle make of a queue of watermarks
+
+
+def test_a_watermark_is_told_when_it_leaves_the_queue() -> None:
+    history = AsyncHistory().takes(0).takes_mark(1, 5).takes_mark(2, 6).done(0, 7).leaves(0, 1, 2).ends()
+    assert history.judged("task-watermark").verdict is Verdict.HOLDS
+    assert history.judged("task-watermark").rows_examined == 8
+
+
+def test_a_watermark_that_is_told_before_it_leaves_or_not_at_all() -> None:
+    early = AsyncHistory().takes(0).takes_mark(1, 5).sends(WATERMARK, 5).done(0).emits(0).emits(1).ends()
+    assert early.broken("task-watermark") == ["nothing calls for it", "not sent"] * 2
+    withheld = AsyncHistory().takes_mark(0, 5).emits(0)
+    assert withheld.broken("task-watermark", whole=False) == ["not sent", "not sent"]
+    other = AsyncHistory().takes_mark(0, 5).sends(WATERMARK, 4).emits(0)
+    assert other.broken("task-watermark", whole=False) == ["nothing calls for it", "not sent"] * 2
+
+
+def test_in_a_prefix_a_watermark_may_have_left_before_that_is_a_fact() -> None:
+    history = AsyncHistory().takes_mark(0, 5).sends(WATERMARK, 5, 0)
+    assert history.broken("task-watermark", whole=False) == []
+    assert history.broken("task-watermark") == ["nothing calls for it"]
+    assert history.sends(WATERMARK, 5, 0).broken("task-watermark", whole=False) == ["nothing calls for it"]
+    next_one = AsyncHistory().takes_mark(0, 5).takes_mark(1, 6).sends(WATERMARK, 6, 0)
+    assert next_one.broken("task-watermark", whole=False) == ["nothing calls for it"]
+
+
+def test_a_status_overtakes_and_silences_the_watermarks_in_the_queue() -> None:
+    """Rules 5.8, 11.3."""
+    history = AsyncHistory().takes_mark(0, 5).hears(STATUS, IDLE).sends(STATUS, IDLE).emits(0)
+    assert history.broken_laws(whole=False) == set()
+    spoken = AsyncHistory().takes_mark(0, 5).hears(STATUS, IDLE).sends(STATUS, IDLE).leaves(0)
+    assert spoken.broken("task-watermark", whole=False) == ["nothing calls for it"] * 2
+    assert spoken.broken("idle", whole=False) == ["speaks while idle"] * 2
+
+
+def test_a_status_that_waits_in_the_queue() -> None:
+    late = AsyncHistory().takes_mark(0, 5).hears(STATUS, IDLE).leaves(0).sends(STATUS, IDLE)
+    assert late.broken_laws(whole=False) == {"task-watermark"}
+    lost = AsyncHistory().takes_mark(0, 5).hears(STATUS, IDLE).leaves(0)
+    assert lost.broken_laws() == {"task-watermark", "idle"}
+
+
+def test_what_is_put_is_what_is_heard() -> None:
+    behind = AsyncHistory(("map", {}), of_async())
+    behind.hears(WATERMARK, 5).puts_mark(0, 5, of=1).hears(WATERMARK, 6).puts_mark(1, 7, of=1)
+    assert behind.broken("task-watermark", whole=False) == ["nothing calls for it"]
+    assert behind.broken("task-watermark")[-1] == "not sent"
+    assert behind.broken("async-order", whole=False) == [], "it is not the head"
+
+
+def test_a_watermark_that_an_idle_output_drops_does_not_reach_the_next_operator_of_the_chain() -> None:
+    """Rule 5.8; the head hears everything."""
+    behind = AsyncHistory(("map", {}), of_async()).hears(STATUS, IDLE).sends(STATUS, IDLE).hears(WATERMARK, 5)
+    assert behind.broken_laws(whole=False) == set()
+    assert behind.puts_mark(0, 5, of=1).broken("task-watermark", whole=False) == ["nothing calls for it"]
+    head = AsyncHistory().hears(STATUS, IDLE).sends(STATUS, IDLE).hears(WATERMARK, 5)
+    assert head.broken("task-watermark") == ["not sent"]
+    assert head.puts_mark(0, 5).emits(0).broken("task-watermark") == []
+
+
+def test_the_second_queue_of_a_chain_is_told_by_the_first() -> None:
+    def chain() -> AsyncHistory:
+        return AsyncHistory(of_async(), of_async("ordered")).takes(0).takes_mark(1, 5).done(0)
+
+    whole = chain().emits(0).puts_mark(0, 5, of=1).emits(1).sends(WATERMARK, 5).emits(0, of=1).ends(0, 1)
+    assert whole.broken_laws() == set()
+    early = chain().puts_mark(0, 5, of=1).emits(0).emits(1)
+    assert early.broken("task-watermark", whole=False) == ["nothing calls for it", "not sent"]
+    under_way = chain().emits(0).puts_mark(0, 5, of=1)
+    assert under_way.broken("task-watermark", whole=False) == []
+
+
+def test_where_nobody_knows_the_statuses_those_that_were_sent_count() -> None:
+    free = AsyncHistory(("source", {}), of_async(), inputs=0)
+    free.puts_mark(0, 5, of=1).sends(WATERMARK, 5).emits(0, of=1).sends(STATUS, IDLE).puts_mark(1, 6, of=1).emits(
+        1, of=1
+    )
+    assert free.broken_laws() == set()
+    free.puts_mark(2, 7, of=1).sends(WATERMARK, 7).emits(2, of=1)
+    assert free.broken("task-watermark") == ["nothing calls for it"] * 2
+
+
+def test_the_last_watermark_of_a_source_is_its_tasks() -> None:
+    """Rule 4.10."""
+    source = ("source", {"watermarks": {"kind": "bounded", "bound_ms": 0}})
+    history = AsyncHistory(source, of_async(), inputs=0).puts_mark(0, MAX_WATERMARK, of=1)
+    history.sends(WATERMARK, MAX_WATERMARK).emits(0, of=1).ends(1)
+    assert history.broken("task-watermark") == []
+    assert AsyncHistory(source, of_async(), inputs=0).puts_mark(0, 5, of=1).broken("task-watermark", whole=False) == [
+        "nothing calls for it"
+    ]
+
+
+def test_a_strategy_behind_a_queue_ends_event_time_when_the_queue_does() -> None:
+    """Rule 8.7."""
+    watermarks = ("watermarks", {"watermarks": {"kind": "custom"}})
+
+    def chain() -> AsyncHistory:
+        return AsyncHistory(of_async(), watermarks).takes_mark(0, MAX_WATERMARK)
+
+    def made(history: AsyncHistory) -> AsyncHistory:
+        history.add("generated_watermark", 1, 0, -1, WATERMARK, MAX_WATERMARK, 0, NO_TIMESTAMP)
+        return history.sends(WATERMARK, MAX_WATERMARK)
+
+    assert made(chain()).emits(0).ends(0).broken("task-watermark") == []
+    assert made(chain()).broken("task-watermark", whole=False) == [], "its emission is about to be a fact"
+    assert made(AsyncHistory(of_async(), watermarks)).broken("task-watermark", whole=False) == [
+        "the end of event time before its input reached it"
+    ]
+    assert chain().emits(0).ends(0).broken("task-watermark") == ["the end of event time does not pass"]
+
+
+# Conservation
+
+
+def test_an_async_operator_accounts_for_what_it_took_and_gave() -> None:
+    def counted(records_in: int, records_out: int, finished: bool = True) -> list[object]:
+        history = AsyncHistory(opens=False).puts(0).life(LifeEvent.OPEN).takes(1, 2).done(1, 7, 9).leaves(1)
+        history.done(2).done(0, 8).leaves(2, 0).ends().add("operator_counts", 0, 0, records_in, records_out, 0, 0)
+        return (history.life(LifeEvent.FINISHED, -1) if finished else history).broken("conservation", whole=False)
+
+    assert counted(2, 3) == [], "the first one comes from a snapshot"
+    assert counted(3, 3) == ["async_wait: in = put", "in = received by the task"]
+    assert counted(2, 2) == ["async_wait: out = results emitted", "sent over edge 0 = out"]
+    assert counted(2, 2, finished=False) == ["async_wait: out = results emitted"]
+    assert counted(3, 4, finished=False) == [], "one is under way"

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from flowsim.datastream.async_functions import ResultFutureFunction
 from flowsim.errors import BadInput
 from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.async_wait.result_future import ResultFuture
@@ -26,7 +27,7 @@ class Reply:
     0 ms: before the call of the function returns (rule 11.4). None: never.
     """
 
-    latency_ms: int | None
+    latency_ms: float | None
     results: tuple[Value, ...] = ()
     error: BaseException | None = None
 
@@ -43,20 +44,18 @@ CallNote = tuple[Literal["invoke", "timeout"], Value, int]
 """What was called with which value; the attempt from 1 (0 for ``timeout``)."""
 
 
-class ScriptedCalls:
+class ScriptedCalls(ResultFutureFunction):
     """Answers each call as ``reply(value, attempt)`` says; ``attempt`` counts the calls for one element from 1.
 
-    No chance is in it, so a test knows what must come out. ``log`` notes the calls of the subtask whose operator was
-    given this very function. Flink: AsyncFunction.
+    No chance is in it, so a test knows what must come out. Each subtask needs one of its own. Flink: AsyncFunction.
     """
-
-    __slots__ = ("reply", "log", "_on_timeout", "_calls", "_attempts")
 
     _calls: AsyncCalls
 
     def __init__(self, reply: Callable[[Value, int], Reply], on_timeout: TimeoutReply = "fail") -> None:
         self.reply = reply
         self.log: list[CallNote] = []
+        """All calls, as they came."""
         self._on_timeout = on_timeout
         # All calls for one element get the same future, and no other element does.
         self._attempts: dict[ResultFuture, int] = {}
@@ -67,9 +66,13 @@ class ScriptedCalls:
     def close(self) -> None:
         self._attempts.clear()
 
+    def noted(self, call: CallNote) -> None:
+        """May be overridden, to keep it elsewhere."""
+        self.log.append(call)
+
     def async_invoke(self, value: Value, result_future: ResultFuture) -> None:
         attempt = self._attempts[result_future] = self._attempts.get(result_future, 0) + 1
-        self.log.append(("invoke", value, attempt))
+        self.noted(("invoke", value, attempt))
         reply = self.reply(value, attempt)
         if reply.latency_ms is None:
             return
@@ -83,10 +86,10 @@ class ScriptedCalls:
         if reply.latency_ms == 0:
             answer()
         else:
-            self._calls.after(reply.latency_ms * NS_PER_MS, answer)
+            self._calls.after(round(reply.latency_ms * NS_PER_MS), answer)
 
     def timeout(self, value: Value, result_future: ResultFuture) -> None:
-        self.log.append(("timeout", value, 0))
+        self.noted(("timeout", value, 0))
         if self._on_timeout == "fail":
             result_future.complete_exceptionally(TimeoutError("Async function call has timed out."))
         elif self._on_timeout != "nothing":

@@ -3,7 +3,7 @@
 A description is JSON:
 
 ``kind``             what the operator is: pass, window, timers, state, reduce, interval_join, window_join, co_group,
-                     co_map, co_flat_map, co_process, keyed_co_process, broadcast, keyed_broadcast
+                     co_map, co_flat_map, co_process, keyed_co_process, broadcast, keyed_broadcast, async
 ``sources``          each with ``scripts`` (per subtask entries [step, "r", number, key, value, timestamp, orders, split],
                      [step, "w", timestamp, split], [step, "i", split], [step, "end_split", split], [step, "end"]),
                      ``strategy`` (watermarks of its own, or null), ``via`` ("function": an old source, with the strategy
@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import json
 
+import described_async
 import described_broadcasts
 import described_functions as functions
 import described_joins
@@ -34,7 +35,9 @@ from flowsim.operators.stream_operator import StreamOperator
 from flowsim.streamrecord.elements import WatermarkStatus
 
 Log = dict[str, list[list[object]]]
-"""What arrived, by ``output/subtask``: ["rec", value, timestamp], ["wm", timestamp] or ["st", status]."""
+"""What arrived, by ``output/subtask``: ["rec", value, timestamp], ["wm", timestamp] or ["st", status]; and how the
+functions of async operators were called, by ``calls<stage>/subtask``: ["invoke" or "timeout", number, attempt].
+"""
 
 
 class Probe(StreamOperator):
@@ -63,7 +66,7 @@ class Probe(StreamOperator):
         self.output.emit_watermark_status(status)
 
 
-def outputs(inputs: Inputs, job: Job) -> dict[str, DataStream]:
+def outputs(inputs: Inputs, job: Job, log: Log) -> dict[str, DataStream]:
     """The outputs of the operator by name."""
     match job["kind"]:
         case "window":
@@ -72,6 +75,8 @@ def outputs(inputs: Inputs, job: Job) -> dict[str, DataStream]:
             return described_joins.interval(inputs, job)
         case "window_join" | "co_group":
             return described_joins.windowed(inputs, job)
+        case "async":
+            return described_async.build(inputs, job, log)
         case "broadcast" | "keyed_broadcast":
             return described_broadcasts.build(inputs, job)
         case "pass":
@@ -124,14 +129,15 @@ def connected(inputs: Inputs, job: Job) -> DataStream:
 def run(job: Job, **run_settings: object) -> Log:
     """What the probes of the job see here."""
     env = StreamExecutionEnvironment.get_execution_environment().set_buffer_timeout(0)
-    env.configure(auto_watermark_interval_ms=job["auto_watermark_interval_ms"])
+    # As there, where all tasks run in one task manager, whose channels are local.
+    env.configure(auto_watermark_interval_ms=job["auto_watermark_interval_ms"], task_managers="one")
     env.flowsim_settings(**run_settings)
     if not job["chaining"]:
         env.disable_operator_chaining()
     if job["max_parallelism"] is not None:
         env.set_max_parallelism(job["max_parallelism"])
     log: Log = {}
-    for name, stream in outputs(Inputs(env, job), job).items():
+    for name, stream in outputs(Inputs(env, job), job, log).items():
         stream.transform(name, lambda name=name: Probe(name, log)).set_parallelism(  # type: ignore[misc]
             job["parallelism"]
         )

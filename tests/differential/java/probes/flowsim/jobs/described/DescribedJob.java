@@ -81,6 +81,9 @@ public class DescribedJob implements Job {
             case "co_group":
                 outputs.put("out", after(Joins.windowed(streams, given), given));
                 break;
+            case "async":
+                outputs.put("out", AsyncStages.of(streams, given));
+                break;
             case "co_process":
             case "broadcast":
                 withSide(Connections.of(streams, given), given, outputs);
@@ -140,7 +143,10 @@ public class DescribedJob implements Job {
         if (given.get("steps").asInt() > 0) {
             long gap = given.get("manual_time").asBoolean() ? given.get("gap_ms").asLong() : 0;
             try {
-                new Steps(cluster, job, upstreamFirst, subtasks).conduct(given.get("steps").asInt(), gap);
+                boolean isAsync = given.get("kind").asText().equals("async");
+                new Steps(cluster, job, upstreamFirst, subtasks)
+                        .conduct(
+                                given.get("steps").asInt(), gap, given.path("may_block").asBoolean(), isAsync);
             } catch (Exception e) {
                 // The next job must not hear of this one.
                 cluster.cancelJob(job).get();

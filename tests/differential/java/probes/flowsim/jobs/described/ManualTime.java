@@ -13,25 +13,47 @@ import org.apache.flink.util.clock.Clock;
 
 /**
  * The processing time of a task, which stands still until {@link Steps} moves it. As with Flink's own a timer fires one
- * millisecond after its time, at once when that has passed.
+ * millisecond after its time, at once when that has passed. What functions ask for ({@link #after}) happens to the
+ * nanosecond, so that it need not meet anything else.
  */
 final class ManualTime implements TimerService {
     /** When a job starts, in ms: where the virtual time of flowsim does. */
     static final long START = 1000;
 
     private static final PriorityQueue<Alarm> ALARMS = new PriorityQueue<>();
+    private static final long NANOS = 1_000_000;
     private static long now;
     private static long made;
     private boolean terminated;
 
     static synchronized void reset() {
         ALARMS.clear();
-        now = START;
+        now = START * NANOS;
         made = 0;
     }
 
     /** Fires the timers of the earliest moment up to {@code until}; false, and it is {@code until}, when there is none. */
     static boolean fireNext(long until) throws Exception {
+        return fireNextNanos(until * NANOS);
+    }
+
+    /** Fires the timers of the earliest moment there is; false when there is none. */
+    static boolean fireNext() throws Exception {
+        synchronized (ManualTime.class) {
+            if (ALARMS.isEmpty()) {
+                return false;
+            }
+        }
+        return fireNextNanos(Long.MAX_VALUE);
+    }
+
+    /** Runs {@code action} on the thread that moves time. */
+    static synchronized void after(long nanos, Runnable action) {
+        long due = now + nanos;
+        ALARMS.add(new Alarm(0, due, 0, made++, timestamp -> action.run()));
+    }
+
+    private static boolean fireNextNanos(long until) throws Exception {
         long moment;
         synchronized (ManualTime.class) {
             Alarm next = ALARMS.peek();
@@ -61,6 +83,10 @@ final class ManualTime implements TimerService {
     }
 
     private static synchronized long now() {
+        return now / NANOS;
+    }
+
+    private static synchronized long nowNanos() {
         return now;
     }
 
@@ -79,7 +105,7 @@ final class ManualTime implements TimerService {
 
             @Override
             public long relativeTimeNanos() {
-                return TimeUnit.MILLISECONDS.toNanos(now());
+                return nowNanos();
             }
         };
     }
@@ -87,13 +113,14 @@ final class ManualTime implements TimerService {
     @Override
     public ScheduledFuture<?> registerTimer(long timestamp, ProcessingTimeCallback target) {
         long current = now();
-        long due = timestamp < current ? current : timestamp == Long.MAX_VALUE ? timestamp : timestamp + 1;
+        boolean isNever = timestamp >= Long.MAX_VALUE / NANOS;
+        long due = timestamp < current ? nowNanos() : isNever ? Long.MAX_VALUE : (timestamp + 1) * NANOS;
         return add(timestamp, due, 0, target);
     }
 
     @Override
     public ScheduledFuture<?> scheduleAtFixedRate(ProcessingTimeCallback callback, long initialDelay, long period) {
-        return add(now() + initialDelay, now() + initialDelay, period, callback);
+        return add(now() + initialDelay, nowNanos() + initialDelay * NANOS, period, callback);
     }
 
     @Override
@@ -148,7 +175,7 @@ final class ManualTime implements TimerService {
                 return;
             }
             if (period > 0) {
-                add(timestamp + period, due + period, period, callback);
+                add(timestamp + period, due + period * NANOS, period, callback);
             }
         }
 
@@ -159,7 +186,7 @@ final class ManualTime implements TimerService {
 
         @Override
         public long getDelay(TimeUnit unit) {
-            return unit.convert(due - now(), TimeUnit.MILLISECONDS);
+            return unit.convert(due - nowNanos(), TimeUnit.NANOSECONDS);
         }
 
         @Override

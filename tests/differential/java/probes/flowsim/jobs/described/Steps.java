@@ -7,9 +7,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.runtime.execution.ExecutionState;
 import org.apache.flink.runtime.io.network.partition.consumer.InputGate;
@@ -22,13 +23,13 @@ import org.apache.flink.runtime.taskmanager.InputGateWithMetrics;
 import org.apache.flink.runtime.taskmanager.Task;
 import org.apache.flink.streaming.runtime.tasks.StreamTask;
 import org.apache.flink.streaming.runtime.tasks.mailbox.MailboxProcessor;
+import org.apache.flink.streaming.runtime.tasks.mailbox.TaskMailboxImpl;
 
 /**
  * Lets the sources of a job do one thing at a time: the next step is granted when no task has anything left to do.
  *
- * <p>Tasks are asked upstream first, by a mail: one whose default action is suspended has read all its input. Whoever has
- * nothing to do gets something only from upstream, which has nothing to do either, or from a timer, which fires when the
- * steps say so (see {@link ManualTime}).
+ * <p>Tasks are looked at upstream first. Whoever has nothing to do gets something only from upstream, which has nothing to
+ * do either, or from a timer or a call that is answered, which happen when the steps say so (see {@link ManualTime}).
  */
 final class Steps {
     private static final Object LOCK = new Object();
@@ -89,8 +90,12 @@ final class Steps {
         }
     }
 
-    /** All steps, each at its time in ms; {@code gapMillis} 0 for a job without manual time. */
-    void conduct(int count, long gapMillis) throws Exception {
+    /**
+     * All steps, each at its time in ms; {@code gapMillis} 0 for a job without manual time. A source that {@code mayBlock}
+     * may play a step later, when what is chained to it has space again; it is the only one. With {@code drains} time goes
+     * on behind the last step for as long as somebody waits for it.
+     */
+    void conduct(int count, long gapMillis, boolean mayBlock, boolean drains) throws Exception {
         settle();
         for (int step = 0; step < count && !isOver(); step++) {
             if (gapMillis > 0) {
@@ -102,12 +107,18 @@ final class Steps {
             grant(step);
             synchronized (LOCK) {
                 long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LONGEST_SECONDS);
-                while (performed < step && !isOver()) {
+                while (!mayBlock && performed < step && !isOver()) {
                     LOCK.wait(100);
                     if (System.nanoTime() > deadline) {
                         throw new TimeoutException("step " + step + " was not performed");
                     }
                 }
+            }
+            settle();
+        }
+        while (drains && !isOver()) {
+            if (!ManualTime.fireNext()) {
+                TimeUnit.MICROSECONDS.sleep(100);
             }
             settle();
         }
@@ -137,31 +148,23 @@ final class Steps {
         }
     }
 
-    private boolean isIdle(Task task) throws Exception {
-        if (task.getExecutionState() != ExecutionState.RUNNING) {
-            return true;
-        }
+    /**
+     * Whether its thread waits for a mail and none that it would take is there: in its loop, with nothing to read, or in an
+     * operator that yields in the middle of an element. Whoever puts a mail wakes it, and then it does not wait.
+     */
+    private static boolean isIdle(Task task) throws ReflectiveOperationException {
         StreamTask<?, ?> stream = (StreamTask<?, ?>) field(Task.class, task, "invokable");
-        if (stream == null) {
+        if (task.getExecutionState() != ExecutionState.RUNNING || stream == null) {
             return true;
         }
-        MailboxProcessor processor = (MailboxProcessor) field(StreamTask.class, stream, "mailboxProcessor");
-        CompletableFuture<Boolean> answer = new CompletableFuture<>();
+        Object processor = field(StreamTask.class, stream, "mailboxProcessor");
+        Object mailbox = field(MailboxProcessor.class, processor, "mailbox");
+        ReentrantLock lock = (ReentrantLock) field(TaskMailboxImpl.class, mailbox, "lock");
+        lock.lock();
         try {
-            processor.getMainMailboxExecutor()
-                    .execute(() -> answer.complete(!processor.isDefaultActionAvailable()), "is there anything to do");
-        } catch (RejectedExecutionException ended) {
-            return true;
-        }
-        while (true) {
-            try {
-                return answer.get(50, TimeUnit.MILLISECONDS);
-            } catch (TimeoutException e) {
-                // A task that ended drops its mails.
-                if (task.getExecutionState() != ExecutionState.RUNNING) {
-                    return true;
-                }
-            }
+            return lock.hasWaiters((Condition) field(TaskMailboxImpl.class, mailbox, "notEmpty"));
+        } finally {
+            lock.unlock();
         }
     }
 

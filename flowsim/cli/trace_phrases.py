@@ -73,5 +73,5 @@ ACTIONS: Final[Phrases] = {
     ActionKind.LIFE_CYCLE: ("a step of its life", ()),
     ActionKind.DEFAULT_ACTION: ("its default action", ("3.11", "4.5")),
     ActionKind.MAIL: ("a mail", ("3.11",)),
-    ActionKind.LOCK_HOLDER: ("what a thread does that has the checkpoint lock", ("11.30", "11.32")),
+    ActionKind.LOCK_HOLDER: ("the work of a thread that holds the checkpoint lock", ("11.30", "11.32")),
 }

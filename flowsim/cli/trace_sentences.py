@@ -167,7 +167,8 @@ def _snapshots(
 ) -> Sentence:  # fmt: skip
     where = "in the middle of an element" if inside else "between two elements"
     text = f"{names.operator(task, operator)} is asked for its state {where}, after {_count(records_in, 'record')}"
-    return Sentence(f"{text}: it keeps {_count(elements, 'element')} back", ("3.25", "11.20"))
+    rules = ("11.37",) if inside else ("3.25", "11.20")
+    return Sentence(f"{text}: it keeps {_count(elements, 'element')} back", rules)
 
 
 def _generated_watermark(

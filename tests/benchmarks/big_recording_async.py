@@ -51,7 +51,7 @@ def rounds(
     yield fact(ORDERED, invoke, record, seq=taken + 1, attempt=1, queued=key + 1)
     yield fact(ORDERED, put, mark, seq=base, queued=keys + 1)
     after = base + 1
-    yield fact(ORDERED, complete, record, seq=after + keys - 1 - key, rows=1, queued=keys + 1)
+    yield fact(ORDERED, complete, record, seq=after + keys - 1 - key, rows=1, queued=keys + 1, fingerprint=fingerprint)
     after = after + keys
     yield fact(UNORDERED, put, record, seq=after + 3 * key, fingerprint=fingerprint, queued=key + 1)
     yield fact(UNORDERED, invoke, record, seq=after + 3 * key + 1, attempt=1, queued=key + 1)
@@ -61,7 +61,9 @@ def rounds(
     yield fact(ORDERED, emit, mark, seq=after + 1)
     after = after + 2
     turned = keys - 1 - key
-    yield fact(UNORDERED, complete, record, seq=after + 2 * turned, rows=1, queued=keys + 1 - turned)
+    yield fact(
+        UNORDERED, complete, record, seq=after + 2 * turned, rows=1, queued=keys + 1 - turned, fingerprint=fingerprint
+    )
     yield fact(
         UNORDERED, emit, record, seq=after + 2 * turned + 1, rows=1, fingerprint=fingerprint, queued=keys - turned
     )

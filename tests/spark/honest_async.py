@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import xor
 from random import Random
 
 from flowsim.facts.kinds import AsyncAction, ElementKind
+from flowsim.units import NS_PER_MS
 from tests.spark.fact_builder import FactBuilder
 
 RECORD, WATERMARK = ElementKind.RECORD, ElementKind.WATERMARK
@@ -30,6 +33,11 @@ class Waiting:
     done_as: int = -1
 
 
+def mixed(element: Waiting) -> int:
+    """The exclusive or of its results."""
+    return reduce(xor, element.results or (), 0)
+
+
 @dataclass
 class HonestAsync:
     """One async operator: what it puts, asks, completes and hands to ``output``."""
@@ -41,6 +49,7 @@ class HonestAsync:
     ordered: bool
     capacity: int
     attempts: int
+    timeout_ms: int
     count: Callable[[int, int, int], None]
     output: Callable[[ElementKind, int, int], None]
     queue: list[Waiting] = field(default_factory=list)
@@ -75,10 +84,12 @@ class HonestAsync:
                 element.awaits_retry = True
                 self.fact(element, AsyncAction.RETRY, attempt=element.attempt)
             else:
-                if self.random.random() < 0.2:
+                if self.timeout_ms and self.random.random() < 0.3:
                     self.fact(element, AsyncAction.TIMEOUT)
+                    # The model has no clock: all else happens within a millisecond.
+                    self.facts.facts[-1][1]["time_ns"] = (self.timeout_ms + 1) * NS_PER_MS
                 element.results = [self.random.getrandbits(62) | 1 for _ in range(self.random.choice((0, 1, 1, 1, 2)))]
-                self.fact(element, AsyncAction.COMPLETE, rows=len(element.results))
+                self.fact(element, AsyncAction.COMPLETE, mixed(element), rows=len(element.results))
                 self.done(element)
         self.emit()
 
@@ -95,14 +106,12 @@ class HonestAsync:
             return
         element = done[0]
         self.queue.remove(element)
-        mixed = 0
         for fingerprint in element.results or ():
-            mixed ^= fingerprint
             self.count(self.task, self.operator, 1)
             self.output(RECORD, element.timestamp, fingerprint)
         if element.kind == WATERMARK:
             self.output(WATERMARK, element.timestamp, 0)
-        self.fact(element, AsyncAction.EMIT, fingerprint=mixed, rows=len(element.results or ()))
+        self.fact(element, AsyncAction.EMIT, mixed(element), rows=len(element.results or ()))
 
     def work(self) -> None:
         """Between two elements."""

@@ -79,11 +79,13 @@ class HonestJob:
         self, operator: int, params: dict[str, object], random: Random, output: Callable[[ElementKind, int, int], None]
     ) -> HonestAsync:
         """An async operator of the sink's chain."""
-        retry, capacity = params["retry"], params["capacity"]
+        retry, capacity, timeout_ms = params["retry"], params["capacity"], params["timeout_ms"]
         assert isinstance(capacity, int)
+        assert isinstance(timeout_ms, int)
         attempts = 1 + retry["max_attempts"] if isinstance(retry, dict) else 1
         ordered = params["mode"] == "ordered"
-        return HonestAsync(self.facts, random, SINK, operator, ordered, capacity, attempts, self.count, output)
+        about = (SINK, operator, ordered, capacity, attempts, timeout_ms)
+        return HonestAsync(self.facts, random, *about, self.count, output)
 
     def sink(self, kind: ElementKind, timestamp: int, fingerprint: int) -> None:
         """Behind both async operators."""

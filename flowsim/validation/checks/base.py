@@ -29,6 +29,7 @@ class Graph:
     """Remote channels of pipelined edges."""
     late_kinds: int = 0
     """Operators that can find a record late."""
+    async_operators: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +100,21 @@ def union(*frames: DataFrame) -> DataFrame:
 
 def graphs(facts: Recordings) -> dict[int, Graph]:
     """The graph of every run, from its description tables, in one small query."""
+    from flowsim.validation.checks.async_places import KIND as ASYNC_KIND
     from flowsim.validation.checks.backlog import judged_channels
     from flowsim.validation.checks.lateness import LATE_KINDS
     from flowsim.validation.checks.window_facts import judged_operators
 
-    names = ("late_kinds", "channels", "remote_channels", "hash_edges", "judged_windows", "pools", "queues")
+    names = (
+        "late_kinds",
+        "async_operators",
+        "channels",
+        "remote_channels",
+        "hash_edges",
+        "judged_windows",
+        "pools",
+        "queues",
+    )
 
     def count(frame: DataFrame, **where: Column) -> DataFrame:
         return frame.select("run", *(where.get(n, F.lit(False)).cast("int").alias(n) for n in names))
@@ -112,7 +123,11 @@ def graphs(facts: Recordings) -> dict[int, Graph]:
     rows = (
         union(
             count(facts["channels"], channels=F.lit(True), remote_channels=F.col("local") == 0),
-            count(facts["operators"], late_kinds=F.col("kind").isin(*LATE_KINDS)),
+            count(
+                facts["operators"],
+                late_kinds=F.col("kind").isin(*LATE_KINDS),
+                async_operators=F.col("kind") == ASYNC_KIND,
+            ),
             count(facts["edges"], hash_edges=F.col("partitioner") == "HASH"),
             count(windows, judged_windows=F.lit(True)),
             count(facts["pools"], pools=F.lit(True)),

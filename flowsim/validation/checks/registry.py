@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from flowsim.validation.checks.actions import ACTIONS
+from flowsim.validation.checks.async_laws import ASYNC_CHECKS
 from flowsim.validation.checks.backlog import BACKLOG
 from flowsim.validation.checks.base import Check
 from flowsim.validation.checks.channels import END, FIFO
@@ -30,6 +31,6 @@ CHECKS: Final[dict[str, Check]] = {
     for check in (
         FIFO, END, MONOTONE, VALVE, KEY_ROUTING, WINDOW_FIRE, LATE_ROWS, LATENESS, CONSERVATION, CREDITS, ACTIONS,
         SEGMENTS, BACKLOG, IN_FLIGHT, MAILS, LIFE_CYCLE, ENDS,
-        TASK_WATERMARK, IDLE, TIMERS,
+        TASK_WATERMARK, IDLE, TIMERS, *ASYNC_CHECKS,
     )
 }  # fmt: skip

@@ -1,0 +1,117 @@
+"""Which operators are chained, beside StreamingJobGraphGenerator (rules 1.1, 1.5-1.12)."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from machine import Differential
+
+from flowsim.connectors.collection import CollectionSource
+from flowsim.datastream import AsyncDataStream, AsyncFunction, DataStream, StreamExecutionEnvironment
+from flowsim.datastream.common import Duration, WatermarkStrategy
+from flowsim.graph.job_graph import create_job_graph
+from flowsim.operators.sources.source_function import ParallelSourceFunction
+
+
+@dataclass(frozen=True)
+class Operator:
+    """``inputs``: numbers of operators before it; several are united. ``strategy``: of chaining."""
+
+    kind: str
+    inputs: tuple[int, ...]
+    parallelism: int
+    strategy: str
+    rebalance: bool
+
+
+@st.composite
+def jobs(draw: st.DrawFn) -> list[Operator]:
+    """Sources first; most operators are chainable, or nothing would be chained for long."""
+    sources = draw(st.lists(st.sampled_from(["source", "legacy"]), min_size=1, max_size=2))
+    made = [_operator(draw, kind, ()) for kind in sources]
+    for _ in range(draw(st.integers(1, 9))):
+        known = len(made)
+        # Rather the last one than any: chains are long then.
+        one = st.one_of(st.just(known - 1), st.integers(0, known - 1))
+        inputs = draw(st.one_of(st.tuples(one), st.tuples(one), st.tuples(one), st.tuples(one, one)))
+        kind = draw(st.sampled_from(["map", "async"]))
+        made.append(_operator(draw, kind, inputs))
+    return made
+
+
+def _operator(draw: st.DrawFn, kind: str, inputs: tuple[int, ...]) -> Operator:
+    strategy = draw(st.sampled_from(["ALWAYS"] * 6 + ["HEAD", "NEVER"]))
+    parallelism = draw(st.sampled_from([2] * 7 + [1]))
+    return Operator(
+        kind, tuple(sorted(set(inputs))), parallelism, strategy, draw(st.sampled_from([False] * 7 + [True]))
+    )
+
+
+class Nothing(ParallelSourceFunction):
+    def run(self, ctx: Any) -> None:
+        return
+
+    def cancel(self) -> None:
+        return
+
+
+class Same(AsyncFunction):
+    async def async_invoke(self, value: Any) -> list[Any]:
+        return [value]
+
+
+def our_vertices(operators: list[Operator], chaining: bool) -> list[str]:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    if not chaining:
+        env.disable_operator_chaining()
+    made: list[DataStream] = []
+    for number, operator in enumerate(operators):
+        stream = _made(env, operator, made, f"n{number}").set_parallelism(operator.parallelism)
+        if operator.strategy == "HEAD":
+            stream.start_new_chain()
+        elif operator.strategy == "NEVER":
+            stream.disable_chaining()
+        made.append(stream)
+    return [vertex.name for vertex in create_job_graph(env.stream_graph()).vertices]
+
+
+def _made(env: StreamExecutionEnvironment, operator: Operator, made: list[DataStream], name: str) -> DataStream:
+    if operator.kind == "source":
+        return env.from_source(AnyNumber([1]), WatermarkStrategy.no_watermarks(), name)
+    if operator.kind == "legacy":
+        return env.add_source(Nothing(), name)
+    inputs = [made[number].rebalance() if operator.rebalance else made[number] for number in operator.inputs]
+    stream = inputs[0].union(*inputs[1:]) if len(inputs) > 1 else inputs[0]
+    if operator.kind == "async":
+        return AsyncDataStream.unordered_wait(stream, Same(), Duration.of_seconds(1)).name(name)
+    return stream.map(lambda value: value).name(name)
+
+
+class AnyNumber(CollectionSource):
+    """A source of any parallelism; nothing of it ever runs."""
+
+    required_parallelism = None
+
+
+def chains(names: list[str]) -> list[list[str]]:
+    """The operators of each chain, whatever is written between them."""
+    return sorted(sorted(re.findall(r"n\d+", name)) for name in names)
+
+
+def test_operators_are_chained_as_flink_chains_them(differential: Differential) -> None:
+    real = differential.flink.java.flowsim.differential.Chains
+
+    @differential.settings(150)
+    @given(jobs(), st.sampled_from([True] * 9 + [False]))
+    def compare(operators: list[Operator], chaining: bool) -> None:
+        described = json.dumps({"chaining": chaining, "operators": [asdict(one) for one in operators]})
+        theirs = json.loads(real.of(described))
+        with differential.comparing("StreamingJobGraphGenerator", commands=len(operators)):
+            assert chains(our_vertices(operators, chaining)) == chains(theirs)
+
+    compare()

@@ -487,3 +487,25 @@ def test_an_async_operator_accounts_for_what_it_took_and_gave() -> None:
     assert counted(2, 2) == ["async_wait: out = results emitted", "sent over edge 0 = out"]
     assert counted(2, 2, finished=False) == ["async_wait: out = results emitted"]
     assert counted(3, 4, finished=False) == [], "one is under way"
+
+
+# Channel-end
+
+
+def test_results_may_come_behind_the_end_of_data_when_nothing_was_drained() -> None:
+    """Rules 4.9, 11.19: an answer that comes before the operator is closed is emitted, and read, and passed on."""
+
+    def late(drain: int, *chain: tuple[str, dict[str, object]], reader: str = "sink") -> list[object]:
+        history = AsyncHistory(*chain)
+        history.tables["operators"].append((1, 0, reader, reader, "{}", -1, ""))
+        history.tables["edges"].append((1, 1, 0, 2, 0, "FORWARD", "", "", "PIPELINED_BOUNDED"))
+        history.tables["channels"].append((2, 1, 1, 0, 2, 0, 0, 0))
+        for channel in (0, 2):
+            for position, kind in enumerate((ElementKind.END_OF_DATA, ElementKind.RECORD, ElementKind.WATERMARK)):
+                history.add("sent", 0, channel, position, kind, drain * (kind == ElementKind.END_OF_DATA), 0, 0, 0)
+        return history.broken("channel-end", whole=False)
+
+    assert late(0) == []
+    assert late(1) == ["after END_OF_DATA"] * 4
+    assert late(0, ("map", {})) == ["after END_OF_DATA"] * 4
+    assert late(0, ("map", {}), reader="async_wait") == ["after END_OF_DATA"] * 2, "only behind it"

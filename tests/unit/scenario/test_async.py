@@ -159,6 +159,12 @@ def test_a_timeout_that_does_nothing_waits_for_the_answer(tmp_path: Path) -> Non
     assert ns(block, tmp_path) == [1, 2, 3, 12]
 
 
+def test_spikes_take_longer(tmp_path: Path) -> None:
+    block = "{{mode: unordered, latency: 5 ms, add: {{m: n}}, spikes: {{share: {0}, latency: {{each: 1000 - n}}}}}}"
+    assert ns(block.format(1), tmp_path) == [12, 3, 2, 1]
+    assert ns(block.format(0), tmp_path) == [1, 2, 12, 3]
+
+
 RETRY = "{{mode: ordered, timeout: 1 s, latency: 1 ms, {0}, retry: {{fixed: {{max_attempts: 2, delay: 10 ms}}{1}}}}}"
 
 
@@ -170,6 +176,11 @@ def test_errors_are_tried_again_by_default(tmp_path: Path) -> None:
         answers(RETRY.format("add: {m: n}, fails: {when: n == 2}", ""), tmp_path)
     with pytest.raises(JobFailed, match=r"failed \(attempt 1\)"):
         answers(RETRY.format("add: {m: n}, fails: {when: n == 2}", ", on_error: false, when: m > 99"), tmp_path)
+
+
+def test_unordered_results_pass_a_record_that_is_tried_again(tmp_path: Path) -> None:
+    block = RETRY.format("add: {m: n}, fails: {when: n == 1, first_attempts: 1}", "")
+    assert ns(block.replace("ordered", "unordered"), tmp_path) == [2, 12, 3, 1]
 
 
 def test_results_are_tried_again_that_meet_the_condition_and_the_last_ones_count(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from flowsim.facts.kinds import LifeEvent
+from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent
+from flowsim.validation.checks.async_places import PLACE, is_doing, places
 from flowsim.validation.checks.base import Check, added, always, examined, tally, union, whole
 from flowsim.validation.checks.channels import summary
 from flowsim.validation.checks.conservation_equations import SCHEMA, evaluate
@@ -57,7 +58,17 @@ def _items(facts: Recordings) -> DataFrame:
         _item(summary(facts).where("side = 'received'"), "received", task="task", b="records"),
         _item(intake, "intake", **place, a="n"),
         _item(late, "late", **place, a="n"),
+        _item(_asked(facts), "asked", **place, a="put", b="emitted"),
     )
+
+
+def _asked(facts: Recordings) -> DataFrame:
+    """Per async operator of a subtask the records put since it was opened, and the results emitted."""
+    rows = facts["async_elements"].where(F.col("kind") == int(ElementKind.RECORD))
+    rows = rows.join(F.broadcast(places(facts).select(*PLACE, "opening")), list(PLACE))
+    emitted = F.sum(F.when(is_doing(AsyncAction.EMIT), F.col("rows")).otherwise(0))
+    put = F.count_if(is_doing(AsyncAction.PUT) & (F.col("seq") > F.col("opening")))
+    return rows.groupBy(*PLACE).agg(put.alias("put"), emitted.alias("emitted"))
 
 
 def _broken(facts: Recordings) -> DataFrame:

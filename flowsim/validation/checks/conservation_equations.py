@@ -60,6 +60,8 @@ class Books:
     """Records by task."""
     intake: dict[tuple[int, int], int] = field(default_factory=dict)
     late: dict[tuple[int, int], int] = field(default_factory=dict)
+    asked: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    """Of async operators the records put, but not from a snapshot, and the results emitted."""
 
     def first(self, task: int, operator: int) -> Counters | None:
         """The operator's counters, None when there are none."""
@@ -92,6 +94,8 @@ def keep_books(whole: bool, items: Iterator[tuple[str, int, int, int, int, int, 
                 books.intake[task, operator] = a
             case "late":
                 books.late[task, operator] = a
+            case "asked":
+                books.asked[task, operator] = (a, b)
     return books
 
 
@@ -143,6 +147,12 @@ def _by_kind(books: Books, task: int, operator: Operator, counters: Counters) ->
         case "window":
             yield task, index, "kind: in = window intake", counters.records_in, books.intake.get(place, 0)
             yield task, index, "kind: dropped = late drops", counters.records_dropped, books.late.get(place, 0)
+        case "async_wait":
+            put, emitted = books.asked.get(place, (0, 0))
+            yield task, index, "kind: in = records put", counters.records_in, put
+            # Of the element under way several results may be out.
+            if task in books.finished or counters.records_out < emitted:
+                yield task, index, "kind: out = results emitted", counters.records_out, emitted
 
 
 def _by_edge(books: Books) -> Iterator[Broken]:

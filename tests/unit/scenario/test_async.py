@@ -60,6 +60,18 @@ def test_ordered_results_stand_as_the_records_and_unordered_ones_as_the_answers_
     assert answers(f"{{mode: unordered, {latency}}}", tmp_path) == [(12, 24), (3, 6), (2, 4), (1, 2)]
 
 
+def test_the_legacy_design_gives_the_same_results(tmp_path: Path) -> None:
+    latency = 'design: legacy, latency: {each: "100 - 5 * n"}, select: {n: n, m: n * 2}'
+    assert answers(f"{{mode: ordered, {latency}}}", tmp_path) == [(1, 2), (2, 4), (12, 24), (3, 6)]
+    assert answers(f"{{mode: unordered, {latency}}}", tmp_path) == [(12, 24), (3, 6), (2, 4), (1, 2)]
+    node = next(
+        n
+        for n in compiled(HEAD + body(f"{{mode: ordered, {latency}}}"), tmp_path).stream_graph().nodes.values()
+        if n.name == "x"
+    )
+    assert node.description.params["design"] == "legacy"
+
+
 def test_what_is_added_stands_behind_the_record_or_in_place_of_a_field(tmp_path: Path) -> None:
     found = answers("{mode: ordered, latency: 5 ms, add: {n: n + 1, long_word: word + word}}", tmp_path)
     assert found[0] == ("b", 2, 0.5, "bb")

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from flowsim.errors import ValueNotAllowed
 from flowsim.facts.kinds import AsyncAction, ElementKind
 from flowsim.facts.tracer import TaskTrace
+from flowsim.operators.async_wait.result_future import wrong_results
 from flowsim.operators.async_wait.stream_element_queue import QueueEntry, StreamRecordQueueEntry, WatermarkQueueEntry
+from flowsim.operators.stream_operator import Value
 from flowsim.units import NO_TIMESTAMP
 from flowsim.values import fingerprint
 
@@ -26,7 +28,7 @@ class AsyncTrace:
         if isinstance(entry, WatermarkQueueEntry):
             self._element(entry.number, AsyncAction.PUT, ElementKind.WATERMARK, entry.timestamp, 0, 0, 0, queued)
             return
-        number = fingerprint(entry.timestamp, entry.value)
+        number = _fingerprint(entry.timestamp, entry.value)
         self._element(entry.number, AsyncAction.PUT, ElementKind.RECORD, _time(entry), number, 0, 0, queued)
 
     def step(self, entry: StreamRecordQueueEntry, action: AsyncAction, attempt: int, rows: int, queued: int) -> None:
@@ -43,10 +45,7 @@ class AsyncTrace:
         if isinstance(entry, WatermarkQueueEntry):
             self._element(entry.number, AsyncAction.EMIT, ElementKind.WATERMARK, entry.timestamp, 0, 0, 0, queued)
             return
-        mixed = 0
-        for result in entry.results:
-            mixed ^= fingerprint(entry.timestamp, result)
-        rows = len(entry.results)
+        mixed, rows = _mixed(entry.timestamp, entry.results), len(entry.results)
         self._element(entry.number, AsyncAction.EMIT, ElementKind.RECORD, _time(entry), mixed, 0, rows, queued)
 
     def _element(
@@ -57,16 +56,25 @@ class AsyncTrace:
 
 
 def _told(timestamp: int | None, results: object) -> tuple[int, int]:
-    """What a judge can hold the emission against; nothing, of what is no list of values: that fails later, in the mail."""
-    if not isinstance(results, Sequence):
+    """What a judge can hold the emission against; nothing, of what is no list of results: that fails later, in the mail."""
+    if not isinstance(results, Sequence) or wrong_results(results) is not None:
         return 0, -1
+    return _mixed(timestamp, results), len(results)
+
+
+def _mixed(timestamp: int | None, results: Sequence[Value]) -> int:
     mixed = 0
+    for result in results:
+        mixed ^= _fingerprint(timestamp, result)
+    return mixed
+
+
+def _fingerprint(timestamp: int | None, value: Value) -> int:
+    """0 of what is no value: whoever must encode it refuses it, recorded or not."""
     try:
-        for result in results:
-            mixed ^= fingerprint(timestamp, result)
+        return fingerprint(timestamp, value)
     except ValueNotAllowed:
-        return 0, -1
-    return mixed, len(results)
+        return 0
 
 
 def _time(entry: StreamRecordQueueEntry) -> int:

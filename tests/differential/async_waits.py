@@ -1,4 +1,4 @@
-"""Scripts for an async operator, and our operator played with them; the Java driver is the probe AsyncWaits."""
+"""Plays the scripts of ``async_wait_scripts`` with our operator; the Java driver that plays them is the probe AsyncWaits."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
-
-from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
 
 from flowsim.errors import ElementFailed
 from flowsim.mailbox.mail import Mail, MailOptions
@@ -29,82 +26,7 @@ from flowsim.testing.harness import ManualClock, OneInputOperatorHarness
 from flowsim.units import NS_PER_MS
 
 PRIORITY: Final = 1
-
-# Scripts.
-
-_results = st.lists(st.sampled_from([1, 1, 2, 3, 7, 7, 7, 13]), max_size=3)
-_good_results = st.tuples(st.just("ok"), st.lists(st.integers(1, 6), max_size=3))
-_asks_again = st.sampled_from([("ok", [7]), ("error", "again"), ("supply", [7]), ("supply_error", "again")])
-_odd_answers = st.one_of(
-    st.tuples(st.just("ok"), _results, _results),
-    st.tuples(st.sampled_from(["ok", "supply"]), _results),
-    st.tuples(st.just("error"), st.sampled_from(["again", "no", "13"])),
-    st.sampled_from([("supply_error", "no"), ("supply_null",), ("null",)]),
-)
-_answers = st.one_of(_good_results, _asks_again, _good_results, _asks_again, _odd_answers)
-_later = st.just(("later",))
-_plans = st.lists(
-    st.one_of(_later, _later, _later, _later, _asks_again, _answers, st.sampled_from([("later",), ("throw", "thrown")])),
-    min_size=1, max_size=9,
-)  # fmt: skip
-_timeouts = st.lists(
-    st.one_of(_later, _good_results, _answers, st.sampled_from([("default",), ("throw", "thrown")])),
-    min_size=1,
-    max_size=4,
-)
-_event_times = st.one_of(st.none(), st.integers(0, 99))
-_records = st.tuples(st.just("r"), st.integers(0, 999), _event_times)
-_answer = st.tuples(st.just("answer"), st.integers(0, 7), _answers)
-_time = st.tuples(st.just("time"), st.sampled_from([0, 1, 1, 2, 3, 5, 9, 10, 11, 30]))
-_foreign = st.tuples(st.just("foreign"), st.sampled_from([-1, 0, 1, 2]), st.booleans())
-_of_the_world = st.one_of(_answer, _answer, _answer, _time, _time, _foreign)
-_mail = st.just(("mail",))
-_rare = st.sampled_from(
-    [("st", True), ("st", False), ("lat", 5), ("snap",), ("snap",), ("restore", 1), ("restore", 3), ("end",)]
-)
-_commands = st.lists(
-    st.one_of(
-        _records, _records, _records, st.tuples(st.just("w"), st.integers(0, 99)), _of_the_world, _of_the_world,
-        _of_the_world, _of_the_world, _mail, _mail, _mail, _mail, st.one_of(_rare, _records, _mail),
-    ),
-    min_size=30, max_size=120,
-)  # fmt: skip
-_ends = st.sampled_from([[], [("end",)], [("end",)], [("quiesce",)]])
-_mostly = st.sampled_from([True, True, False])
-_strategies = st.one_of(
-    st.none(),
-    st.fixed_dictionaries(
-        {
-            "kind": st.just("fixed"), "max_attempts": st.integers(1, 3), "delay": st.sampled_from([1, 3, 10, 40]),
-            "result": _mostly, "exception": _mostly,
-        }
-    ),
-    st.fixed_dictionaries(
-        {
-            "kind": st.just("exponential"), "max_attempts": st.integers(1, 4), "initial": st.sampled_from([1, 3, 8]),
-            "max": st.sampled_from([5, 20, 1000]), "multiplier": st.sampled_from([0.5, 1.0, 1.5, 2.0, 10.0]),
-            "result": _mostly, "exception": _mostly,
-        }
-    ),
-)  # fmt: skip
-
-
-@st.composite
-def case_of(draw: Callable[[SearchStrategy[Any]], Any]) -> dict[str, Any]:
-    """A whole script: retries only with a timeout (rule 11.24)."""
-    strategy = draw(_strategies)
-    retries = strategy is not None and (strategy["result"] or strategy["exception"])
-    timeouts = [10, 25, 100, 1000] if retries else [0, 10, 25, 100]
-    commands = draw(_commands) + draw(_ends) + draw(st.lists(st.one_of(_of_the_world, _mail), max_size=15))
-    return {
-        "ordered": draw(st.booleans()), "capacity": draw(st.sampled_from([1, 2, 3, 5])),
-        "timeout": draw(st.sampled_from(timeouts)), "lag": draw(st.integers(0, 1)), "strategy": strategy,
-        "object_reuse": draw(st.booleans()), "mutates": draw(st.booleans()), "plans": draw(_plans),
-        "timeouts": draw(_timeouts), "commands": commands,
-    }  # fmt: skip
-
-
-# Ours.
+OF_THE_WORLD: Final = ("answer", "time", "foreign")
 
 
 class Said(Exception):
@@ -283,7 +205,6 @@ class AsyncWaits:
         # Through JSON, so that both sides see the very same lists.
         self._case = case = json.loads(json.dumps(case))
         self._commands: list[list[Any]] = case["commands"]
-        self._next = 0
         self._log: list[str] = []
         self._calls = Calls(case, self._log)
         self._shared = [0]
@@ -295,9 +216,8 @@ class AsyncWaits:
     def answers(self, theirs: list[list[str]]) -> list[list[str]]:
         """After each command. ``theirs`` gives the order in which a restored state is read (rule 11.20)."""
         answers: list[list[str]] = []
-        while self._next < len(self._commands):
-            command = self._commands[self._next]
-            self._next += 1
+        while self._commands:
+            command = self._commands.pop(0)
             self._theirs = theirs[len(answers)]
             try:
                 self._play(command)
@@ -371,7 +291,8 @@ class AsyncWaits:
             case _:
                 self._world(command)
 
-    def _world(self, command: list[Any]) -> bool:
+    def _world(self, command: list[Any]) -> None:
+        """What others do, whatever the task does meanwhile."""
         match command:
             case ["answer", back, action]:
                 self._calls.answer(back, action)
@@ -386,9 +307,8 @@ class AsyncWaits:
                     self._mails.put(Mail(lambda: self._log.append(f"mail {priority}"), priority, "foreign", options))
                 except MailboxClosedException:
                     self._log.append("mail refused")
-            case _:
-                return False
-        return True
+            case unknown:
+                raise AssertionError(f"unknown command {unknown}")
 
     @property
     def _mails(self) -> TaskMailbox:
@@ -400,11 +320,10 @@ class AsyncWaits:
         while (mail := self._mails.try_take(priority)) is None:
             if not block:
                 return False
-            if self._next == len(self._commands):
+            next_one = next((i for i, command in enumerate(self._commands) if command[0] in OF_THE_WORLD), None)
+            if next_one is None:
                 raise Said("stuck")
-            self._next += 1
-            if not self._world(self._commands[self._next - 1]):
-                self._log.append("the task waits")
+            self._world(self._commands.pop(next_one))
         mail.run()
         return True
 

@@ -2,8 +2,8 @@
 
 A Java driver plays a script of commands with the real operator, and ours plays the same one. Compared after each command:
 what came out, which calls were made and which predicates asked, timeouts, failures, refusals, and then the elements in the
-queue, the mails, those that await a retry, and the timers. While an operator yields and no mail may run, the commands of
-the world around the task that follow in the script are played, so nothing ever blocks.
+queue, the mails, those that await a retry, and the timers. While an operator yields and no mail may run, the next
+commands of the world around the task are played before their turn, so nothing ever blocks.
 """
 
 from __future__ import annotations
@@ -11,20 +11,34 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from async_waits import AsyncWaits, case_of
+from async_wait_scripts import case_of, long_case
+from async_waits import AsyncWaits
 from hypothesis import given
+from hypothesis import strategies as st
 from machine import Differential
 
 
-def test_every_step_of_the_operator_is_flinks(differential: Differential) -> None:
+def compare(differential: Differential, case: dict[str, Any]) -> None:
     real = getattr(differential.flink.java.org.apache.flink.streaming.api.operators, "async").AsyncWaits
+    theirs = json.loads(real.run(json.dumps(case)))
+    ours = AsyncWaits(case)
+    with differential.comparing("AsyncWaitOperator", commands=len(theirs)):
+        assert ours.answers(theirs) == theirs, case
 
-    @differential.settings(120)
+
+def test_every_step_of_the_operator_is_flinks(differential: Differential) -> None:
+    @differential.settings(50)
     @given(case_of())
-    def compare(case: dict[str, Any]) -> None:
-        theirs = json.loads(real.run(json.dumps(case)))
-        ours = AsyncWaits(case)
-        with differential.comparing("AsyncWaitOperator", commands=len(theirs)):
-            assert ours.answers(theirs) == theirs
+    def compare_one(case: dict[str, Any]) -> None:
+        compare(differential, case)
 
-    compare()
+    compare_one()
+
+
+def test_every_step_is_flinks_in_long_scripts_full_of_retries_and_timeouts(differential: Differential) -> None:
+    @differential.settings(150)
+    @given(st.integers(0, 2**32 - 1))
+    def compare_one(seed: int) -> None:
+        compare(differential, long_case(seed))
+
+    compare_one()

@@ -38,16 +38,16 @@ import org.apache.flink.util.OutputTag;
 
 /**
  * A real AsyncWaitOperator with a real mailbox, time moved by hand, and a script of commands. While the operator yields
- * and no mail may run, the commands of the world around it that follow in the script are played: a yield never blocks.
+ * and no mail may run, the next commands of the world around it are played before their turn: a yield never blocks.
  */
 public final class AsyncWaits {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int PRIORITY = 1;
+    private static final List<String> OF_THE_WORLD = List.of("answer", "time", "foreign");
 
     private final List<String> log = new ArrayList<>();
     private final JsonNode script;
-    private final JsonNode commands;
-    private int next;
+    private final List<JsonNode> commands = new ArrayList<>();
     private final Calls calls;
     private final boolean objectReuse;
     private final LongValue shared = new LongValue();
@@ -63,7 +63,7 @@ public final class AsyncWaits {
 
     private AsyncWaits(JsonNode script) throws Exception {
         this.script = script;
-        commands = script.get("commands");
+        script.get("commands").forEach(commands::add);
         objectReuse = script.get("object_reuse").asBoolean();
         calls = new Calls(script, log);
         build(script.get("capacity").asInt(), 1, List.of());
@@ -71,8 +71,8 @@ public final class AsyncWaits {
 
     private String answers() throws Exception {
         List<List<String>> answers = new ArrayList<>();
-        while (next < commands.size()) {
-            JsonNode command = commands.get(next++);
+        while (!commands.isEmpty()) {
+            JsonNode command = commands.remove(0);
             try {
                 play(command);
             } catch (Throwable thrown) {
@@ -169,19 +169,19 @@ public final class AsyncWaits {
         }
     }
 
-    /** What others do, whatever the task does meanwhile; whether it is a command of theirs. */
-    private boolean world(JsonNode command) throws Exception {
+    /** What others do, whatever the task does meanwhile. */
+    private void world(JsonNode command) {
         switch (command.get(0).asText()) {
             case "answer":
                 calls.answer(command.get(1).asInt(), command.get(2));
-                return true;
+                return;
             case "time":
                 try {
                     time.advance(command.get(1).asLong());
                 } catch (java.util.concurrent.RejectedExecutionException closed) {
                     log.add("timer refused");
                 }
-                return true;
+                return;
             case "foreign":
                 int priority = command.get(1).asInt();
                 MailboxExecutor.MailOptions options =
@@ -191,9 +191,9 @@ public final class AsyncWaits {
                 } catch (TaskMailbox.MailboxClosedException closed) {
                     log.add("mail refused");
                 }
-                return true;
+                return;
             default:
-                return false;
+                throw new IllegalArgumentException(command.toString());
         }
     }
 
@@ -291,16 +291,13 @@ public final class AsyncWaits {
         @Override
         public void yield() {
             while (!mails.tryYield()) {
-                if (next == commands.size()) {
-                    throw new Calls.Said("stuck");
-                }
-                try {
-                    if (!world(commands.get(next++))) {
-                        log.add("the task waits");
-                    }
-                } catch (Exception impossible) {
-                    throw new IllegalStateException(impossible);
-                }
+                JsonNode command =
+                        commands.stream()
+                                .filter(each -> OF_THE_WORLD.contains(each.get(0).asText()))
+                                .findFirst()
+                                .orElseThrow(() -> new Calls.Said("stuck"));
+                commands.removeIf(each -> each == command);
+                world(command);
             }
         }
 

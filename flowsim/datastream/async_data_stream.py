@@ -117,16 +117,15 @@ def _maker(
     """Each subtask has a function and a strategy of its own, so pauses are shared within it only (rule 11.26)."""
 
     def make(name: str) -> StreamOperator:
-        mine = for_subtask(function, name)
-        return AsyncWaitOperator(mine, timeout_ms, capacity, mode, isolated(strategy, name))
+        return AsyncWaitOperator(for_subtask(function, name), timeout_ms, capacity, mode, isolated(strategy, name))
 
-    if design == "mailbox":
-        return make
     def make_legacy(name: str) -> StreamOperator:
         return LegacyAsyncWaitOperator(for_subtask(function, name), timeout_ms, capacity, mode)
 
-    if design == "legacy":
-        if not isinstance(strategy, NoRetryStrategy):
-            raise BadInput(f"{method}: design: the legacy one tries nothing again, its functions did that themselves")
-        return make_legacy
-    raise BadInput(f"{method}: design: expected 'mailbox' or 'legacy', got {design!r}")
+    if design == "mailbox":
+        return make
+    if design != "legacy":
+        raise BadInput(f"{method}: design: expected 'mailbox' or 'legacy', got {design!r}")
+    if not isinstance(strategy, NoRetryStrategy):
+        raise BadInput(f"{method}: design: the legacy one tries nothing again, its functions did that themselves")
+    return make_legacy

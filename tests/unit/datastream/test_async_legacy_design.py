@@ -1,0 +1,106 @@
+"""``design="legacy"``: the operator of Flink 1.8 through the same four methods, on both clocks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from flowsim.cluster.mini_cluster import MiniCluster
+from flowsim.cluster.run_options import JobStatus, RunOptions
+from flowsim.connectors.collection import CollectionSource
+from flowsim.connectors.legacy import LegacySource
+from flowsim.datastream import AsyncDataStream, AsyncRetryStrategy, DataStream, StreamExecutionEnvironment
+from flowsim.datastream.async_retry_predicates import has_exception_predicate
+from flowsim.datastream.common import Duration
+from flowsim.errors import BadInput, JobFailed
+from flowsim.graph.job_graph import create_job_graph
+from tests.coroutines import BOTH_CLOCKS, UNMARKED, asks, nothing_left_behind
+
+pytestmark = UNMARKED
+ENV = StreamExecutionEnvironment.get_execution_environment
+MINUTE = Duration.of_minutes(1)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left_behind(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    with nothing_left_behind(caplog):
+        yield
+
+
+async def later_for_less(value: int) -> list[int]:
+    """1 takes the longest."""
+    await asyncio.sleep((5 - value) * 0.02)
+    return [value * 10]
+
+
+def asked(function: Any, clock: str, *, wait: Any = AsyncDataStream.ordered_wait, timeout: Duration = MINUTE) -> Any:
+    env = ENV().flowsim_settings(clock=clock)
+    return wait(env.from_collection([1, 2, 3, 4]), function, timeout, design="legacy")
+
+
+@BOTH_CLOCKS
+def test_results_come_in_the_order_of_the_mode(clock: str) -> None:
+    ordered = asked(asks(later_for_less), clock)
+    unordered = asked(asks(later_for_less), clock, wait=AsyncDataStream.unordered_wait)
+    assert list(ordered.execute_and_collect()) == [10, 20, 30, 40]
+    assert list(unordered.execute_and_collect()) == [40, 30, 20, 10]
+
+
+@BOTH_CLOCKS
+def test_what_a_coroutine_raises_fails_the_job_over_its_record(clock: str) -> None:
+    async def raises(value: int) -> list[int]:
+        if value == 2:
+            raise KeyError("no such key")
+        return [value]
+
+    with pytest.raises(JobFailed, match=r"operator async wait operator, record 2: .*KeyError: 'no such key'"):
+        list(asked(asks(raises), clock).execute_and_collect())
+
+
+def test_a_call_that_never_answers_ends_the_run_with_the_element_named() -> None:
+    async def never(value: int) -> list[int]:
+        if value == 3:
+            await asyncio.Event().wait()
+        return [value]
+
+    env = ENV()
+    AsyncDataStream.ordered_wait(
+        env.from_collection([1, 2, 3, 4]), asks(never), Duration.of_millis(0), design="legacy"
+    ).name("asked").print()
+    ended = MiniCluster(env.stream_graph(), RunOptions()).run()
+    assert ended.status is JobStatus.DEADLOCKED
+    assert "operator asked waits for the answer to 1 element" in ended.report
+    assert "record 3" in ended.report
+
+
+def test_it_tries_nothing_again() -> None:
+    retry = AsyncRetryStrategy.fixed_delay(1, 1, None, has_exception_predicate)
+    stream = ENV().from_collection([1])
+    with pytest.raises(BadInput, match="ordered_wait_with_retry: design: the legacy one tries nothing again"):
+        AsyncDataStream.ordered_wait_with_retry(stream, asks(later_for_less), MINUTE, retry, design="legacy")
+    once = AsyncDataStream.ordered_wait_with_retry(
+        stream, asks(later_for_less), MINUTE, AsyncRetryStrategy.no_restart(), design="legacy"
+    )
+    assert list(once.execute_and_collect()) == [10]
+
+
+@BOTH_CLOCKS
+def test_it_is_chained_behind_a_legacy_source_and_works_there(clock: str) -> None:
+    """It never yields, so rule 1.10 is not about it."""
+
+    def job(env: StreamExecutionEnvironment) -> DataStream:
+        numbers = env.add_source(LegacySource(CollectionSource([1, 2, 3, 4])), "numbers")
+        return AsyncDataStream.ordered_wait(numbers, asks(later_for_less), MINUTE, 2, design="legacy").name("asked")
+
+    env = ENV()
+    job(env).print()
+    graph = env.stream_graph()
+    (node,) = (node for node in graph.nodes.values() if node.name == "asked")
+    assert node.description.params["design"] == "legacy"
+    assert [vertex.name for vertex in create_job_graph(graph).vertices] == [
+        "Source: numbers -> asked -> Sink: Print to Std. Out"
+    ]
+    assert list(job(ENV().flowsim_settings(clock=clock)).execute_and_collect()) == [10, 20, 30, 40]

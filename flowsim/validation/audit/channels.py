@@ -53,10 +53,14 @@ def _end(facts: Recordings) -> DataFrame:
             "ended": F.coalesce(F.max(ends).over(before), F.lit(False)),
             "close_position": F.min(F.when(closes, F.col("position"))).over(channel),
             "end_position": F.min(F.when(ends, F.col("position"))).over(channel),
+            "drain": F.min(F.when(ends, F.struct("position", "timestamp"))).over(channel)["timestamp"],
         })  # fmt: skip
-        late = F.col("closed") | (F.col("ended") & ~closes)
+        asks = facts["operators"].where("kind = 'async_wait'").select("run").distinct().withColumn("asks", F.lit(True))
+        rows = rows.join(asks, ["run"], "left")
+        over = ~closes & ~F.coalesce(F.col("asks") & (F.col("drain") == 0), F.lit(False))
+        late = F.col("closed") | (F.col("ended") & over)
         told = F.coalesce(F.col("position") > F.col("close_position"), F.lit(False)) | (
-            F.coalesce(F.col("position") > F.col("end_position"), F.lit(False)) & ~closes
+            F.coalesce(F.col("position") > F.col("end_position"), F.lit(False)) & over
         )
         found.append(wrong(rows.where(late | told), f"{side}: after the end"))
         closed = facts[side].where(closes).select(*CHANNEL).distinct()

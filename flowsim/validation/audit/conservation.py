@@ -104,6 +104,14 @@ def _by_output(facts: Recordings, counted: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
+def _threads(facts: Recordings) -> DataFrame:
+    """How many work for a task: one, or in the legacy design its loop, its timers and an emitter per operator (11.30)."""
+    legacy = F.count_if(F.get_json_object("params", "$.design") == "legacy")
+    emitters = facts["operators"].groupBy("run", "vertex").agg(legacy.alias("emitters"))
+    threads = F.when(F.col("emitters") > 0, F.col("emitters") + 2).otherwise(1).alias("threads")
+    return facts["tasks"].join(emitters, ["run", "vertex"]).select(*TASK, threads)
+
+
 def _broken(facts: Recordings) -> DataFrame:
     counted = facts.shared(
         "audited counters", lambda all_facts: _places(all_facts).join(first_counters(all_facts), list(_PLACE))
@@ -111,10 +119,10 @@ def _broken(facts: Recordings) -> DataFrame:
     equations = union(_by_kind(facts, counted), _by_input(facts, counted), _by_output(facts, counted))
     done = (F.col("event") == int(LifeEvent.FINISHED)) & (F.col("operator") == -1)
     finished = facts["lifecycle"].where(done).select(*TASK, F.lit(0).alias("slack")).distinct()
-    judged = equations.join(F.broadcast(finished), list(TASK), "left")
+    judged = equations.join(F.broadcast(finished), list(TASK), "left").join(F.broadcast(_threads(facts)), list(TASK))
     rows = _places(facts).join(_number(facts["operator_counts"], *_PLACE), list(_PLACE), "left")
     written = F.coalesce("n", F.lit(0))
-    off = F.abs(F.col("left") - F.col("right")) > F.coalesce("slack", F.lit(1))
+    off = F.abs(F.col("left") - F.col("right")) > F.coalesce("slack", "threads")
     equal = judged.where(off).select("run", "what", F.lit(1).cast("long").alias("n"))
     return union(equal, wrong(rows.where((written > 1) | ((written == 0) & whole(facts))), "counters not once"))
 

@@ -14,7 +14,7 @@ from flowsim.validation.audit.timer_machine import ARRIVED, COLUMNS, FORWARDED, 
 from flowsim.validation.checks.base import TASK, union, whole
 from flowsim.validation.checks.event_time_paths import FREE, INPUTS, channel_paths, operator_paths
 from flowsim.validation.checks.event_time_rows import STEERING
-from flowsim.validation.checks.timers import moments
+from flowsim.validation.checks.timers import moments, told_to
 from flowsim.validation.recordings import Recordings
 
 
@@ -25,7 +25,7 @@ def _rows(facts: Recordings) -> DataFrame:
     watermarks = facts["sent"].where(kind_is(ElementKind.WATERMARK))
     frames = (
         (OPERATOR, facts["tasks"].withColumns({"operator": F.lit(-1), "origin": reads, "seq": F.lit(-2)})),
-        (OPERATOR, operator_paths(facts).withColumns({"origin": F.col("reached"), "flags": flags, "seq": F.lit(-1)})),
+        (OPERATOR, operator_paths(facts).withColumns({"origin": told_to(), "flags": flags, "seq": F.lit(-1)})),
         (ARRIVED, facts["task_watermark"].where(F.col("kind").isin(*STEERING)).withColumnRenamed("input", "operator")),
         (MADE, facts["generated_watermark"].where(kind_is(ElementKind.WATERMARK) & (F.col("split") == -1))),
         (FORWARDED, watermarks.join(F.broadcast(forwards.select("run", "channel")), ["run", "channel"], "semi")),

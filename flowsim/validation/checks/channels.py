@@ -36,6 +36,7 @@ def _fingerprint(rows: DataFrame) -> DataFrame:
         F.count_if(_kind(ElementKind.RECORD)).alias("records"),
         F.min(F.when(_kind(ElementKind.END_OF_PARTITION), F.col("position"))).alias("end"),
         F.min(F.when(_kind(ElementKind.END_OF_DATA), F.col("position"))).alias("end_of_data"),
+        F.min(F.when(_kind(ElementKind.END_OF_DATA), F.struct("position", "timestamp")))["timestamp"].alias("drain"),
         F.max(F.when(~_kind(ElementKind.END_OF_PARTITION), F.col("position"))).alias("last_element"),
     )
 
@@ -140,7 +141,18 @@ def _every_side(facts: Recordings) -> DataFrame:
     """One row per channel and side: of ``channels``, or of what was recorded."""
     sides = F.explode(F.array(*(F.lit(s) for s in _SIDES))).alias("side")
     known = facts["channels"].select(*CHANNEL, sides).distinct().withColumn("known", F.lit(True))
-    return known.join(summary(facts), [*CHANNEL, "side"], "full")
+    rows = known.join(summary(facts), [*CHANNEL, "side"], "full")
+    return rows.join(F.broadcast(_runs_with_async(facts)), ["run"], "left")
+
+
+def _runs_with_async(facts: Recordings) -> DataFrame:
+    """Runs in which elements may follow END_OF_DATA without drain: calls are answered that nobody waits for."""
+    runs = facts["operators"].where(F.col("kind") == "async_wait").select("run").distinct()
+    return runs.withColumn("goes_on", F.lit(True))
+
+
+def _is_excused() -> Column:
+    return F.coalesce(F.col("goes_on") & (F.col("drain") == 0), F.lit(False))
 
 
 def _lacks_end(facts: Recordings) -> Column:
@@ -149,7 +161,7 @@ def _lacks_end(facts: Recordings) -> Column:
 
 def _follows_end() -> Column:
     return F.coalesce((F.col("last") > F.col("end")), F.lit(False)) | F.coalesce(
-        F.col("last_element") > F.col("end_of_data"), F.lit(False)
+        (F.col("last_element") > F.col("end_of_data")) & ~_is_excused(), F.lit(False)
     )
 
 
@@ -171,13 +183,15 @@ def _end_violations(facts: Recordings) -> DataFrame:
         *CHANNEL, "side", *(F.lit(None).cast(t).alias(c) for c, t in zip(columns[3:], ("long", "byte", "long"), strict=True)),
         F.lit("no END_OF_PARTITION").alias("what"),
     )  # fmt: skip
-    suspects = F.broadcast(sides.where(_follows_end()).select(*CHANNEL, "side", "end", "end_of_data"))
+    suspects = F.broadcast(
+        sides.where(_follows_end()).select(*CHANNEL, "side", "end", "end_of_data", _is_excused().alias("excused"))
+    )
     rows = union(
         *(facts[s].select(*CHANNEL, "position", "kind", "timestamp").withColumn("side", F.lit(s)) for s in _SIDES)
     )
     rows = rows.join(suspects, [*CHANNEL, "side"])
     after_end = F.coalesce(F.col("position") > F.col("end"), F.lit(False))
-    after_data = (F.col("position") > F.col("end_of_data")) & ~_kind(ElementKind.END_OF_PARTITION)
+    after_data = (F.col("position") > F.col("end_of_data")) & ~_kind(ElementKind.END_OF_PARTITION) & ~F.col("excused")
     found = F.when(after_end, "follows END_OF_PARTITION").when(after_data, "follows END_OF_DATA")
     return lacking.unionByName(rows.select(*columns, found.alias("what")).where("what is not null"))
 

@@ -39,6 +39,7 @@ def _items(facts: Recordings) -> DataFrame:
             operator="operator",
             a="vertex",
             b="input_operator",
+            c=F.coalesce(F.get_json_object("params", "$.design") == "legacy", F.lit(False)).cast("int"),
             text="kind",
             tag="input_tag",
         ),

@@ -44,6 +44,8 @@ class Books:
     """Everything of one run that an equation may name."""
 
     whole: bool
+    emitters: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    """By vertex, its async operators of the legacy design: with them timers, too, have a thread (rule 11.30)."""
     vertex_of: dict[int, int] = field(default_factory=dict)
     operators: dict[int, list[Operator]] = field(default_factory=lambda: defaultdict(list))
     """By vertex."""
@@ -63,6 +65,11 @@ class Books:
     asked: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     """Of async operators the records put, but not from a snapshot, and the results emitted."""
 
+    def threads(self, task: int) -> int:
+        """How many work for a task."""
+        emitters = self.emitters[self.vertex_of[task]]
+        return 2 + emitters if emitters else 1
+
     def first(self, task: int, operator: int) -> Counters | None:
         """The operator's counters, None when there are none."""
         rows = self.counters.get((task, operator))
@@ -78,6 +85,7 @@ def keep_books(whole: bool, items: Iterator[tuple[str, int, int, int, int, int, 
                 books.vertex_of[task] = a
             case "operator":
                 books.operators[a].append(Operator(operator, text, b, tag))
+                books.emitters[a] += c
             case "edge":
                 books.edges[a] = (b, operator, text == "BROADCAST", tag)
             case "channel":
@@ -100,11 +108,11 @@ def keep_books(whole: bool, items: Iterator[tuple[str, int, int, int, int, int, 
 
 
 def broken(books: Books) -> list[Broken]:
-    """Every broken equation; in a task that did not finish, one element may be under way."""
+    """Every broken equation; in a task that did not finish, each thread may have an element under way."""
     found = list(_presence(books))
     for equation in (*_by_operator(books), *_by_edge(books)):
         task, _, _, left, right = equation
-        if abs(left - right) > (task not in books.finished):
+        if abs(left - right) > (0 if task in books.finished else books.threads(task)):
             found.append(equation)
     return found
 

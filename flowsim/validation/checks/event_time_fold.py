@@ -1,4 +1,4 @@
-"""The event time of one task, row after row (rules 5.8, 8.1-8.7, 8.16). Runs in Python workers."""
+"""What laws of event time follow in one task, row after row (rules 5.8, 8.16). Runs in Python workers."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from flowsim.validation.checks.event_time_queue import Wrong
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
 SCHEMA = "run int, what string, task int, seq bigint, place int, timestamp bigint"
-Wrong = tuple[str, int, int, int]
-"""What is wrong, the row's number, the channel or operator, and the timestamp."""
-
-CHANNEL, ARRIVED, MADE, SENT = range(4)
+CHANNEL, ARRIVED, MADE, SENT, QUEUE, TAKEN, LEFT = range(7)
 _WATERMARK, _STATUS = 1, 2
 _MIN, _MAX, _IDLE, _ACTIVE = -(2**63), 2**63 - 1, -1, 0
 _INPUTS, _FREE = -1, -2
@@ -39,10 +38,10 @@ class Line(NamedTuple):
     delay: int | None
     heard_ns: int | None
     idle_ms: int | None
+    statuses: int
 
 
 COLUMNS = Line._fields
-_NS_PER_MS = 1_000_000
 
 
 class Origin:
@@ -65,6 +64,8 @@ class Lane:
 
     def __init__(self, channel: int, origin: int, may_end: bool, holds_back: bool) -> None:
         self.channel, self.origin, self.may_end, self.holds_back = channel, origin, may_end, holds_back
+        self.is_queue = self.is_head = False
+        """Whether it is the queue of an operator, which takes no status, and whether nothing lies before that."""
         self.owed: deque[tuple[int, int]] = deque()
         self.cause = -1
         self.reached = _MIN
@@ -116,30 +117,32 @@ class TaskEventTime:
         self.inputs = Inputs()
         self.origins: dict[int, Origin] = {}
         self.lanes: dict[int, Lane] = {}
-        self.waiting: set[int] = set()
-        """Operators that make the last watermark when the inputs have it."""
 
     def origin(self, number: int) -> Origin:
         return self.origins.setdefault(number, Origin())
 
-    def channel(self, line: Line) -> None:
-        if line.who == -1:
+    def describe(self, line: Line) -> None:
+        """A row that says what there is, before all that happens."""
+        if line.what == CHANNEL and line.who == -1:
             self.inputs.expect(line.inputs)
-            return
-        if line.who < -1:
-            self.waiting.add(-2 - line.who)
-            return
-        lane = Lane(line.who, line.origin, bool(line.flags & 1), bool(line.flags & 2))
-        self.lanes[line.who] = lane
-        self.origin(line.origin).lanes.append(lane)
+        elif line.what == CHANNEL and line.who >= 0:
+            self.channel(line)
 
-    def told(self, line: Line) -> tuple[Origin, list[tuple[int, int]]]:
-        """What an arrival, or what a strategy made, makes the outputs of its origin say."""
+    def channel(self, line: Line) -> None:
+        raise NotImplementedError
+
+    def lane(self, line: Line, origin: int) -> Lane:
+        lane = Lane(line.who, origin, bool(line.flags & 1), bool(line.flags & 2))
+        self.origin(origin).lanes.append(lane)
+        return lane
+
+    def news(self, line: Line) -> tuple[Origin, list[tuple[int, int]], list[tuple[int, int]]]:
+        """What an arrival, or what a strategy made, tells, and what of it passes to the outputs of its origin."""
         if line.what == ARRIVED:
             origin, news = self.origin(_INPUTS), self.inputs.hear(line.who, line.kind, line.timestamp)
         else:
             origin, news = self.origin(line.who), [(line.kind, line.timestamp)]
-        return origin, [one for one in news if origin.lets_pass(*one)]
+        return origin, news, [one for one in news if origin.lets_pass(*one)]
 
     def take(self, line: Line) -> list[Wrong]:
         raise NotImplementedError
@@ -165,8 +168,8 @@ class Follower:
                     found += _told(task, machine.end(was_whole))
                     task, was_whole, machine = (run, number), whole, self.make()
                 line = Line(*rest)
-                if line.what == CHANNEL:
-                    machine.channel(line)
+                if line.what in (CHANNEL, QUEUE):
+                    machine.describe(line)
                 else:
                     found += _told(task, machine.take(line))
             yield _batch(found)
@@ -184,185 +187,3 @@ def _batch(rows: list[tuple[int, str, int, int, int, int]]) -> pa.RecordBatch:
     types = (pa.int32(), pa.string(), pa.int32(), pa.int64(), pa.int32(), pa.int64())
     columns = [pa.array([row[i] for row in rows], kind) for i, kind in enumerate(types)]
     return pa.RecordBatch.from_arrays(columns, list(names))
-
-
-class SentAsTold(TaskEventTime):
-    """Law task-watermark: every lane is owed what its origin is told, and pays before the next time."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.strategies: dict[int, Strategy] = {}
-        self.over = False
-        self.over_at = -1
-
-    def take(self, line: Line) -> list[Wrong]:
-        if line.what == SENT:
-            lane = self.lanes.get(line.who)
-            return [] if lane is None or lane.origin == _FREE else self._sent(lane, line)
-        wrong: list[Wrong] = []
-        if line.what == MADE:
-            strategy = self.strategies.setdefault(line.who, Strategy())
-            what = strategy.misfit(line, self.over)
-            wrong = [(what, line.seq, line.who, line.timestamp)] if what else []
-            if line.split >= 0:
-                return wrong
-            if self.over and (line.kind, line.timestamp) == (_WATERMARK, _MAX):
-                self.waiting.discard(line.who)
-        origin, news = self.told(line)
-        if not news:
-            return wrong
-        if line.what == ARRIVED and not self.over and (_WATERMARK, _MAX) in news:
-            self.over, self.over_at = True, line.seq
-        for lane in origin.lanes:
-            if lane.holds_back:
-                lane.announced.update(value for kind, value in news if kind == _WATERMARK)
-                if all(kind == _WATERMARK for kind, _ in news):
-                    continue
-            if lane.owed:
-                wrong.append(("not sent", lane.cause, lane.channel, lane.owed[0][1]))
-            lane.cause = line.seq
-            lane.owed = deque(one for one in news if not lane.holds_back or one[0] == _STATUS)
-        return wrong
-
-    def _sent(self, lane: Lane, line: Line) -> list[Wrong]:
-        if lane.holds_back and line.kind == _WATERMARK:
-            fits = line.timestamp > lane.reached and line.timestamp in lane.announced
-            lane.reached = max(lane.reached, line.timestamp)
-        else:
-            fits = bool(lane.owed) and lane.owed[0] == (line.kind, line.timestamp)
-            if fits:
-                lane.owed.popleft()
-            elif lane.may_end and line.kind == _WATERMARK:
-                fits = line.timestamp == _MAX
-        return [] if fits else [("nothing calls for it", line.seq, lane.channel, line.timestamp)]
-
-    def end(self, whole: bool) -> list[Wrong]:
-        if not whole:
-            return []
-        lanes = self.lanes.values()
-        wrong = [("not sent", lane.cause, lane.channel, lane.owed[0][1]) for lane in lanes if lane.owed]
-        waiting = sorted(self.waiting) if self.over else ()
-        return wrong + [("the end of event time does not pass", self.over_at, who, _MAX) for who in waiting]
-
-
-class Strategy:
-    """What one operator made: every output grows, the merged one goes with its splits."""
-
-    def __init__(self) -> None:
-        self.merged = _MIN
-        self.reached: dict[int, int] = {}
-        self.quiet: set[int] = set()
-        self.passed_by: set[int] = set()
-
-    def misfit(self, line: Line, inputs_ended: bool) -> str:
-        described, has_splits, waits = (bool(line.flags & bit) for bit in (1, 2, 4))
-        if not described:
-            return "made by an operator that is not described"
-        if line.split >= 0:
-            return self._split(line)
-        if line.seen is not None and (line.records, line.highest) != (line.seen, line.seen_highest):
-            return "not the records that it gave out"
-        if line.kind == _STATUS:
-            return ""
-        grows = line.timestamp > self.merged
-        self.merged = max(self.merged, line.timestamp)
-        if not grows:
-            return "does not grow"
-        if line.timestamp == _MAX:
-            return "" if inputs_ended or not waits else "the end of event time before its input reached it"
-        if not has_splits:
-            return self._bounded(line)
-        if line.timestamp not in self.reached.values():
-            return "no split has reached it"
-        self.passed_by.update(s for s, mark in self.reached.items() if mark < line.timestamp and s not in self.quiet)
-        return ""
-
-    def _split(self, line: Line) -> str:
-        split, before = line.split, self.reached.get(line.split, _MIN)
-        missed = split in self.passed_by
-        self.passed_by.discard(split)
-        self.quiet.discard(split)
-        if line.kind == _STATUS:
-            self.reached[split] = before
-            if line.timestamp == _IDLE:
-                self.quiet.add(split)
-        else:
-            self.reached[split] = max(before, line.timestamp)
-        if missed:
-            return "still there, but did not hold back the others"
-        if line.kind == _STATUS:
-            return ""
-        if line.timestamp <= before:
-            return "does not grow"
-        return "" if line.timestamp == _MAX else self._bounded(line)
-
-    def _bounded(self, line: Line) -> str:
-        due = line.delay is None or line.timestamp == line.highest - line.delay
-        return "" if due else "not the highest timestamp less the bound"
-
-
-class Statuses(TaskEventTime):
-    """Law idle: every lane knows its origin's status, and every strategy its own."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.made: dict[int, int] = {}
-        self.causes: dict[int, tuple[int, int]] = {}
-
-    def take(self, line: Line) -> list[Wrong]:
-        if line.what == SENT:
-            lane = self.lanes.get(line.who)
-            return [] if lane is None else self._sent(lane, line)
-        if line.what == MADE and line.split >= 0:
-            return []
-        wrong = self._made(line) if line.what == MADE else []
-        origin, news = self.told(line)
-        for kind, value in news:
-            for lane in origin.lanes if kind == _STATUS else ():
-                if lane.untold:
-                    wrong.append(("a change is not told", lane.cause, lane.channel, lane.owed[0][1]))
-                lane.untold, lane.cause, lane.owed = True, line.seq, deque([(kind, value)])
-        return wrong
-
-    def _made(self, line: Line) -> list[Wrong]:
-        before = self.made.get(line.who, _ACTIVE)
-        what = ""
-        if line.kind == _WATERMARK:
-            what = "speaks while idle" if before == _IDLE else ""
-        else:
-            self.made[line.who] = line.timestamp
-            if line.timestamp == before:
-                what = "no change"
-            elif line.timestamp == _IDLE and self._too_early(line):
-                what = "idle before the timeout has passed"
-        return [(what, line.seq, line.who, line.timestamp)] if what else []
-
-    def _too_early(self, line: Line) -> bool:
-        if line.idle_ms is None or line.heard_ns is None or line.flags & 2:
-            return False
-        return line.time_ns - line.heard_ns <= line.idle_ms * _NS_PER_MS
-
-    def _sent(self, lane: Lane, line: Line) -> list[Wrong]:
-        if line.kind == _WATERMARK:
-            return [("speaks while idle", line.seq, lane.channel, line.timestamp)] if lane.status == _IDLE else []
-        before, lane.status = lane.status, line.timestamp
-        if lane.origin != _FREE and line.timestamp != self.origin(lane.origin).status:
-            return [("not what all its inputs are", line.seq, lane.channel, line.timestamp)]
-        if line.timestamp == before:
-            return [("no change", line.seq, lane.channel, line.timestamp)]
-        lane.untold = False
-        return []
-
-    def end(self, whole: bool) -> list[Wrong]:
-        lanes = self.lanes.values() if whole else ()
-        return [("a change is not told", lane.cause, lane.channel, lane.owed[0][1]) for lane in lanes if lane.untold]
-
-
-def follow_sent(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Law task-watermark."""
-    yield from Follower(SentAsTold)(batches)
-
-
-def follow_statuses(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Law idle."""
-    yield from Follower(Statuses)(batches)

@@ -15,20 +15,27 @@ INPUTS: Final = -1
 """Origin: what the inputs of the task make together. An origin >= 0 is the operator that makes watermarks."""
 FREE: Final = -2
 """Origin: a source that speaks for itself."""
+ASYNC: Final = "async_wait"
 _BOUNDED: Final = ("bounded", "monotonous")
 _TIMED: Final = (*_BOUNDED, "none")
 _STRAIGHT: Final = ("map", "filter", "flat_map")
 
 EDGES: Final = (
-    "run int, vertex int, edge int, origin int, may_end boolean, assigned boolean, holds_back boolean, sees int, "
-    "hears int"
+    "run int, vertex int, edge int, origin int, statuses int, queued boolean, may_end boolean, assigned boolean, "
+    "holds_back boolean, sees int, hears int"
 )
-"""``sees``: the generator whose every record goes over the edge; ``hears``: one whose records may; -1 for none."""
+"""``sees``: the generator whose every record goes over the edge; ``hears``: one whose records may; -1 for none.
+
+``statuses``: the origin of statuses, which are not queued (rule 11.3); ``queued``: the origin keeps watermarks back.
+"""
 OPERATORS: Final = (
-    "run int, vertex int, operator int, reached int, head boolean, holds_back boolean, delay bigint, idle_ms bigint, "
-    "waits_for_end boolean"
+    "run int, vertex int, operator int, reached int, statuses int, queued boolean, keeps_back boolean, may_end boolean, "
+    "head boolean, holds_back boolean, delay bigint, idle_ms bigint, waits_for_end boolean"
 )
-"""``reached``: the origin of what the operator hears; ``waits_for_end``: it makes the last watermark when its inputs have it."""
+"""``reached``: the origin of what the operator hears; ``waits_for_end``: it makes the last watermark when its inputs have it.
+
+``statuses``, ``queued`` and ``may_end`` are about that origin; ``keeps_back``: so does the operator itself.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +45,11 @@ class _Operator:
     tag: str
     strategy: dict[str, object] | None
     interruptible: bool
+
+    @property
+    def keeps_back(self) -> bool:
+        """Whether watermarks wait in its queue (rule 11.2)."""
+        return self.kind == ASYNC and self.strategy is None
 
     def number(self, name: str) -> int | None:
         value = None if self.strategy is None else self.strategy.get(name)
@@ -69,13 +81,30 @@ class Chains:
         """Of what leaves an operator; of what reaches the head when there is no such operator."""
         found = self.operators.get((run, vertex, operator))
         while found is not None:
-            if found.strategy is not None:
+            if found.strategy is not None or found.keeps_back:
                 return operator
             if found.kind in ("source", "watermarks"):
                 return FREE
             operator = found.feeder
             found = self.operators.get((run, vertex, operator))
         return INPUTS if (run, vertex) in self.readers else FREE
+
+    def is_queue(self, run: int, vertex: int, origin: int) -> bool:
+        """Whether an origin keeps watermarks back."""
+        found = self.operators.get((run, vertex, origin))
+        return found is not None and found.keeps_back
+
+    def statuses(self, run: int, vertex: int, origin: int) -> int:
+        """The origin of the statuses that come with what an origin tells."""
+        while self.is_queue(run, vertex, origin):
+            origin = self.origin(run, vertex, self.operators[run, vertex, origin].feeder)
+        return origin
+
+    def may_end(self, run: int, vertex: int, origin: int) -> bool:
+        """Whether the origin is a source: the last watermark of all is its task's (rule 4.10)."""
+        found = self.operators.get((run, vertex, origin))
+        is_first = found is not None and found.feeder < 0 and not found.keeps_back
+        return is_first and (run, vertex) not in self.readers
 
     def is_assigned(self, run: int, vertex: int, operator: int) -> bool:
         """Whether an operator that assigns timestamps lies before what leaves the operator."""
@@ -101,8 +130,8 @@ class Chains:
         seen: set[tuple[int, int, int]] = set()
         for run, edge, vertex, operator, partitioner, side in self.edges:
             origin = self.origin(run, vertex, operator)
-            generator = self.operators.get((run, vertex, origin))
-            may_end = generator is not None and generator.feeder < 0 and (run, vertex) not in self.readers
+            statuses, queued = self.statuses(run, vertex, origin), self.is_queue(run, vertex, origin)
+            may_end = self.may_end(run, vertex, origin)
             sees = -1 if side or partitioner == "BROADCAST" else self.behind(run, vertex, operator, ("map",))
             if (run, vertex, sees) in seen:
                 sees = -1
@@ -110,7 +139,7 @@ class Chains:
             hears = self.behind(run, vertex, operator, _STRAIGHT)
             holds_back = origin == INPUTS and self.spreads(run, vertex)
             assigned = self.is_assigned(run, vertex, operator)
-            rows.append((run, vertex, edge, origin, may_end, assigned, holds_back, sees, hears))
+            rows.append((run, vertex, edge, origin, statuses, queued, may_end, assigned, holds_back, sees, hears))
         return rows
 
     def operator_rows(self) -> list[tuple[object, ...]]:
@@ -122,8 +151,13 @@ class Chains:
             bound = 0 if found.strategy is not None and "bound_ms" not in found.strategy else found.number("bound_ms")
             delay = bound + 1 if kind in _BOUNDED and bound is not None else None
             idle_ms = found.number("idle_ms") if kind in _TIMED else None
-            waits = found.kind == "watermarks" and reached == INPUTS
-            rows.append((run, vertex, operator, reached, head, self.spreads(run, vertex), delay, idle_ms, waits))
+            statuses, queued = self.statuses(run, vertex, reached), self.is_queue(run, vertex, reached)
+            is_told = reached == INPUTS or (queued and statuses != FREE)
+            waits = found.kind == "watermarks" and is_told
+            rows.append((
+                run, vertex, operator, reached, statuses, queued, found.keeps_back, self.may_end(run, vertex, reached), head,
+                self.spreads(run, vertex), delay, idle_ms, waits,
+            ))  # fmt: skip
         return rows
 
 

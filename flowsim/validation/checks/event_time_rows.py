@@ -7,15 +7,19 @@ from typing import Final
 from pyspark.sql import DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from flowsim.facts.kinds import ElementKind, LifeEvent
+from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent
 from flowsim.units import NO_TIMESTAMP
+from flowsim.validation.checks.async_places import PLACE, is_doing, places
 from flowsim.validation.checks.base import TASK, union, whole
-from flowsim.validation.checks.event_time_paths import channel_paths, operator_paths
+from flowsim.validation.checks.event_time_paths import INPUTS, channel_paths, operator_paths
 from flowsim.validation.recordings import Recordings
 
-CHANNEL, ARRIVED, MADE, SENT = range(4)
-"""``what`` a row is. CHANNEL: ``who`` the channel, ``origin``, ``inputs`` of its task, ``flags`` 1 may end, 2 holds back;
-with ``who`` -1 of the task itself; -2 - ``who`` is an operator that waits for the end of its inputs.
+CHANNEL, ARRIVED, MADE, SENT, QUEUE, TAKEN, LEFT = range(7)
+"""``what`` a row is. CHANNEL: ``who`` the channel, ``origin``, ``statuses``, ``inputs`` of its task, ``flags`` 1 may end, 2
+holds back, 4 queued; with ``who`` -1 of the task itself; -2 - ``who`` is an operator that waits for the end of its inputs.
+
+QUEUE: ``who`` an operator that keeps watermarks back, ``origin`` of what reaches it, ``statuses``, ``flags`` as above, 8 at the
+head; ``seen`` the watermark that leaves it next, in a prefix. TAKEN: a watermark that it took. LEFT: an element left it.
 
 ARRIVED: ``who`` the input. MADE: ``who`` the operator; ``split``; ``records`` and ``highest`` as told, ``seen`` and
 ``seen_highest`` as sent, where that shows; ``delay`` of its strategy; ``flags`` 1 described, 2 has splits, 4 waits for its
@@ -26,7 +30,7 @@ STEERING: Final = (int(ElementKind.WATERMARK), int(ElementKind.STATUS))
 _NUMBERS: Final = (
     "seq", "time_ns", "timestamp", "records", "highest", "seen", "seen_highest", "delay", "heard_ns", "idle_ms",
 )  # fmt: skip
-_SMALL: Final = ("what", "who", "origin", "inputs", "flags", "kind", "split")
+_SMALL: Final = ("what", "who", "origin", "inputs", "flags", "kind", "split", "statuses")
 COLUMNS: Final = ("run", "task", *_SMALL, *_NUMBERS, "whole")
 
 
@@ -41,10 +45,10 @@ def event_time_rows(facts: Recordings) -> DataFrame:
 
 
 def _build(facts: Recordings) -> DataFrame:
-    may_end = F.when(F.col("may_end"), 1).otherwise(0)
-    flags = may_end + F.when(F.col("holds_back"), 2).otherwise(0)
+    flags = F.when(F.col("may_end"), 1).otherwise(0) + F.when(F.col("queued"), 4).otherwise(0)
+    held = flags + F.when(F.col("holds_back"), 2).otherwise(0)
     channels = channel_paths(facts).select(
-        *TASK, F.col("channel").alias("who"), "origin", "inputs", flags.alias("flags"),
+        *TASK, F.col("channel").alias("who"), "origin", "statuses", "inputs", held.alias("flags"),
         F.lit(-1).cast("long").alias("seq"),
     )  # fmt: skip
     # A task without channels may still have a strategy that waits for its inputs to end: it needs the number of inputs.
@@ -53,17 +57,68 @@ def _build(facts: Recordings) -> DataFrame:
     arrived = facts["task_watermark"].withColumnRenamed("input", "who")
     sent = sent_event_time(facts).withColumnRenamed("channel", "who")
     waiting = operator_paths(facts).where("waits_for_end").select(
-        *TASK, (-2 - F.col("operator")).alias("who"), F.lit(-1).cast("long").alias("seq")
+        *TASK, (-2 - F.col("operator")).alias("who"), F.col("reached").alias("origin"), F.lit(-1).cast("long").alias("seq")
     )  # fmt: skip
-    kinds = (
-        (CHANNEL, tasks),
-        (CHANNEL, waiting),
-        (CHANNEL, channels),
-        (ARRIVED, arrived),
-        (MADE, _made(facts)),
-        (SENT, sent),
+    of_head = F.when(F.col("head"), 8).otherwise(0)
+    held = F.when(F.col("holds_back") & (F.col("reached") == INPUTS), 2).otherwise(0)
+    queues = operator_paths(facts).where("keeps_back").join(F.broadcast(_next_marks(facts)), list(PLACE), "left").select(
+        *TASK, F.col("operator").alias("who"), F.col("reached").alias("origin"), "statuses",
+        (flags + held + of_head).alias("flags"), F.col("next_mark").alias("seen"), F.lit(-1).cast("long").alias("seq"),
+    )  # fmt: skip
+    described = ((CHANNEL, tasks), (CHANNEL, waiting), (CHANNEL, channels), (QUEUE, queues))
+    happened = ((ARRIVED, arrived), (MADE, _made(facts)), (SENT, sent), (TAKEN, _taken(facts)), (LEFT, _left(facts)))
+    rows = union(*(_aligned(what, frame) for what, frame in happened))
+    rows = rows.unionByName(_aligned(LEFT, _first_of_many(rows, _left_records(facts))))
+    return union(*(_aligned(what, frame) for what, frame in described), rows).withColumn("whole", whole(facts))
+
+
+def _steps(facts: Recordings, *actions: AsyncAction) -> DataFrame:
+    """Of async operators, with ``who`` and ``opening`` of the place."""
+    known = F.broadcast(places(facts).select(*PLACE, "opening"))
+    return (
+        facts["async_elements"].where(is_doing(*actions)).join(known, list(PLACE)).withColumnRenamed("operator", "who")
     )
-    return union(*(_aligned(what, rows) for what, rows in kinds)).withColumn("whole", whole(facts))
+
+
+def _taken(facts: Recordings) -> DataFrame:
+    """Watermarks that a queue took in, but not from a snapshot."""
+    return _steps(facts, AsyncAction.PUT).where(
+        (F.col("kind") == int(ElementKind.WATERMARK)) & (F.col("seq") > F.col("opening"))
+    )
+
+
+def _left(facts: Recordings) -> DataFrame:
+    """Watermarks that left a queue."""
+    return _steps(facts, AsyncAction.EMIT).where(F.col("kind") == int(ElementKind.WATERMARK)).select(
+        *TASK, "who", "seq", "kind", "timestamp"
+    )  # fmt: skip
+
+
+def _left_records(facts: Recordings) -> DataFrame:
+    """Everything else that left a queue."""
+    return (
+        _steps(facts, AsyncAction.EMIT).where(F.col("kind") != int(ElementKind.WATERMARK)).select(*TASK, "who", "seq")
+    )
+
+
+def _first_of_many(rows: DataFrame, records: DataFrame) -> DataFrame:
+    """Of the records that leave a queue while nothing else is told the first says it all: most rows need not be followed."""
+    order = Window.partitionBy(*TASK).orderBy("seq").rowsBetween(Window.unboundedPreceding, 0)
+    marks = rows.select(*TASK, F.lit(None).cast("int").alias("who"), "seq", F.lit(1).alias("told"))
+    both = records.withColumn("told", F.lit(0)).unionByName(marks).withColumn("told", F.sum("told").over(order))
+    first = both.where("who is not null").groupBy(*TASK, "who", "told").agg(F.min("seq").alias("seq"))
+    return first.select(*TASK, "who", "seq", F.lit(int(ElementKind.RECORD)).alias("kind"), F.lit(0).alias("timestamp"))
+
+
+def _next_marks(facts: Recordings) -> DataFrame:
+    """Of runs that did not reach their end the watermark that would leave each queue next."""
+    rows = facts["async_elements"].where(~whole(facts))
+    put = F.min(F.when(is_doing(AsyncAction.PUT), F.struct("seq", "kind", "timestamp")))
+    entries = rows.groupBy(*PLACE, "entry").agg(
+        put.alias("put"), F.count_if(is_doing(AsyncAction.EMIT)).alias("emitted")
+    )
+    waiting = entries.where((F.col("put.kind") == int(ElementKind.WATERMARK)) & (F.col("emitted") == 0))
+    return waiting.groupBy(*PLACE).agg(F.min_by("put.timestamp", "entry").alias("next_mark"))
 
 
 def _aligned(what: int, rows: DataFrame) -> DataFrame:

@@ -23,7 +23,13 @@ def ship(function: Callable[..., object]) -> None:
     cloudpickle.register_pickle_by_value(sys.modules[function.__module__])  # type: ignore[no-untyped-call]
 
 
-def fold_sorted(rows: DataFrame, keys: Sequence[str], order: str, fold: Batches, schema: str) -> DataFrame:
-    """Hands each group's rows to ``fold`` one after the other in ``order``; batches may hold several groups, or part of one."""
-    ship(fold)
+def fold_sorted(
+    rows: DataFrame, keys: Sequence[str], order: str, fold: Batches, schema: str, *parts: Callable[..., object]
+) -> DataFrame:
+    """Hands each group's rows to ``fold`` one after the other in ``order``; batches may hold several groups, or part of one.
+
+    ``parts`` are what it takes from other modules of flowsim.
+    """
+    for part in (fold, *parts):
+        ship(part)
     return rows.repartition(*keys).sortWithinPartitions(*keys, order).mapInArrow(fold, schema)

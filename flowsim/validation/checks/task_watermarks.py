@@ -5,17 +5,22 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from flowsim.facts.kinds import AsyncAction, ElementKind
+from flowsim.validation.checks.async_places import is_doing
 from flowsim.validation.checks.base import TASK, Check, added, examined, needs_channels, tally, whole
-from flowsim.validation.checks.event_time_fold import COLUMNS, SCHEMA, follow_sent
+from flowsim.validation.checks.event_time_fold import COLUMNS, SCHEMA, Follower
 from flowsim.validation.checks.event_time_paths import FREE, channel_paths
+from flowsim.validation.checks.event_time_queue import Queue
 from flowsim.validation.checks.event_time_rows import event_time_rows, sent_event_time
+from flowsim.validation.checks.event_time_sent import follow_sent
+from flowsim.validation.checks.event_time_strategy import Strategy
 from flowsim.validation.checks.streaming import fold_sorted
 from flowsim.validation.recordings import Recordings
 
 
 def _followed(facts: Recordings) -> DataFrame:
     rows = event_time_rows(facts).select("run", "task", "whole", *COLUMNS)
-    return fold_sorted(rows, TASK, "seq", follow_sent, SCHEMA)
+    return fold_sorted(rows, TASK, "seq", follow_sent, SCHEMA, Follower, Queue, Strategy)
 
 
 def _unlike(facts: Recordings) -> DataFrame:
@@ -39,10 +44,15 @@ def _violations(facts: Recordings) -> DataFrame:
     return _followed(facts).unionByName(_unlike(facts))
 
 
+def queued_marks(facts: Recordings) -> DataFrame:
+    """Watermarks that were put into the queues of async operators."""
+    return facts["async_elements"].where(is_doing(AsyncAction.PUT) & (F.col("kind") == int(ElementKind.WATERMARK)))
+
+
 def _counts(facts: Recordings) -> DataFrame:
     return tally(
         examined(sent_event_time(facts)), examined(facts["task_watermark"]), examined(facts["generated_watermark"]),
-        added(_violations(facts), F.lit(1)),
+        examined(queued_marks(facts)), added(_violations(facts), F.lit(1)),
     )  # fmt: skip
 
 

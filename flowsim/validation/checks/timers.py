@@ -31,6 +31,11 @@ def _is_watermark() -> Column:
     return F.col("kind") == int(ElementKind.WATERMARK)
 
 
+def told_to() -> Column:
+    """The origin of what an operator hears: of what a queue keeps back nothing is known here."""
+    return F.when(F.col("queued"), FREE).otherwise(F.col("reached")).alias("origin")
+
+
 def needs_keys(graph: Graph) -> str:
     """Applies where a stream is keyed: without keys there are no timers (rule 9.17)."""
     return "" if graph.hash_edges else "the job has no keyed edge"
@@ -68,7 +73,7 @@ def _aligned(what: int, rows: DataFrame) -> DataFrame:
 def _rows(facts: Recordings) -> DataFrame:
     head, spreads = F.when(F.col("head"), 1).otherwise(0), F.when(F.col("holds_back"), 2).otherwise(0)
     operators = operator_paths(facts).select(
-        *TASK, "operator", F.col("reached").alias("origin"), (head + spreads).alias("flags"), F.lit(-1).alias("seq")
+        *TASK, "operator", told_to(), (head + spreads).alias("flags"), F.lit(-1).alias("seq")
     )
     reads = F.when(F.col("inputs") > 0, INPUTS).otherwise(FREE)
     tasks = facts["tasks"].select(

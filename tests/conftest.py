@@ -58,9 +58,12 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The one Spark session of a test run; code under test that asks for a session without a master gets this one."""
-    # Many small plans run once each: what Java's second compiler would make of them is never earned back.
-    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
+    # Many small plans run once each: what Java's second compiler would make of them is never earned back. Without it Java
+    # keeps room for a fifth of the code, and once that is full compiles nothing any more.
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m")
     with spark_session("local[2]", app_name="flowsim tests") as session:
+        # As many parts as there are cores: a shuffle of a few rows costs what its parts cost.
+        session.conf.set("spark.sql.shuffle.partitions", "2")
         # Spark's own handler of Ctrl-C would stay for the tests that need no Spark and come later.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         yield session

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from flowsim.datastream.all_windowed_stream import AllWindowedStream
 from flowsim.datastream.async_data_stream import AsyncDataStream
-from flowsim.datastream.async_functions import AsyncFunction, ResultFutureFunction
-from flowsim.datastream.async_retry_strategies import AsyncRetryPredicate, AsyncRetryStrategy
 from flowsim.datastream.broadcast_functions import (
     BaseBroadcastProcessFunction,
     BroadcastProcessFunction,
@@ -27,6 +25,9 @@ from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.datastream.functions import (
     AggregateFunction,
     AllWindowFunction,
+    AsyncFunction,
+    AsyncRetryPredicate,
+    AsyncRetryStrategy,
     CoFlatMapFunction,
     CoGroupFunction,
     CoMapFunction,
@@ -49,6 +50,7 @@ from flowsim.datastream.functions import (
     ProcessFunction,
     ProcessWindowFunction,
     ReduceFunction,
+    ResultFutureFunction,
     RuntimeContext,
     WindowFunction,
 )

@@ -10,6 +10,8 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
+from flowsim.datastream.async_functions import AsyncFunction, ResultFutureFunction
+from flowsim.datastream.async_retry_strategies import AsyncRetryPredicate, AsyncRetryStrategy
 from flowsim.datastream.broadcast_functions import (
     BaseBroadcastProcessFunction,
     BroadcastProcessFunction,
@@ -24,6 +26,9 @@ from flowsim.state.keyed_state import KeyedStateStore
 __all__ = [
     "AggregateFunction",
     "AllWindowFunction",
+    "AsyncFunction",
+    "AsyncRetryPredicate",
+    "AsyncRetryStrategy",
     "BaseBroadcastProcessFunction",
     "BroadcastProcessFunction",
     "CoFlatMapFunction",
@@ -50,6 +55,7 @@ __all__ = [
     "ProcessFunction",
     "ProcessWindowFunction",
     "ReduceFunction",
+    "ResultFutureFunction",
     "RuntimeContext",
     "SourceFunction",
     "WindowFunction",

@@ -339,11 +339,16 @@ def test_names_stand_in_the_modules_in_which_pyflink_has_them() -> None:
         "flowsim.datastream": (
             "BroadcastProcessFunction KeyedProcessFunction CoProcessFunction KeyedCoProcessFunction WindowFunction "
             "ProcessWindowFunction AggregateFunction RuntimeContext TimerService TimeDomain OutputTag Window TimeWindow "
-            "CountWindow GlobalWindow WindowAssigner MergingWindowAssigner Trigger TriggerResult BroadcastStream"
+            "CountWindow GlobalWindow WindowAssigner MergingWindowAssigner Trigger TriggerResult BroadcastStream "
+            "AsyncDataStream AsyncFunction AsyncRetryStrategy AsyncRetryPredicate"
         ),
         "flowsim.datastream.functions": (
             "Function BaseBroadcastProcessFunction BroadcastProcessFunction KeyedBroadcastProcessFunction CoMapFunction "
-            "CoFlatMapFunction ProcessAllWindowFunction AllWindowFunction PassThroughWindowFunction KeyedStateStore"
+            "CoFlatMapFunction ProcessAllWindowFunction AllWindowFunction PassThroughWindowFunction KeyedStateStore "
+            "AsyncFunction AsyncRetryPredicate AsyncRetryStrategy"
+        ),
+        "flowsim.datastream.async_retry_strategies": (
+            "RetryPredicate NoRetryStrategy FixedDelayRetryStrategy ExponentialBackoffDelayRetryStrategy"
         ),
         "flowsim.datastream.common": "Duration Time Instant Types Row WatermarkStrategy TimestampAssigner Configuration",
     }

@@ -94,12 +94,13 @@ def _judge_ends(
         if kind >= ElementKind.END_OF_DATA:
             first = end_of_data if kind == ElementKind.END_OF_DATA else end_of_partition
             first[channel] = min((position, timestamp), first.get(channel, never))
-    late = _behind_async(graph)
+    # Nobody stops the mails of async calls: what is answered before the operator is closed is emitted, and passed on.
+    goes_on = any(operator.kind == "async_wait" for operator in graph.operators)
     for (channel, position), (kind, _, _) in rows:
         ends_at, drain = end_of_data.get(channel, never)
         if position > end_of_partition.get(channel, never)[0]:
             what = "after END_OF_PARTITION"
-        elif position > ends_at and kind != ElementKind.END_OF_PARTITION and (drain or channel not in late):
+        elif position > ends_at and kind != ElementKind.END_OF_PARTITION and (drain or not goes_on):
             what = "after END_OF_DATA"
         else:
             continue
@@ -107,14 +108,3 @@ def _judge_ends(
     for channel in graph.channels if whole else ():
         if channel not in end_of_partition:
             findings.broken("no END_OF_PARTITION", side=side, channel=channel)
-
-
-def _behind_async(graph: JobGraph) -> set[int]:
-    """Channels on which results of async calls may come when the data has ended without drain: nobody stops their mails."""
-    vertices = {operator.vertex for operator in graph.operators if operator.kind == "async_wait"}
-    reached = -1
-    while reached < len(vertices):
-        reached = len(vertices)
-        vertices |= {edge.target_vertex for edge in graph.edges.values() if edge.source_vertex in vertices}
-    edges = {edge.edge for edge in graph.edges.values() if edge.source_vertex in vertices}
-    return {channel.channel for channel in graph.channels.values() if channel.edge in edges}

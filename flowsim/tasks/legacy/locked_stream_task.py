@@ -158,9 +158,11 @@ class LockedStreamTask(SourceOperatorStreamTask):
             super().stop(mode)
 
     def _end_data(self, mode: StopMode) -> None:
+        if mode is StopMode.NO_DRAIN:
+            # No element may be half done; what is in a queue belongs to the savepoint of the stop.
+            self._loop.wait_on_lock(lambda: not self._waiting_inside, "the elements that its threads are in the middle of")
         super()._end_data(mode)
         if mode is StopMode.NO_DRAIN:
-            # What is in flight belongs to the savepoint of the stop: after the end of data nothing may be emitted.
             for thread in self.threads:
                 if thread is not self._checkpoint_thread:
                     thread.stop()

@@ -45,6 +45,11 @@ class SourceStreamTask(LockedStreamTask):
             return super().waiting_for
         return f"its source thread, which waits for {self.thread.batches.waiting_for}"
 
+    def _trace_end(self) -> None:
+        # A function that is stopped in the middle of an element could not say how many there were.
+        self._source.records_in = self._source.source_output.total_records
+        super()._trace_end()
+
     def _process_input(self) -> None:
         """The default action starts the source's thread, and never runs again."""
         self.mailbox_processor.suspend_default_action()

@@ -162,14 +162,14 @@ class LegacyAsyncWaitOperator(FunctionOperator):
     # Elements out: on the emitter's thread, under the lock.
 
     def _emit(self) -> None:
-        """Rule 11.32: the element stays in the queue until it was emitted. An error fails the task; the emitter goes on."""
+        """Rule 11.32: the element stays in the queue until it was emitted. One without results fails the task, but leaves."""
         entry = self._queue.peek()
         try:
             if isinstance(entry, FutureRecordEntry):
                 self._hand_on(entry.value, entry.timestamp, entry)
             else:
                 entry.emit_result(self.output)
-        except Exception as error:
+        except ElementFailed as error:
             self._threads.fail(error)
         self._queue.poll()
         if self._facts is not None:

@@ -31,7 +31,7 @@ _timeouts = st.lists(
 )
 _event_times = st.one_of(st.none(), st.integers(0, 99))
 _records = st.tuples(st.just("r"), st.integers(0, 999), _event_times)
-_answer = st.tuples(st.just("answer"), st.integers(0, 7), _answers)
+_answer = st.tuples(st.sampled_from(["answer", "answer", "answer", "again"]), st.integers(0, 7), _answers)
 _time = st.tuples(st.just("time"), st.sampled_from([0, 1, 1, 2, 3, 5, 9, 10, 11, 30]))
 _foreign = st.tuples(st.just("foreign"), st.sampled_from([-1, 0, 1, 2]), st.booleans())
 _of_the_world = st.one_of(_answer, _answer, _answer, _time, _time, _foreign)
@@ -81,7 +81,7 @@ def case_of(draw: Callable[[SearchStrategy[Any]], Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-_LONG_COMMANDS: Final = ["r", "r", "w", "answer", "answer", "time", "foreign", "mail", "mail", "rare"]
+_LONG_COMMANDS: Final = ["r", "r", "w", "answer", "answer", "time", "foreign", "mail", "rare"]
 _ASKS_AGAIN: Final = [("ok", [7]), ("ok", [7]), ("error", "again"), ("supply", [7]), ("supply_error", "again")]
 _ODD_ANSWERS: Final = [
     ("ok", [1], [2]), ("ok", [13]), ("supply", [13]), ("error", "no"), ("error", "13"), ("supply_error", "no"),
@@ -129,7 +129,7 @@ def long_case(seed: int) -> dict[str, Any]:
             case "w":
                 return ["w", chance.randint(0, 99)]
             case "answer":
-                return ["answer", chance.randint(0, 7), answer()]
+                return ["again" if chance.random() < 0.1 else "answer", chance.choice([0, 0, 1, 2, 5]), answer()]
             case "time":
                 return ["time", chance.choice([0, 1, 2, 3, 5, 9, 10, 11, 25])]
             case "foreign":
@@ -141,6 +141,9 @@ def long_case(seed: int) -> dict[str, Any]:
     commands = [command() for _ in range(chance.randint(50, 150))]
     if chance.random() < 0.6:
         commands += [["end"], *(command() for _ in range(20))]
+    # What a task that waits towards the end can live on.
+    for _ in range(60):
+        commands += [["answer", 0, answer()], ["time", chance.choice([0, 1, 3])]]
     return {
         "ordered": chance.random() < 0.5, "capacity": chance.choice([1, 2, 3, 5, 8]),
         "timeout": chance.choice([5, 10, 25, 60]) if strategy is not None else chance.choice([0, 10, 25]),

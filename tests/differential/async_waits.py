@@ -26,7 +26,7 @@ from flowsim.testing.harness import ManualClock, OneInputOperatorHarness
 from flowsim.units import NS_PER_MS
 
 PRIORITY: Final = 1
-OF_THE_WORLD: Final = ("answer", "time", "foreign")
+OF_THE_WORLD: Final = ("answer", "again", "time", "foreign")
 
 
 class Said(Exception):
@@ -108,6 +108,7 @@ class Calls:
         self._timeouts: list[list[Any]] = case["timeouts"]
         self._log = log
         self._futures: list[ResultFuture] = []
+        self._unanswered: list[ResultFuture] = []
         self._timed_out = 0
 
     def open(self, runtime_context: RuntimeContext) -> None:
@@ -119,6 +120,7 @@ class Calls:
     def async_invoke(self, value: Any, result_future: ResultFuture) -> None:
         self._log.append(f"invoke {value[0]}")
         self._futures.append(result_future)
+        self._unanswered.append(result_future)
         self._act(result_future, self._plans[(len(self._futures) - 1) % len(self._plans)])
 
     def timeout(self, value: Any, result_future: ResultFuture) -> None:
@@ -130,7 +132,13 @@ class Calls:
         else:
             self._act(result_future, plan)
 
-    def answer(self, back: int, action: list[Any]) -> None:
+    def answer(self, number: int, action: list[Any]) -> None:
+        """Answers one that was not answered yet, 0 the oldest."""
+        if self._unanswered:
+            self._act(self._unanswered.pop(number % len(self._unanswered)), action)
+
+    def answer_again(self, back: int, action: list[Any]) -> None:
+        """Answers one of the last calls, answered or not, 0 the last one."""
         futures = self._futures
         if futures:
             self._act(futures[len(futures) - 1 - back % min(len(futures), 8)], action)
@@ -294,8 +302,10 @@ class AsyncWaits:
     def _world(self, command: list[Any]) -> None:
         """What others do, whatever the task does meanwhile."""
         match command:
-            case ["answer", back, action]:
-                self._calls.answer(back, action)
+            case ["answer", number, action]:
+                self._calls.answer(number, action)
+            case ["again", back, action]:
+                self._calls.answer_again(back, action)
             case ["time", by_ms]:
                 try:
                     self._time.advance(by_ms)

@@ -43,7 +43,7 @@ import org.apache.flink.util.OutputTag;
 public final class AsyncWaits {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int PRIORITY = 1;
-    private static final List<String> OF_THE_WORLD = List.of("answer", "time", "foreign");
+    private static final List<String> OF_THE_WORLD = List.of("answer", "again", "time", "foreign");
 
     private final List<String> log = new ArrayList<>();
     private final JsonNode script;
@@ -174,6 +174,9 @@ public final class AsyncWaits {
         switch (command.get(0).asText()) {
             case "answer":
                 calls.answer(command.get(1).asInt(), command.get(2));
+                return;
+            case "again":
+                calls.answerAgain(command.get(1).asInt(), command.get(2));
                 return;
             case "time":
                 try {

@@ -15,6 +15,7 @@ final class Calls implements AsyncFunction<LongValue, Long> {
     private final JsonNode timeouts;
     private final List<String> log;
     private final List<ResultFuture<Long>> futures = new ArrayList<>();
+    private final List<ResultFuture<Long>> unanswered = new ArrayList<>();
     private int timedOut;
 
     Calls(JsonNode script, List<String> log) {
@@ -34,6 +35,7 @@ final class Calls implements AsyncFunction<LongValue, Long> {
     public void asyncInvoke(LongValue value, ResultFuture<Long> future) {
         log.add("invoke " + value.getValue());
         futures.add(future);
+        unanswered.add(future);
         act(future, plans.get((futures.size() - 1) % plans.size()));
     }
 
@@ -48,8 +50,15 @@ final class Calls implements AsyncFunction<LongValue, Long> {
         }
     }
 
-    /** Answers one of the last calls, 0 the last one. */
-    void answer(int back, JsonNode action) {
+    /** Answers one that was not answered yet, 0 the oldest. */
+    void answer(int number, JsonNode action) {
+        if (!unanswered.isEmpty()) {
+            act(unanswered.remove(number % unanswered.size()), action);
+        }
+    }
+
+    /** Answers one of the last calls, answered or not, 0 the last one. */
+    void answerAgain(int back, JsonNode action) {
         if (!futures.isEmpty()) {
             act(futures.get(futures.size() - 1 - back % Math.min(futures.size(), 8)), action);
         }

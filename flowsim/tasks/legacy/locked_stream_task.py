@@ -160,7 +160,9 @@ class LockedStreamTask(SourceOperatorStreamTask):
     def _end_data(self, mode: StopMode) -> None:
         if mode is StopMode.NO_DRAIN:
             # No element may be half done; what is in a queue belongs to the savepoint of the stop.
-            self._loop.wait_on_lock(lambda: not self._waiting_inside, "the elements that its threads are in the middle of")
+            self._loop.wait_on_lock(
+                lambda: not self._waiting_inside, "the elements that its threads are in the middle of"
+            )
         super()._end_data(mode)
         if mode is StopMode.NO_DRAIN:
             for thread in self.threads:
@@ -188,7 +190,7 @@ class LockedStreamTask(SourceOperatorStreamTask):
         if self._checkpoint_thread is None:
             super().request_snapshot(snapshot)
         elif self.state.is_terminal or self._checkpoint_thread.is_stopped:
-            snapshot.miss(f"the task is {self.state.value}")
+            snapshot.miss(f"the task was {self.state.value} already")
         else:
             self._checkpoint_thread.execute(lambda: self._take_snapshot(snapshot, self._inside()))
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from flowsim.cluster.mini_cluster import execute
-from flowsim.cluster.run_actions import CancelJob, StopJob
+from flowsim.cluster.run_actions import CancelJob, SnapshotTask, StopJob
 from flowsim.cluster.run_options import JobStatus
 from flowsim.facts.kinds import Level
 from flowsim.scenario.compiling.compiler import compile_scenario
@@ -230,6 +230,23 @@ def test_actions_are_read_with_their_times(tmp_path: Path) -> None:
     assert job.actions == (StopJob(5_000_000_000, drain=True), CancelJob(3_000_000))
     (line,) = refused(text + "actions: [{stop: {at: 1 s}, cancel: {at: 1 s}}]\n", tmp_path)
     assert line.endswith("actions[0]: expected one of stop, cancel, snapshot, got stop and cancel")
+
+
+def test_a_snapshot_names_a_node_of_the_scenario_and_ends_no_job(tmp_path: Path) -> None:
+    text = "flowsim: 1\nname: t\nsources: {s: {collection: {fields: {n: long}, rows: []}}}\n" + sinks(o="s")
+    job = compiled(
+        text + "actions: [{snapshot: {at: 5 s, task: o}}, {snapshot: {at: 1 s, task: s, subtask: 0}}]\n", tmp_path
+    )
+    assert job.actions == (SnapshotTask(5_000_000_000, "Sink: o"), SnapshotTask(1_000_000_000, "Source: s", 0))
+    (line,) = refused(text + "actions: [{snapshot: {at: 1 s, task: q}}]\n", tmp_path)
+    assert line.endswith("actions[0].snapshot.task: there is no node 'q' (known: s, o)")
+    (line,) = refused(text + "actions: [{snapshot: {at: 1 s, task: o, subtask: 3}}]\n", tmp_path)
+    assert line.endswith("actions[0].snapshot.subtask: 'o' has 1 subtasks, expected 0 to 0, got 3")
+    endless = "flowsim: 1\nname: t\nsources: {s: {generator: {pace: 1 ms, fields: {n: {sequence: {}}}}}}\n" + sinks(
+        o="s"
+    )
+    (line,) = refused(endless + "actions: [{snapshot: {at: 1 s, task: o}}]\n", tmp_path)
+    assert line.endswith("an action that ends the job (or give it a count)")
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "scenarios").glob("*.yaml")), ids=lambda path: path.stem)

@@ -12,22 +12,25 @@ from contextlib import contextmanager, suppress
 from aiohttp import web
 
 SLOW_S = 60.0
+PATIENCE_S = 60.0
 
 
 class AirlineServer:
-    """Answers ``/airline/<number>`` with a name, each after ``delay_s``.
+    """Answers ``/airline/<number>`` with a name.
 
-    ``fails_first``: keys whose first request gets a 500; ``slow``: keys that are answered after a minute.
+    ``together``: nobody is answered before so many wait at the same time, or have waited for long. ``fails_first``: keys
+    whose first request gets a 500. ``slow``: keys that are answered after a minute.
     """
 
     def __init__(
-        self, delay_s: float = 0.0, fails_first: frozenset[int] = frozenset(), slow: frozenset[int] = frozenset()
-    ):
+        self, together: int = 1, fails_first: frozenset[int] = frozenset(), slow: frozenset[int] = frozenset()
+    ) -> None:
         self.requests: Counter[int] = Counter()
         self.most_at_once = 0
         self.port = 0
         self._at_once = 0
-        self._delay_s = delay_s
+        self._together = together
+        self._are_together = asyncio.Event()
         self._fails_first = fails_first
         self._slow = slow
 
@@ -41,7 +44,12 @@ class AirlineServer:
         self._at_once += 1
         self.most_at_once = max(self.most_at_once, self._at_once)
         try:
-            await asyncio.sleep(SLOW_S if key in self._slow else self._delay_s)
+            if self._at_once >= self._together:
+                self._are_together.set()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._are_together.wait(), PATIENCE_S)
+            if key in self._slow:
+                await asyncio.sleep(SLOW_S)
         finally:
             self._at_once -= 1
         if key in self._fails_first and self.requests[key] == 1:
@@ -61,7 +69,7 @@ class AirlineServer:
             app.router.add_get("/airline/{key}", self._answer)
             runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
             await runner.setup()
-            site = web.TCPSite(runner, "127.0.0.1", 0, backlog=1024)
+            site = web.TCPSite(runner, "127.0.0.1", 0, backlog=4096)
             await site.start()
             self.port = runner.addresses[0][1]
             listening.set()

@@ -301,7 +301,7 @@ def test_a_supplier_of_what_is_no_list_fails_the_task_without_a_retry(wrong: Any
 
 
 def test_a_predicate_that_raises_fails_the_task_unless_a_supplier_brought_the_results() -> None:
-    """Then the error is lost with the mail's future, as in Flink, and only the timeout ends the waiting."""
+    """Then the error is taken for an outcome that comes too late, as in Flink, and only the timeout ends the waiting."""
 
     def raises(results: Sequence[Any]) -> bool:
         raise KeyError("predicate")

@@ -79,6 +79,9 @@ def _judge_queues(
         if queue.statuses is None or origin == FREE:
             continue
         before, perhaps = queues.get((task, origin)), list[Emission]()
+        if before is not None and before.place.legacy:
+            # Its emitter may wait for a place with a watermark in its hands, and statuses overtake them both.
+            continue
         if before is not None:
             causes, perhaps = before.causes()
         else:

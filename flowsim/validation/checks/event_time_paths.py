@@ -45,6 +45,7 @@ class _Operator:
     tag: str
     strategy: dict[str, object] | None
     interruptible: bool
+    legacy: bool
 
     @property
     def keeps_back(self) -> bool:
@@ -69,7 +70,7 @@ class Chains:
             feeder = row["input_operator"] if row["input_operator"] < row["operator"] else -1
             self.operators[row["run"], row["vertex"], row["operator"]] = _Operator(
                 row["kind"], feeder, row["input_tag"], strategy if isinstance(strategy, dict) else None,
-                params.get("interruptible_timers") is True,
+                params.get("interruptible_timers") is True, params.get("design") == "legacy",
             )  # fmt: skip
         read = facts["tasks"].where("inputs > 0").select("run", "vertex").distinct()
         self.readers = {(row["run"], row["vertex"]) for row in read.collect()}
@@ -154,8 +155,12 @@ class Chains:
             statuses, queued = self.statuses(run, vertex, reached), self.is_queue(run, vertex, reached)
             is_told = reached == INPUTS or (queued and statuses != FREE)
             waits = found.kind == "watermarks" and is_told
+            may_end = self.may_end(run, vertex, reached)
+            if found.keeps_back and queued and self.operators[run, vertex, reached].legacy:
+                # An emitter may wait for a place in the next queue, and statuses overtake what it holds.
+                reached = FREE
             rows.append((
-                run, vertex, operator, reached, statuses, queued, found.keeps_back, self.may_end(run, vertex, reached), head,
+                run, vertex, operator, reached, statuses, queued, found.keeps_back, may_end, head,
                 self.spreads(run, vertex), delay, idle_ms, waits,
             ))  # fmt: skip
         return rows

@@ -439,6 +439,13 @@ def test_the_second_queue_of_a_chain_is_told_by_the_first() -> None:
     assert under_way.broken("task-watermark", whole=False) == []
 
 
+def test_a_status_overtakes_what_the_emitter_of_a_legacy_operator_holds() -> None:
+    """It waits for a place in the next queue, and lets others at the lock."""
+    history = AsyncHistory(of_async(design="legacy"), of_async(design="legacy")).takes_mark(0, 5)
+    history.hears(STATUS, IDLE).sends(STATUS, IDLE).puts_mark(0, 5, of=1).emits(0).emits(0, of=1)
+    assert history.broken_laws(whole=False) == set()
+
+
 def test_where_nobody_knows_the_statuses_those_that_were_sent_count() -> None:
     free = AsyncHistory(("source", {}), of_async(), inputs=0)
     free.puts_mark(0, 5, of=1).sends(WATERMARK, 5).emits(0, of=1).sends(STATUS, IDLE).puts_mark(1, 6, of=1).emits(

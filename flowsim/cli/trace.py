@@ -40,7 +40,8 @@ Kinds = Annotated[
     str | None,
     typer.Option(
         "--kinds", metavar="KIND,...",
-        help="Only elements, watermarks, windows, timers, buffers, credits, pools, mails, actions, life or metrics; or tables.",
+        help="Only elements, watermarks, windows, async, snapshots, timers, buffers, credits, pools, mails, actions, life or "
+        "metrics; or tables.",
     ),
 ]  # fmt: skip
 Channels = Annotated[

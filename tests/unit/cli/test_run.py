@@ -67,6 +67,21 @@ def test_what_a_collect_sink_got_is_in_the_document_by_field(flowsim: Any, write
     assert set(records[0]) == {"n", "key"}
 
 
+def test_snapshots_are_told_and_so_are_those_that_were_missed(flowsim: Any) -> None:
+    asked = "actions=[{snapshot: {at: 50 us, task: sums, subtask: 1}}, {snapshot: {at: 9 h, task: numbers}}]"
+    told = flowsim("run", "tiny.yaml", "--set", asked)
+    assert told.code == 0
+    lines = [line.split() for line in told.out.splitlines() if line.startswith("snapshot")]
+    assert [" ".join(line) for line in lines] == [
+        "snapshot sums (2/2), asked for at 50 us: taken at 50 us",
+        "snapshot Source: numbers (1/1), asked for at 9 h 0 min 0 s: not taken, the job had ended before",
+    ]
+    taken, missed = flowsim("run", "tiny.yaml", "--json", "--out", "again", "--set", asked).document["snapshots"]
+    assert (taken["task"], taken["requested_ns"], taken["missed"]) == ("sums (2/2)", 50_000, "")
+    assert [(one["name"], one["elements"], one["inside"]) for one in taken["operators"]] == [("sums", 0, False)]
+    assert (missed["taken_ns"], missed["missed"]) == (None, "the job had ended before")
+
+
 def test_nothing_of_the_progress_is_printed_when_nobody_looks(flowsim: Any) -> None:
     assert flowsim("run", "tiny.yaml").err == ""
 

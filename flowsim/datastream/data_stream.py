@@ -143,9 +143,13 @@ class DataStream(OperatorHandle):
         operator_name: str,
         operator_factory: Callable[[], StreamOperator],
         output_type: TypeInformation | None = None,
+        yields: bool = False,
     ) -> DataStream:
-        """flowsim's own, as in Java: an operator of the caller's, made once per subtask. Flink: DataStream.transform."""
-        return self.put_behind(operator_name, "operator", lambda name: operator_factory(), output_type)
+        """flowsim's own, as in Java: an operator of the caller's, made once per subtask. Flink: DataStream.transform.
+
+        ``yields``: it yields to the mailbox inside an element, so it is not chained behind a legacy source (rule 1.10).
+        """
+        return self.put_behind(operator_name, "operator", lambda name: operator_factory(), output_type, yields=yields)
 
     def put_behind(
         self, name: str, kind: str, make: MakeOperator, output_type: TypeInformation | None = None,

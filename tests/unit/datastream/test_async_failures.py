@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import socket
 import threading
 from collections.abc import Iterator
@@ -143,6 +144,30 @@ def test_ctrl_c_in_a_coroutine_ends_the_program_as_anywhere_else(clock: str) -> 
 
     with pytest.raises(KeyboardInterrupt):
         results_of(asks(interrupted), clock=clock)
+
+
+@BOTH_CLOCKS
+def test_a_real_ctrl_c_leaves_no_call_behind(clock: str) -> None:
+    """The first record sends it, as a user at the keyboard would."""
+
+    async def sends(value: int) -> list[int]:
+        if value == 1:
+            signal.raise_signal(signal.SIGINT)
+        await asyncio.sleep(3600)
+        return []
+
+    with pytest.raises(KeyboardInterrupt):
+        results_of(asks(sends), timeout_ms=0, clock=clock)
+
+
+@BOTH_CLOCKS
+def test_a_job_of_coroutines_runs_inside_of_a_running_loop_too(clock: str) -> None:
+    """As in a notebook: in a thread of its own."""
+
+    async def in_a_notebook() -> list[object]:
+        return results_of(asks(lookup), mode="ordered", clock=clock)
+
+    assert asyncio.run(in_a_notebook()) == [1, 2, 3]
 
 
 # The virtual clock does not reach out of the process.

@@ -114,6 +114,17 @@ def test_the_async_operator_of_the_api_is_chained_always_and_heads_a_chain_when_
     assert head == ["Source: Collection Source", "async wait operator -> Map -> Sink: Print to Std. Out"]
 
 
+def test_an_operator_of_ones_own_may_say_that_it_yields() -> None:
+    def chains_with(**yields: bool) -> list[str]:
+        env = StreamExecutionEnvironment.get_execution_environment()
+        numbers = env.add_source(LegacySource(CollectionSource([1])), "n")
+        numbers.transform("own", lambda: MapOperator(lambda v: v), **yields).print()
+        return chains_of(env)
+
+    assert chains_with() == ["Source: n -> own -> Sink: Print to Std. Out"]
+    assert chains_with(yields=True) == ["Source: n", "own -> Sink: Print to Std. Out"]
+
+
 def test_the_async_operator_of_the_api_is_never_chained_behind_a_legacy_source() -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     numbers = env.add_source(LegacySource(CollectionSource([1])))

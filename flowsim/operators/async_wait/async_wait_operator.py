@@ -8,6 +8,7 @@ from typing import Final, Literal, NoReturn
 
 from flowsim.errors import BadInput, ElementFailed
 from flowsim.facts.kinds import AsyncAction
+from flowsim.mailbox.mail_future import MailFuture
 from flowsim.mailbox.task_mailbox import MailboxClosedException
 from flowsim.operators.async_wait.async_retry_strategy import NO_RETRY_STRATEGY, AsyncRetryStrategy
 from flowsim.operators.async_wait.async_trace import AsyncTrace
@@ -208,6 +209,10 @@ class AsyncWaitOperator(FunctionOperator):
     def execute(self, command: Callable[[], None], description: str) -> None:
         """A mail of the operator; raises MailboxClosedException where none is taken any more (rule 11.16)."""
         self.ctx.mailbox_executor.execute(command, description)
+
+    def submit(self, command: Callable[[], None], description: str) -> None:
+        """As ``execute``, but what the command raises is lost, such as the refusal of a mailbox that is being closed."""
+        self.execute(MailFuture(command), description)
 
     def register_timer(self, delay_ms: int, callback: Callable[[], None]) -> TimerHandle:
         """Delays so long that the sum no longer fits wrap around to the past, as Flink's do: they are over at once."""

@@ -60,7 +60,7 @@ class RetryableResultHandlerDelegator:
             self.cancel_retry_timer()
             self.result_handler.complete_from(supplier)
         else:
-            self._operator.execute(lambda: self._decide_on(supplier), "results of an async call to be made")
+            self._operator.submit(lambda: self._decide_on(supplier), "results of an async call to be made")
 
     def complete_exceptionally(self, error: BaseException) -> None:
         if self._operator.retries_are_over:

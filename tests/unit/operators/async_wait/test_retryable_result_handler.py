@@ -320,6 +320,22 @@ def test_a_predicate_that_raises_fails_the_task_unless_a_supplier_brought_the_re
         assert [str(failure) for failure in bench.failures] == ["could not complete the element: TimeoutError: over"]
 
 
+def test_results_that_are_made_while_the_mailbox_is_being_closed_are_lost_quietly() -> None:
+    """Their mail still runs, but the next one, which completes the element, is refused inside of it."""
+
+    def fail() -> Any:
+        raise KeyError("b")
+
+    with retrying() as bench:
+        bench.process_elements([("a", 1), ("b", 2)])
+        bench.calls.future("a").complete_from(lambda: ["A"])
+        bench.calls.future("b").complete_from(fail)
+        bench.mails.quiesce()
+        bench.run_mails()
+        assert bench.output == []
+        assert [str(failure) for failure in bench.failures] == ["could not complete the element: KeyError: 'b'"]
+
+
 def test_an_outcome_is_refused_where_it_comes_from_once_the_mailbox_takes_no_mail() -> None:
     """Rule 11.16."""
     with retrying() as bench:

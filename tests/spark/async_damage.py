@@ -37,7 +37,11 @@ def _exchange(facts: FactBuilder, random: Random, row: Row) -> None:
 
 
 def _change(random: Random, table: str, row: Row) -> None:
-    chosen = [name for name in COLUMNS if name in row] if table == "async_elements" else ["timestamp", "records_out", "event"]
+    chosen = (
+        [name for name in COLUMNS if name in row]
+        if table == "async_elements"
+        else ["timestamp", "records_out", "event"]
+    )
     column = random.choice([name for name in chosen if name in row] or ["time_ns"])
     value = int(row[column])
     if column in ("action", "event"):

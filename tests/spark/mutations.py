@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.spark import mutations_of_elements, mutations_of_machines
+from tests.spark import mutations_of_async, mutations_of_elements, mutations_of_machines
 from tests.spark.mutating import MUTATIONS
 
 # Whoever is imported here registers its mutations.
-__all__ = ["MUTATIONS", "mutations_of_elements", "mutations_of_machines"]
+__all__ = ["MUTATIONS", "mutations_of_async", "mutations_of_elements", "mutations_of_machines"]

@@ -91,24 +91,24 @@ def a_channel_repeats_a_watermark_after_a_time_of_idleness(f: FactBuilder) -> No
     insert_element(f, 6, WATERMARK, (STATUS, -1), (STATUS, 0), (WATERMARK, MAX_WATERMARK))
 
 
-@breaks(watermark_monotone=1, valve=1)
+@breaks(watermark_monotone=1, valve=1, task_watermark=1, async_order=1)
 def a_task_emits_a_watermark_twice(f: FactBuilder) -> None:
     row = inner(f, "task_watermark", lambda r: r["task"] == SINK and r["kind"] == WATERMARK)
     f.insert_after(row, "task_watermark", input=0, kind=WATERMARK, timestamp=row["timestamp"])
 
 
-@breaks(valve=1)
+@breaks(valve=1, task_watermark=2, async_order=1)
 def a_task_emits_a_watermark_that_is_too_low(f: FactBuilder) -> None:
     rows = f.rows("task_watermark", lambda r: r["task"] == SINK and r["kind"] == WATERMARK)
     next(b for a, b in pairwise(rows) if a["timestamp"] < b["timestamp"] - 1)["timestamp"] -= 1
 
 
-@breaks(valve=1)
+@breaks(valve=1, task_watermark=1, async_order=1)
 def a_task_swallows_a_watermark(f: FactBuilder) -> None:
     f.remove("task_watermark", inner(f, "task_watermark", lambda r: r["task"] == SINK and r["kind"] == WATERMARK))
 
 
-@breaks(valve=2)
+@breaks(valve=2, task_watermark=2, async_order=2)
 def a_watermark_is_emitted_behind_the_record_that_follows_it(f: FactBuilder) -> None:
     rows = sorted(
         (r for t, r in f.facts if t in ("received", "task_watermark") and r["task"] == SINK), key=lambda r: r["seq"]
@@ -117,7 +117,7 @@ def a_watermark_is_emitted_behind_the_record_that_follows_it(f: FactBuilder) -> 
     emitted["seq"], record["seq"] = record["seq"], emitted["seq"]
 
 
-@breaks(valve=1)
+@breaks(valve=1, task_watermark=-1)
 def a_status_is_emitted_before_anything_arrived(f: FactBuilder) -> None:
     f.add("task_watermark", task=SINK, seq=-1, input=0, kind=STATUS, timestamp=-1)
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from flowsim.facts.kinds import (
     ActionPhase,
+    AsyncAction,
     BufferKind,
     BufferSide,
     CreditKind,
@@ -161,6 +162,24 @@ def windows_merge(f: FactBuilder, random: Random) -> None:
     f.insert_after(row, "window_merge", window_start=0, window_end=10, into_start=0, into_end=20, **columns)
 
 
+def swap_of_queue(f: FactBuilder, random: Random) -> None:
+    """Two neighbours leave the ordered operator in the other order."""
+    rows = f.rows("async_elements", lambda r: r["operator"] == 0 and r["action"] == AsyncAction.EMIT)
+    one, other = random.choice(list(pairwise(rows)))
+    one["seq"], other["seq"] = other["seq"], one["seq"]
+
+
+def take_after_the_end(f: FactBuilder, random: Random) -> None:
+    end = one_of(
+        f, random, "lifecycle", lambda r: r["task"] == 4 and r["event"] == LifeEvent.CLOSE and r["operator"] < 2
+    )  # type: ignore[operator]
+    f.insert_after(end, "async_elements", operator=end["operator"], entry=9_000, action=AsyncAction.PUT, queued=1)
+
+
+def first_call(row: Row) -> bool:
+    return row["action"] == AsyncAction.INVOKE and row["attempt"] == 1
+
+
 def keyed(row: Row) -> bool:
     return int(row["channel"]) < 4 and row["kind"] == RECORD
 
@@ -288,6 +307,23 @@ _TIMED: Final = (
     ("idle", "a channel is told twice", repeat("sent", of_kind(ElementKind.STATUS))),
 )  # fmt: skip
 
+_ASKED: Final = (
+    ("async-order", "an element leaves out of turn", swap_of_queue),
+    ("async-order", "an element has another number", change("async_elements", "entry", doing(AsyncAction.PUT), by=1)),
+    ("async-once async-order", "an element stays in its queue", delete("async_elements", doing(AsyncAction.EMIT))),
+    ("async-once", "an element has a second outcome", repeat("async_elements", doing(AsyncAction.COMPLETE))),
+    ("async-once", "an element has other results", change("async_elements", "rows", doing(AsyncAction.COMPLETE))),
+    ("async-once", "results are not what was emitted", change("async_elements", "fingerprint", doing(AsyncAction.EMIT))),
+    ("async-capacity", "an operator misreads its queue", change("async_elements", "queued")),
+    ("async-capacity async-once", "an element leaves again", repeat("async_elements", doing(AsyncAction.EMIT))),
+    ("async-retries", "a call is counted wrongly", change("async_elements", "attempt", doing(AsyncAction.INVOKE))),
+    ("async-retries", "an element is not asked for", delete("async_elements", first_call)),
+    ("async-end", "an element comes after the end", take_after_the_end),
+    ("async-order task-watermark", "a queue takes another watermark",
+     change("async_elements", "timestamp", lambda r: (r["action"], r["kind"]) == (AsyncAction.PUT, WATERMARK), by=-1)),
+)  # fmt: skip
+
 KINDS: Final = tuple(
-    Kind(name, damage, frozenset(laws.split())) for laws, name, damage in (*_COUNTED, *_FLOWING, *_LIVING, *_TIMED)
+    Kind(name, damage, frozenset(laws.split()))
+    for laws, name, damage in (*_COUNTED, *_FLOWING, *_LIVING, *_TIMED, *_ASKED)
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from flowsim.facts.kinds import ElementKind, LifeEvent
+from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent
 from flowsim.validation.audit.base import Audit, kind_is, rows_of, wrong
 from flowsim.validation.checks.base import TASK, union, whole
 from flowsim.validation.recordings import Recordings
@@ -65,7 +65,36 @@ def _by_kind(facts: Recordings, counted: DataFrame) -> DataFrame:
         _equation(of("sink"), "kind", given["records_out"], zero),
         _equation(of("window"), "kind", given["records_in"], F.coalesce("intakes", zero)),
         _equation(of("window"), "late rows", given["records_dropped"], F.coalesce("dropped", zero)),
+        *_by_queue(facts, of("async_wait")),
     )
+
+
+def _by_queue(facts: Recordings, counted: DataFrame) -> tuple[DataFrame, DataFrame]:
+    """Async operators: what was put since they were opened, and what they emitted; or less, before the task finished."""
+    opened = (
+        facts["lifecycle"]
+        .where(F.col("event") == int(LifeEvent.OPEN))
+        .groupBy(*_PLACE)
+        .agg(F.min("seq").alias("opened"))
+    )
+    records = facts["async_elements"].where(kind_is(ElementKind.RECORD))
+    puts = records.where(F.col("action") == int(AsyncAction.PUT)).join(opened, list(_PLACE)).where("seq > opened")
+    emitted = (
+        records.where(F.col("action") == int(AsyncAction.EMIT)).groupBy(*_PLACE).agg(F.sum("rows").alias("emitted"))
+    )
+    rows = counted.join(_number(puts, *_PLACE), list(_PLACE), "left").join(emitted, list(_PLACE), "left")
+    rows = rows.join(_finished(facts), list(TASK), "left").fillna(0, ["n", "emitted"])
+    done = rows.where(F.col("slack").isNotNull() | (F.col("records_out") < F.col("emitted")))
+    return (
+        _equation(rows, "elements put", F.col("records_in"), F.col("n")),
+        _equation(done, "results emitted", F.col("records_out"), F.col("emitted")),
+    )
+
+
+def _finished(facts: Recordings) -> DataFrame:
+    """Tasks of which every equation is exact."""
+    done = (F.col("event") == int(LifeEvent.FINISHED)) & (F.col("operator") == -1)
+    return facts["lifecycle"].where(done).select(*TASK, F.lit(0).alias("slack")).distinct()
 
 
 def _by_input(facts: Recordings, counted: DataFrame) -> DataFrame:

@@ -8,12 +8,14 @@ from pyspark.sql import functions as F
 from flowsim.facts.kinds import ElementKind, LifeEvent
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.validation.audit.base import Audit, findings, kind_is, rows_of, wrong
-from flowsim.validation.audit.event_time_told import ORIGIN, is_mark, is_status, told
+from flowsim.validation.audit.event_time_queues import lanes, taken, told_to_channels
+from flowsim.validation.audit.event_time_told import ORIGIN, heard, is_mark, is_status, told
 from flowsim.validation.audit.folding import Machine, fold_machines
 from flowsim.validation.audit.made_machine import COLUMNS, ENDED, MADE, RECORD, RUNNING, MadeMachine, QuietMachine
 from flowsim.validation.checks.base import CHANNEL, TASK, union, whole
-from flowsim.validation.checks.event_time_paths import FREE, INPUTS, channel_paths, operator_paths
+from flowsim.validation.checks.event_time_paths import FREE, channel_paths, operator_paths
 from flowsim.validation.checks.event_time_rows import STEERING
+from flowsim.validation.checks.task_watermarks import queued_marks
 from flowsim.validation.recordings import Recordings
 
 _IDLE, _ACTIVE = -1, 0
@@ -28,10 +30,22 @@ def _sent(facts: Recordings) -> DataFrame:
     return facts["sent"].where(F.col("kind").isin(*STEERING)).select(*CHANNEL, "seq", "kind", "timestamp")
 
 
+def _got(facts: Recordings) -> DataFrame:
+    """What lanes got: channels, and queues of async operators."""
+    hidden = channel_paths(facts).where(F.col("queued") & (F.col("statuses") == FREE)).select(*CHANNEL)
+    own = _sent(facts).where(is_status()).join(F.broadcast(hidden), list(CHANNEL), "semi")
+    sent = _sent(facts).join(own.select(*CHANNEL, "seq"), [*CHANNEL, "seq"], "anti")
+    return sent.unionByName(taken(facts))
+
+
 def _expected(facts: Recordings) -> DataFrame:
-    """What every channel was told."""
-    channels = channel_paths(facts).select("run", "task", "origin", "channel", "may_end", "holds_back")
-    return told(facts).join(F.broadcast(channels), list(ORIGIN))
+    """What every lane was told."""
+    every = lanes(facts).select("run", "task", "origin", "channel", "may_end", "holds_back", "is_head")
+    is_queue = F.col("channel") < 0
+    by_output = told(facts).join(F.broadcast(every.where(~F.col("is_head"))), list(ORIGIN)).where(~is_queue | is_mark())
+    at_once = heard(facts).join(F.broadcast(every.where("is_head")), list(ORIGIN)).where(is_mark())
+    by_channel = told_to_channels(facts).join(F.broadcast(every), list(CHANNEL))
+    return by_output.unionByName(at_once).unionByName(by_channel).drop("is_head")
 
 
 def _numbered(rows: DataFrame, *order: str) -> DataFrame:
@@ -40,12 +54,12 @@ def _numbered(rows: DataFrame, *order: str) -> DataFrame:
 
 def _sequences(facts: Recordings) -> DataFrame:
     """Beside each other what was told and what was sent; the last watermark of a source, and what is held back, apart."""
-    about = channel_paths(facts).where(F.col("origin") != FREE).select(*CHANNEL, "may_end", "holds_back")
+    about = lanes(facts).where(F.col("origin") != FREE).select(*CHANNEL, "may_end", "holds_back")
     apart = (F.col("may_end") & _is_last()) | (F.col("holds_back") & is_mark())
     expected = _numbered(_expected(facts).where(~apart), "seq", "sub").select(
         *CHANNEL, "number", F.col("seq").alias("cause"), "next", F.struct("kind", "timestamp").alias("told")
     )  # fmt: skip
-    sent = _sent(facts).join(F.broadcast(about), list(CHANNEL)).where(~apart)
+    sent = _got(facts).join(F.broadcast(about), list(CHANNEL)).where(~apart)
     sent = _numbered(sent, "seq").select(*CHANNEL, "number", "seq", F.struct("kind", "timestamp").alias("sent"))
     both = expected.join(sent, [*CHANNEL, "number"], "full")
     late = F.coalesce(F.col("seq") >= F.col("next"), F.lit(False))
@@ -60,18 +74,22 @@ def _sequences(facts: Recordings) -> DataFrame:
 def _lasts(facts: Recordings) -> DataFrame:
     """Last watermarks that a source's strategy made itself: each needs one that was sent."""
     due = _expected(facts).where(F.col("may_end") & _is_last()).where(whole(facts) | F.col("next").isNotNull())
-    sent = _sent(facts).where(_is_last()).select(*CHANNEL, F.col("seq").alias("at"))
+    sent = _got(facts).where(_is_last()).select(*CHANNEL, F.col("seq").alias("at"))
     there = (F.col("at") > F.col("seq")) & F.coalesce(F.col("at") < F.col("next"), F.lit(True))
     found = due.join(sent, list(CHANNEL), "left").groupBy(*CHANNEL, "seq").agg(F.max(there).alias("there"))
     return wrong(found.where(~F.coalesce("there", F.lit(False))), "the last of all is not sent")
 
 
+def _reached(facts: Recordings) -> DataFrame:
+    """Where the end of event time reached the operators that wait for it."""
+    of_origin = told(facts).where(_is_last()).groupBy(*ORIGIN).agg(F.greatest(F.min("seq"), F.lit(0)).alias("cause"))
+    waiting = operator_paths(facts).where("waits_for_end").select(*_STRATEGY, F.col("reached").alias("origin"))
+    return waiting.join(of_origin, list(ORIGIN)).select(*_STRATEGY, "cause")
+
+
 def _ends(facts: Recordings) -> DataFrame:
     """Operators that assign timestamps, and whose inputs reached the end of event time: each lets it pass."""
-    reached = (
-        told(facts).where((F.col("origin") == INPUTS) & _is_last()).groupBy(*TASK).agg(F.min("seq").alias("cause"))
-    )
-    waiting = operator_paths(facts).where("waits_for_end").select(*_STRATEGY).join(reached, list(TASK))
+    waiting = operator_paths(facts).where("waits_for_end").select(*_STRATEGY).join(_reached(facts), list(_STRATEGY))
     made = facts["generated_watermark"].where(_is_last() & (F.col("split") == -1)).select(*_STRATEGY, "seq")
     passed = waiting.join(made, list(_STRATEGY)).where(F.col("seq") > F.col("cause")).select(*_STRATEGY)
     left = waiting.where(whole(facts)).join(passed, list(_STRATEGY), "anti")
@@ -80,8 +98,8 @@ def _ends(facts: Recordings) -> DataFrame:
 
 def _held_back(facts: Recordings) -> DataFrame:
     """Where watermarks are held back: those sent grow, and each was told before (rule 9.18)."""
-    channels = channel_paths(facts).where("holds_back").select(*CHANNEL)
-    sent = _sent(facts).where(is_mark()).join(F.broadcast(channels), list(CHANNEL))
+    channels = lanes(facts).where("holds_back").select(*CHANNEL)
+    sent = _got(facts).where(is_mark()).join(F.broadcast(channels), list(CHANNEL))
     before = Window.partitionBy(*CHANNEL).orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
     sent = sent.withColumn("before", F.max("timestamp").over(before))
     marks = _expected(facts).where(F.col("holds_back") & is_mark())
@@ -127,12 +145,7 @@ def _strategies(facts: Recordings, make: type[Machine]) -> DataFrame:
     records = facts["sent"].where(kind_is(ElementKind.RECORD)).join(F.broadcast(channels), list(CHANNEL))
     seen = records.where("sees >= 0").withColumns({"operator": F.col("sees"), "sees": F.lit(1), "hears": F.lit(0)})
     heard = records.where("hears >= 0").withColumns({"operator": F.col("hears"), "hears": F.lit(1), "sees": F.lit(0)})
-    ended = (
-        told(facts)
-        .where((F.col("origin") == INPUTS) & _is_last())
-        .join(strategies, list(TASK))
-        .withColumn("what", F.lit(ENDED))
-    )
+    ended = _reached(facts).withColumns({"what": F.lit(ENDED), "seq": F.col("cause")})
     running = facts["lifecycle"].where(F.col("event") == int(LifeEvent.RUNNING)).drop("operator")
     running = running.join(strategies, list(TASK)).withColumn("what", F.lit(RUNNING))
     frames = (rows, seen.withColumn("what", F.lit(RECORD)), heard.withColumn("what", F.lit(RECORD)), ended, running)
@@ -150,9 +163,9 @@ def _columns(rows: DataFrame) -> DataFrame:
 
 def _statuses(facts: Recordings) -> DataFrame:
     """Every channel: what it says beside what it said before, and beside the last change that it was told of."""
-    channels = channel_paths(facts).select(*CHANNEL, "origin")
+    channels = channel_paths(facts).select(*CHANNEL, F.col("statuses").alias("origin"))
     sent = _sent(facts).join(F.broadcast(channels), list(CHANNEL)).withColumn("told", F.lit(None).cast("long"))
-    changes = _expected(facts).where(is_status())
+    changes = _expected(facts).where(is_status()).drop("origin").join(F.broadcast(channels), list(CHANNEL))
     changes = changes.select(*CHANNEL, "origin", "seq", "kind", "timestamp", F.col("timestamp").alias("told"))
     order = Window.partitionBy(*CHANNEL).orderBy("seq").rowsBetween(Window.unboundedPreceding, 0)
     before = Window.partitionBy(*CHANNEL).orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
@@ -181,7 +194,7 @@ def _statuses(facts: Recordings) -> DataFrame:
 
 TASK_WATERMARK = Audit(
     "task-watermark",
-    lambda facts: rows_of(_sent(facts), facts["task_watermark"], facts["generated_watermark"]),
+    lambda facts: rows_of(_sent(facts), facts["task_watermark"], facts["generated_watermark"], queued_marks(facts)),
     lambda facts: union(
         _sequences(facts),
         _lasts(facts),

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from flowsim.facts.kinds import ElementKind
 from flowsim.units import NO_TIMESTAMP
 from flowsim.validation.audit.base import kind_is
+from flowsim.validation.audit.event_time_queues import told_by_queues
 from flowsim.validation.checks.base import TASK
 from flowsim.validation.checks.event_time_paths import INPUTS
 from flowsim.validation.checks.event_time_rows import STEERING
@@ -38,8 +39,19 @@ def told(facts: Recordings) -> DataFrame:
     rows = rows.where(F.when(is_status(), F.col("timestamp") != F.col("was")).otherwise(F.col("was") != _IDLE)).drop(
         "was"
     )
-    later = Window.partitionBy(*ORIGIN).orderBy("seq").rangeBetween(1, Window.unboundedFollowing)
-    return rows.withColumn("next", F.min("seq").over(later))
+    rows = rows.withColumn("next", next_cause(ORIGIN))
+    return rows.unionByName(told_by_queues(facts, rows))
+
+
+def heard(facts: Recordings) -> DataFrame:
+    """The same of the inputs, as the head of a chain hears them: no output lies between."""
+    rows = inputs_told(facts).withColumn("origin", F.lit(INPUTS))
+    return rows.withColumn("next", next_cause(ORIGIN))
+
+
+def next_cause(keys: tuple[str, ...]) -> Column:
+    """The seq of the next row that has another one."""
+    return F.min("seq").over(Window.partitionBy(*keys).orderBy("seq").rangeBetween(1, Window.unboundedFollowing))
 
 
 def inputs_told(facts: Recordings) -> DataFrame:

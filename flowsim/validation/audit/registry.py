@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from flowsim.validation.audit.async_wait import ASYNC_AUDITS
 from flowsim.validation.audit.base import Audit
 from flowsim.validation.audit.channels import END, FIFO, MONOTONE
 from flowsim.validation.audit.conservation import CONSERVATION
@@ -23,6 +24,6 @@ AUDITS: Final[dict[str, Audit]] = {
     for audit in (
         FIFO, END, MONOTONE, VALVE, KEY_ROUTING, WINDOW_FIRE, LATE_ROWS, LATENESS, CONSERVATION, CREDITS, ACTIONS,
         SEGMENTS, BACKLOG, IN_FLIGHT, MAILS, LIFE_CYCLE, ENDS,
-        TASK_WATERMARK, IDLE, TIMERS,
+        TASK_WATERMARK, IDLE, TIMERS, *ASYNC_AUDITS,
     )
 }  # fmt: skip

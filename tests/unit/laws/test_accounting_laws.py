@@ -89,6 +89,18 @@ def test_an_unfinished_task_may_be_off_by_the_one_record_under_way() -> None:
     assert judge(facts, "conservation", "failed").violations == 2
 
 
+def test_an_unfinished_task_with_an_emitter_may_have_one_under_way_in_each_thread() -> None:
+    """Rule 11.30: its loop, its timers and the emitter."""
+    facts = tiny_job()
+    facts.find("operators", vertex=0, operator=1)["params"] = '{"design":"legacy"}'
+    bump("operator_counts", "records_out", -3, task=0, operator=1)(facts)
+    assert judge(facts, "conservation").verdict is Verdict.VIOLATED
+    facts.drop("lifecycle", task=0, event=LifeEvent.FINISHED)
+    assert judge(facts, "conservation", "failed").verdict is Verdict.HOLDS
+    bump("operator_counts", "records_out", -1, task=0, operator=1)(facts)
+    assert judge(facts, "conservation", "failed").violations == 2
+
+
 def test_a_broadcast_sends_every_record_to_every_channel() -> None:
     facts = tiny_job()
     facts.find("edges", edge=0)["partitioner"] = "BROADCAST"

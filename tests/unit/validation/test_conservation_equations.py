@@ -69,6 +69,20 @@ def test_one_element_may_be_under_way_in_a_task_that_did_not_finish() -> None:
     assert books("HASH", one, whole=False) == ["head: in = records received"]
 
 
+def test_with_an_emitter_thread_its_task_its_timers_and_it_may_have_one_each() -> None:
+    """Rule 11.30: the operator of tasks 1 and 2 has the legacy design."""
+    legacy = item("operator", 0, 0, 1, -1, 1, text="async_wait")
+
+    def wrong(received: int, finished: bool) -> bool:
+        items = [legacy if i[0] == "operator" and i[3] == 1 else i for i in job() if i[0] != "channel"]
+        items += [item("counters", 1, 0, 7), item("asked", 1, 0, 7), item("received", 1, 0, 0, received)]
+        items += [item("finished", 1)] if finished else []
+        return bool(broken(keep_books(False, iter(items))))
+
+    assert [wrong(received, False) for received in (7, 6, 4, 3)] == [False, False, False, True]
+    assert [wrong(received, True) for received in (7, 6)] == [False, True]
+
+
 def test_missing_counters_break_presence_only_in_a_whole_run() -> None:
     items = [i for i in job() if i[0] != "channel"]
     assert len(broken(keep_books(True, iter(items)))) == 5

@@ -1,4 +1,4 @@
-"""Coroutines that go wrong, or would never end: what the job says, and that nothing of them is left."""
+"""Coroutines that go wrong: what the job says, and that nothing of them is left."""
 
 from __future__ import annotations
 
@@ -12,12 +12,7 @@ from typing import Any
 
 import pytest
 
-from flowsim.cluster.mini_cluster import MiniCluster
-from flowsim.cluster.run_actions import CancelJob, RunAction, StopJob
-from flowsim.cluster.run_options import JobExecutionResult, JobStatus, RunOptions
-from flowsim.connectors.script import ScriptedSource, record, sleep
-from flowsim.datastream import AsyncDataStream, AsyncFunction, ResultFutureFunction, StreamExecutionEnvironment
-from flowsim.datastream.common import Duration
+from flowsim.datastream import AsyncFunction, ResultFutureFunction
 from flowsim.errors import JobFailed
 from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.async_wait.result_future import ResultFuture
@@ -26,9 +21,6 @@ from flowsim.units import NS_PER_MS
 from tests.coroutines import BOTH_CLOCKS, UNMARKED, asks, failure_of, nothing_left_behind, results_of
 
 pytestmark = UNMARKED
-
-ENV = StreamExecutionEnvironment.get_execution_environment
-MINUTE = Duration.of_minutes(1)
 
 
 @pytest.fixture(autouse=True)
@@ -234,166 +226,6 @@ def test_the_virtual_clock_refuses_the_world_by_name(invoke: Any, name: str) -> 
         "asked, record 1: ElementFailed: could not complete the element: VirtualClockRefusal: "
         f"{name} is not available on the virtual clock: "
     )
-
-
-# Calls that would never end.
-
-
-class Endless(AsyncFunction):
-    """Never answers; notes which of its calls were ended, and when the function itself was."""
-
-    def __init__(self, log: list[object]) -> None:
-        self.log = log
-
-    def __deepcopy__(self, memo: object) -> Endless:
-        return Endless(self.log)
-
-    async def async_invoke(self, value: Any) -> list[Any]:
-        if value < 0:
-            raise ValueError("fails on purpose")
-        try:
-            await asyncio.Event().wait()
-        finally:
-            self.log.append(value)
-        return []
-
-    async def close(self) -> None:  # type: ignore[override]
-        await asyncio.sleep(0.001)
-        self.log.append("closed")
-
-
-def run(function: Any, clock: str, *, values: Any = None, until_ms: int | None = None, action: RunAction | None = None,
-        timeout: Duration = MINUTE) -> JobExecutionResult:  # fmt: skip
-    env = ENV()
-    stream = env.from_collection([0, 1, 2]) if values is None else env.add_source(ScriptedSource(values))
-    AsyncDataStream.unordered_wait(stream, function, timeout, 3).name("asked").print()
-    until_ns = None if until_ms is None else until_ms * NS_PER_MS
-    actions = () if action is None else (action,)
-    return MiniCluster(env.stream_graph(), RunOptions(clock=clock, until_ns=until_ns, actions=actions)).run()
-
-
-THREE = [record(1, 0), record(2, 0), record(3, 0)]
-AT = 30 * NS_PER_MS
-
-
-@pytest.mark.parametrize(
-    ("values", "until_ms", "action", "status"),
-    [
-        ([*THREE, sleep(500)], 30, None, JobStatus.STOPPED),
-        ([*THREE, sleep(500)], None, CancelJob(AT), JobStatus.CANCELED),
-        ([*THREE, sleep(500)], None, StopJob(AT, drain=False), JobStatus.FINISHED),
-        ([*THREE[:2], sleep(30), record(-1, 0), sleep(500)], None, None, JobStatus.FAILED),
-    ],
-    ids=["until", "cancelled", "stopped without drain", "failed"],
-)
-@BOTH_CLOCKS
-def test_calls_that_would_never_end_are_ended_with_the_job(
-    values: Any, until_ms: int | None, action: RunAction | None, status: JobStatus, clock: str
-) -> None:
-    log: list[object] = []
-    ended = run(Endless(log), clock, values=values, until_ms=until_ms, action=action)
-    assert ended.status is status
-    assert log == [*([1, 2] if status is JobStatus.FAILED else [1, 2, 3]), "closed"]
-
-
-def test_a_job_that_stands_still_ends_its_calls_too() -> None:
-    log: list[object] = []
-    assert run(Endless(log), "virtual", values=THREE, timeout=Duration.of_millis(0)).status is JobStatus.DEADLOCKED
-    assert log == [1, 2, 3, "closed"]
-
-
-@BOTH_CLOCKS
-def test_a_call_that_outlives_its_record_is_ended_with_the_task(clock: str) -> None:
-    """A timeout answers for the record; nobody tells the coroutine (PyFlink does not either)."""
-    log: list[object] = []
-
-    class Late(Endless):
-        def __deepcopy__(self, memo: object) -> Late:
-            return Late(self.log)
-
-        def timeout(self, value: Any) -> list[Any]:
-            return [-value]
-
-    assert sorted(results_of(Late(log), timeout_ms=5, clock=clock)) == [-3, -2, -1]  # type: ignore[type-var]
-    assert log == [1, 2, 3, "closed"]
-
-
-def test_calls_are_ended_with_their_task_though_the_job_goes_on() -> None:
-    """The records behind it keep the next task busy for minutes."""
-    ended_ms: list[float] = []
-
-    class Late(Endless):
-        def __deepcopy__(self, memo: object) -> Late:
-            return Late(self.log)
-
-        async def async_invoke(self, value: Any) -> list[Any]:
-            try:
-                return await super().async_invoke(value)
-            finally:
-                ended_ms.append(asyncio.get_running_loop().time() * 1000 - 1000)
-
-        def timeout(self, value: Any) -> list[Any]:
-            return [-value]
-
-    env = ENV()
-    asked = AsyncDataStream.ordered_wait(env.from_collection([1, 2]), Late([]), Duration.of_millis(50))
-    behind = asked.rebalance().map(lambda value: value).cost(MINUTE)
-    assert list(behind.execute_and_collect()) == [-1, -2]
-    assert [round(at) for at in ended_ms] == [51, 51]
-
-
-@BOTH_CLOCKS
-def test_a_call_that_takes_its_time_to_end_is_waited_for(clock: str) -> None:
-    log: list[object] = []
-
-    class Tidy(Endless):
-        def __deepcopy__(self, memo: object) -> Tidy:
-            return Tidy(self.log)
-
-        async def async_invoke(self, value: Any) -> list[Any]:
-            try:
-                await asyncio.Event().wait()
-            finally:
-                await asyncio.sleep(0.01)
-                self.log.append(value)
-            return []
-
-    assert run(Tidy(log), clock, values=[*THREE, sleep(500)], until_ms=20).status is JobStatus.STOPPED
-    assert log == [1, 2, 3, "closed"]
-
-
-@BOTH_CLOCKS
-def test_a_call_that_catches_its_cancellation_once_is_cancelled_again(clock: str) -> None:
-    log: list[object] = []
-
-    class Stubborn(Endless):
-        def __deepcopy__(self, memo: object) -> Stubborn:
-            return Stubborn(self.log)
-
-        async def async_invoke(self, value: Any) -> list[Any]:
-            while len(self.log) < 2:
-                try:
-                    await asyncio.Event().wait()
-                except asyncio.CancelledError:
-                    self.log.append("no")
-            raise ValueError("told to nobody")
-
-    assert run(Stubborn(log), clock, values=[record(1, 0), sleep(500)], until_ms=20).status is JobStatus.STOPPED
-    assert log == ["no", "no", "closed"]
-
-
-@BOTH_CLOCKS
-def test_what_goes_wrong_at_the_very_end_fails_a_job_that_was_fine(clock: str) -> None:
-    class Broken(AsyncFunction):
-        async def async_invoke(self, value: Any) -> list[Any]:
-            return [value]
-
-        async def close(self) -> None:  # type: ignore[override]
-            raise OSError("the pool is gone")
-
-    ended = run(Broken(), clock)
-    assert ended.status is JobStatus.FAILED
-    assert "asked -> Sink: Print to Std. Out (1/1): OSError: the pool is gone (" in str(ended.error)
 
 
 # Functions in Java's shape that answer badly.

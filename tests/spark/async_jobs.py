@@ -11,6 +11,7 @@ from flowsim.cluster.run_actions import RunAction, StopJob
 from flowsim.connectors.collect import CollectSink
 from flowsim.connectors.script import Entry, ScriptedSource, record, sleep, watermark
 from flowsim.datastream import AsyncDataStream, AsyncRetryStrategy, DataStream, StreamExecutionEnvironment
+from flowsim.datastream.async_retry_predicates import empty_result_predicate, has_exception_predicate
 from flowsim.datastream.common import Duration, Time, Types, WatermarkStrategy
 from flowsim.datastream.window import TumblingEventTimeWindows
 from flowsim.graph.stream_graph import StreamGraph
@@ -133,12 +134,15 @@ def _readings(seed: int, pause_ms: int = 40) -> list[Entry]:
 def _retried() -> StreamGraph:
     """Some calls fail, some are never answered: retries of both kinds, and timeouts that give a result."""
     source = _scripted(_env(), 9, 10).rebalance()
-    flaky = calls(failure=0.4, silence=SomeCalls(0.2), on_timeout=lambda reading: [(reading[0], -1)])
-    fixed = AsyncRetryStrategy.fixed_delay(2, 10)
+    flaky = calls(
+        failure=SomeCalls(0.4, first_attempts=2), silence=SomeCalls(0.2), on_timeout=lambda reading: [(reading[0], -1)]
+    )
+    fixed = AsyncRetryStrategy.fixed_delay(2, 10, None, has_exception_predicate)
     first = AsyncDataStream.ordered_wait_with_retry(source, flaky, Time.milliseconds(70), fixed, 4)
-    backoff = AsyncRetryStrategy.exponential_backoff(3, 5, 30, 2.0)
+    backoff = AsyncRetryStrategy.exponential_backoff(3, 5, 30, 2.0, empty_result_predicate)
+    silent = calls(silence=SomeCalls(0.2), on_timeout=lambda reading: [(reading[0], -2)])
     again = AsyncDataStream.unordered_wait_with_retry(
-        first.set_parallelism(2).rebalance(), flaky, Time.milliseconds(60), backoff, 3
+        first.set_parallelism(2).rebalance(), silent, Time.milliseconds(60), backoff, 3
     )
     return _sunk(again.set_parallelism(2), "retried")
 

@@ -135,13 +135,11 @@ class LockedStreamTask(SourceOperatorStreamTask):
         return self.batches
 
     def fail_from_thread(self, error: Exception) -> None:
-        """The first failure counts. Flink 1.8: OperatorActions.failOperator, AsyncExceptionHandler."""
-        if self._loop.failure is None:
-            self._loop.failure = error
-            self.fail_externally(_raising(error))
+        """Flink 1.8: OperatorActions.failOperator, AsyncExceptionHandler."""
+        self.fail_externally(_raising(error))
 
     def fail_externally(self, fail: Callable[[], None]) -> None:
-        """As a mail, and for a loop that waits on the lock in the middle of an element."""
+        """As a mail, and for a loop that waits on the lock in the middle of an element; the first failure counts."""
         super().fail_externally(fail)
         if self._loop.failure is None:
             try:

@@ -26,7 +26,7 @@ from flowsim.facts.kinds import (
     TimerAction,
     WaitKind,
 )
-from flowsim.graph.stream_graph import OperatorDescription
+from flowsim.graph.stream_graph import Link, OperatorDescription
 from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.operators.async_wait.legacy.legacy_async_wait_operator import LegacyAsyncWaitOperator
@@ -274,6 +274,20 @@ def test_a_stop_without_drain_emits_nothing_behind_the_end_of_data() -> None:
     assert steps(recorder)[-1] == "EMIT 0 at 10"
     kinds = [ElementKind(row[5]).name for row in sorted(recorder.rows("sent")) if row[1] == 0]
     assert kinds == ["RECORD", "END_OF_DATA", "END_OF_PARTITION"]
+
+
+def test_nothing_is_emitted_between_the_end_of_data_without_drain_and_the_end_of_the_input() -> None:
+    """The link is slow, so the one event comes some time after the other."""
+    env, sink = env_of(buffer_timeout_ms=1, links=(Link(bytes_per_second=1000),)), CollectSink()
+    stream = source(env, [*numbers(*range(60)), sleep(500)]).rebalance()
+    asked(stream, lambda value: Reply(5 * int(str(value)), (value,)), capacity=100).rebalance().sink_to(sink)
+    result, recorder = run(env, StopJob(15 * NS_PER_MS))
+    assert result.status is JobStatus.FINISHED
+    life = [(LifeEvent(row[4]), row[3]) for row in recorder.rows("lifecycle") if row[1] == 1]
+    closed = next(at for event, at in life if event is LifeEvent.CLOSE)
+    done = [row[3] for row in recorder.rows("async_elements") if row[5] == AsyncAction.COMPLETE]
+    out = [row[3] for row in recorder.rows("async_elements") if row[5] == AsyncAction.EMIT]
+    assert max(out) < max(at for at in done if at < closed), "some were done in time, but too late"
 
 
 def test_the_operator_works_in_the_task_of_a_legacy_source() -> None:

@@ -10,6 +10,7 @@ from flowsim.validation.audit.base import Audit, kind_is, rows_of, wrong
 from flowsim.validation.checks.base import TASK, union, whole
 from flowsim.validation.recordings import Recordings
 
+_EMITTED = "results emitted"
 _PLACE = ("run", "task", "operator")
 _COUNTERS = ("records_in", "records_out", "records_side", "records_dropped")
 
@@ -87,7 +88,7 @@ def _by_queue(facts: Recordings, counted: DataFrame) -> tuple[DataFrame, DataFra
     done = rows.where(F.col("slack").isNotNull() | (F.col("records_out") < F.col("emitted")))
     return (
         _equation(rows, "elements put", F.col("records_in"), F.col("n")),
-        _equation(done, "results emitted", F.col("records_out"), F.col("emitted")),
+        _equation(done, _EMITTED, F.col("records_out"), F.col("emitted")),
     )
 
 
@@ -152,6 +153,7 @@ def _broken(facts: Recordings) -> DataFrame:
     rows = _places(facts).join(_number(facts["operator_counts"], *_PLACE), list(_PLACE), "left")
     written = F.coalesce("n", F.lit(0))
     off = F.abs(F.col("left") - F.col("right")) > F.coalesce("slack", "threads")
+    off |= (F.col("what") == _EMITTED) & (F.col("left") < F.col("right"))
     equal = judged.where(off).select("run", "what", F.lit(1).cast("long").alias("n"))
     return union(equal, wrong(rows.where((written > 1) | ((written == 0) & whole(facts))), "counters not once"))
 

@@ -73,7 +73,7 @@ def plot_svg(study: Study) -> bytes:
             axes.set_visible(False)
         handles, labels = places[0].get_legend_handles_labels()
         if len(labels) > 1:
-            figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4))
+            figure.legend(handles, labels, loc="outside lower center", ncols=across)
         figure.savefig(written, format="svg", metadata={"Date": None, "Creator": "flowsim"})
     return written.getvalue()
 
@@ -117,6 +117,8 @@ def _axis(study: Study) -> Variation:
 
 
 def _draw(axes: Axes, study: Study, panel: _Panel) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
     axis = _axis(study)
     names = short_names([variation.key for variation in study.variations])
     numbers = [float(value) for value in axis.values] if axis.is_numeric else list(range(len(axis.values)))  # type: ignore[arg-type]
@@ -143,6 +145,9 @@ def _draw(axes: Axes, study: Study, panel: _Panel) -> None:
     axes.set_xticks([], minor=True)
     if panel.may_be_log and _is_wide(drawn):
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+        axes.yaxis.set_minor_locator(NullLocator())
     else:
         axes.set_ylim(bottom=0, top=None if any(drawn) else 1)
 

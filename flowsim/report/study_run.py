@@ -33,6 +33,10 @@ class StudyPlan:
     keep: bool = True
     """Whether recordings and results stay once they were read."""
 
+    def scenario_digest(self) -> str:
+        """Of the scenario without the values of any combination; raises ScenarioError."""
+        return load_scenario(self.scenario, self.overrides).digest()
+
     def compiled(self, combination: Combination, out: Path) -> CompiledScenario:
         """The job of one combination; raises ScenarioError."""
         scenario = load_scenario(self.scenario, (*self.overrides, *combination.overrides))

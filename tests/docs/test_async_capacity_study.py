@@ -1,0 +1,88 @@
+"""The study of docs/studies/async_capacity.md says what the command gives today: numbers, table and plot."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flowsim.report.async_stage import AsyncStage
+from flowsim.report.distribution import Distribution
+from flowsim.report.measures import Measures
+from flowsim.report.study_files import row_data, table_text
+from flowsim.report.study_plot import plot_svg
+from flowsim.report.study_rows import Study
+from flowsim.report.study_run import StudyPlan, StudyRow, run_combination
+from flowsim.report.variation import Combination, Variation, combinations_of
+
+ROOT = Path(__file__).parents[2]
+STUDIES = ROOT / "docs" / "studies"
+SCENARIO = ROOT / "scenarios" / "01d_nyc_flights_airlines.yaml"
+AGAIN = (("ordered", "every_record", 256), ("unordered", "periodic", 64))
+
+
+@pytest.fixture(scope="module")
+def told() -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((STUDIES / "async_capacity.json").read_text())
+    return document
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return (STUDIES / "async_capacity.md").read_text()
+
+
+def study_of(told: dict[str, Any]) -> Study:
+    variations = tuple(Variation(key, tuple(values)) for key, values in told["vary"].items())
+    rows = tuple(map(row_of, combinations_of(variations), told["rows"]))
+    return Study(told["scenario"], told["scenario_digest"], told["seed"], tuple(told["set"]), variations, rows)
+
+
+def row_of(combination: Combination, told: dict[str, Any]) -> StudyRow:
+    assert dict(combination.values) == told["values"]
+    stages = tuple(stage_of(name, stage) for name, stage in told["async"].items())
+    counted = (told[name] for name in ("elapsed_ns", "records", "records_per_s", "back_pressured", "late"))
+    return StudyRow(combination, told["status"], told["error"], False, Measures(*counted, stages))
+
+
+def stage_of(name: str, told: dict[str, Any]) -> AsyncStage:
+    spread = {part: Distribution(**told[part]) for part in ("latency", "answer", "held")}
+    return AsyncStage(operator=name, **{**told, **spread})
+
+
+def test_the_study_is_whole_and_is_of_the_shipped_scenario(told: dict[str, Any]) -> None:
+    study = study_of(told)
+    assert study.is_complete
+    assert {row.status for row in study.rows} == {"finished"}
+    assert StudyPlan(SCENARIO, study.overrides).scenario_digest() == study.scenario_digest
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("values", AGAIN, ids=str)
+def test_a_combination_that_is_run_again_gives_its_row(
+    values: tuple[object, ...], told: dict[str, Any], tmp_path: Path
+) -> None:
+    study = study_of(told)
+    row = next(row for row in study.rows if tuple(row.combination.values.values()) == values)
+    again = run_combination(StudyPlan(SCENARIO, study.overrides, allow_python=True), row.combination, tmp_path / "run")
+    assert row_data(again) == told["rows"][row.combination.number - 1]
+
+
+def test_the_page_shows_the_table_of_the_study(told: dict[str, Any], page: str) -> None:
+    assert table_text(study_of(told)) in page
+
+
+def test_the_plot_is_drawn_from_the_study(told: dict[str, Any], page: str) -> None:
+    assert "](async_capacity.svg)" in page
+    assert (STUDIES / "async_capacity.svg").read_bytes() == plot_svg(study_of(told))
+
+
+def test_the_command_of_the_page_is_that_of_the_study(told: dict[str, Any], page: str) -> None:
+    (command,) = re.findall(r"^flowsim study (?:.*\\\n)*.*$", page, re.M)
+    varied = dict(re.findall(r"--vary ([\w.]+)=([\w,]+)", command))
+    assert varied == {key: ",".join(map(str, values)) for key, values in told["vary"].items()}
+    assert re.findall(r"--set (\S+)", command) == told["set"]
+    assert "scenarios/01d_nyc_flights_airlines.yaml" in command

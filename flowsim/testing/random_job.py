@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
 
-from flowsim.connectors.script import ScriptedSource, record
+from flowsim.connectors.script import Entry, ScriptedSource, record, sleep
 from flowsim.datastream.common import Types
 from flowsim.datastream.data_stream import DataStream
 from flowsim.datastream.environment import StreamExecutionEnvironment
@@ -20,27 +20,30 @@ from flowsim.datastream.partitioning import partitioned
 from flowsim.datastream.state import ValueStateDescriptor
 from flowsim.errors import BadInput
 from flowsim.operators.runtime_context import RuntimeContext
+from flowsim.testing.async_steps import AsyncStep
 
 Number = int
 
 Partitioning = Literal["default", "forward", "rebalance", "rescale", "shuffle", "broadcast", "global", "custom", "hash"]
 """How a stage reads; ``default`` says nothing, so Flink decides (rule 1.1). Only ``hash`` gives a keyed stream."""
 
-Kind = Literal["map", "flat_map", "filter", "count", "co_map"]
-"""What a stage does; ``count`` needs a keyed stream, ``co_map`` a second input."""
+Kind = Literal["map", "flat_map", "filter", "count", "co_map", "async"]
+"""What a stage does; ``count`` needs a keyed stream, ``co_map`` a second input, ``async`` its calls."""
 
 PARTITIONINGS: Final[tuple[Partitioning, ...]] = get_args(Partitioning)
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+KINDS: Final[tuple[Kind, ...]] = tuple(kind for kind in get_args(Kind) if kind != "async")
+"""Those that work at once."""
 
 _KEYS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class SourceStage:
-    """A source: its numbers per subtask, and how long each subtask pauses between two of them."""
+    """A source: its numbers per subtask, how long each subtask pauses between two of them, and before it ends."""
 
     numbers: tuple[tuple[Number, ...], ...]
     gap_ms: int = 1
+    last_pause_ms: int = 0
 
     @property
     def parallelism(self) -> int:
@@ -52,7 +55,7 @@ class Stage:
     """An operator behind a partitioner. ``inputs``: earlier stages or sources, by position; several are united.
 
     ``fan_out``: how many numbers ``flat_map`` makes of one. ``second``: what the second input of ``co_map`` reads, by the
-    same partitioning.
+    same partitioning. ``calls``: what ``async`` calls.
     """
 
     inputs: tuple[int, ...]
@@ -62,6 +65,7 @@ class Stage:
     fan_out: int = 1
     chained: bool = True
     second: tuple[int, ...] = ()
+    calls: AsyncStep | None = None
 
     @property
     def reads(self) -> tuple[int, ...]:
@@ -86,6 +90,8 @@ class RandomJob:
                 raise BadInput(
                     f"{name}: co_map has a second input and nothing else has, got {stage.kind}, {stage.second}"
                 )
+            if (stage.calls is not None) is not (stage.kind == "async"):
+                raise BadInput(f"{name}: async has calls and nothing else has, got {stage.kind}, {stage.calls}")
             if stage.kind == "count" and stage.partitioning != "hash":
                 raise BadInput(f"{name}: count needs the partitioning hash, got {stage.partitioning}")
             if stage.partitioning == "forward":
@@ -137,7 +143,10 @@ class RandomJob:
 
     def _source(self, env: StreamExecutionEnvironment, position: int) -> DataStream:
         source = self.sources[position]
-        scripts = [[record(number, None) for number in numbers] for numbers in source.numbers]
+        scripts: list[list[Entry]] = [[record(number, None) for number in numbers] for numbers in source.numbers]
+        if source.last_pause_ms > 0:
+            for script in scripts:
+                script.append(sleep(source.last_pause_ms))
         return env.add_source(ScriptedSource(*scripts, gap_ms=source.gap_ms)).name(name_of(position))
 
 
@@ -196,6 +205,8 @@ def _partitioned(stream: DataStream, stage: Stage) -> DataStream:
 
 
 def _operator(stream: DataStream, stage: Stage) -> DataStream:
+    if stage.calls is not None:
+        return stage.calls.behind(stream)
     match stage.kind:
         case "map":
             return stream.map(_mapped)
@@ -203,8 +214,8 @@ def _operator(stream: DataStream, stage: Stage) -> DataStream:
             return stream.flat_map(lambda value: _fanned(value, stage.fan_out))
         case "filter":
             return stream.filter(_kept)
-        case "co_map":
-            raise BadInput("co_map has two inputs")
+        case "co_map" | "async":
+            raise BadInput(f"{stage.kind} has more than one input, or calls")
         case "count":
             return stream.process(_Count())  # type: ignore[arg-type]  # a counting stage stands behind key_by
 
@@ -242,6 +253,10 @@ def _co_mapped(first: Counter[Number], second: Counter[Number]) -> Counter[Numbe
 def _batch(arriving: Counter[Number], stage: Stage) -> Counter[Number]:
     """What a stage makes of a bag of numbers."""
     made: Counter[Number] = Counter()
+    if stage.calls is not None:
+        for number, count in arriving.items():
+            for result in stage.calls.outcome(number):
+                made[_number(result)] += count
     match stage.kind:
         case "map":
             for number, count in arriving.items():

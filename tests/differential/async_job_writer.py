@@ -24,6 +24,8 @@ START_MS = 1000
 GAP_MS = 97
 MOST_STEPS = 45
 REPLIES = 12
+WORK_NS = 100_000
+"""More than a job needs here for all that one thing from outside sets going; in Flink's jobs time stands still then."""
 
 FAMILIES = ("ordered", "unordered", "retries", "flat_map", "timers", "two", "window", "chained")
 """What stands around the async operator, or what it does."""
@@ -40,6 +42,7 @@ class AsyncJobWriter:
         self.keys = [f"k{number}" for number in self.chance.sample(range(-5, 12), self.chance.choice([1, 2, 4, 8]))]
         self.fails_without_timestamp = self.family == "window"
         self.next_number = 0
+        self.one_at_a_time = False
 
     def often(self, share: float) -> bool:
         return self.chance.random() < share
@@ -47,7 +50,7 @@ class AsyncJobWriter:
     def job(self) -> Job:
         """One in steps, of which everything is determined."""
         while True:
-            self.next_number = 0
+            self.next_number, self.one_at_a_time = 0, False
             job = self._job()
             if is_determined(job):
                 return job
@@ -70,7 +73,18 @@ class AsyncJobWriter:
             parallelism = 1
         subtasks = [chance.choice([1, 1, 2]) for _ in range(chance.choice([1, 1, 2]))] if is_keyed else [parallelism]
         vias = ["source"] if may_block else ["function", "source"] if is_keyed else ["function"]
-        scripts, steps = ScriptWriter(chance, self, subtasks, set()).in_steps(MOST_STEPS)
+        if is_keyed and sum(subtasks) > 1:
+            # While an operator waits for space its channels fill up. Which is read first is determined if a step puts one
+            # element there: of two the first may be taken alone or with the second.
+            self.one_at_a_time, vias = True, ["function"]
+        if self._blocks_behind_an_exchange(stages):
+            parallelism = 1
+        if parallelism > 1 and any(stage["kind"] == "key_by" for stage in stages[1:]):
+            # Several subtasks hand on a watermark and IDLE behind it: which of them is heard first is not determined.
+            self.one_at_a_time, vias = True, ["function"]
+        writer = ScriptWriter(chance, self, subtasks, set())
+        writer.idles = 0.0 if self.one_at_a_time else writer.idles
+        scripts, steps = writer.in_steps(MOST_STEPS)
         return self._described(
             sources=[self._source(script, vias) for script in scripts],
             inputs=[list(range(len(subtasks)))],
@@ -82,6 +96,12 @@ class AsyncJobWriter:
             may_block=may_block,
             stages=stages,
         )
+
+    @staticmethod
+    def _blocks_behind_an_exchange(stages: list[Job]) -> bool:
+        """Whether an async operator reads what another one emits, which may be several elements at once."""
+        inner = [number for number, stage in enumerate(stages) if stage["kind"] == "key_by" and number > 0]
+        return any(stage["kind"] == "async" for number in inner for stage in stages[number:])
 
     def _real_job(self) -> Job:
         chance = self.chance
@@ -116,7 +136,7 @@ class AsyncJobWriter:
         before = [self.chance.choice(["map", "filter"]) for _ in range(self.chance.choice([0, 0, 1]))]
         via = self.chance.choice(vias)
         strategy = None
-        if via == "source" or self.often(0.3):
+        if via == "source" or (self.often(0.3) and not self.one_at_a_time):
             strategy = {
                 "kind": self.chance.choice(["per_record", "punctuated"]),
                 "bound_ms": self.chance.choice([0, 3, 8]),
@@ -212,29 +232,49 @@ class AsyncJobWriter:
         return drawn
 
 
-def happenings(job: Job) -> list[tuple[AsyncAction, int, int]]:
-    """What the async operators do here: action, attempt and time in ns."""
+def moments(job: Job) -> list[int]:
+    """When, in ns, something comes to an async operator here from outside: an answer, a timeout, the time to try again."""
     recorder = MemoryRecorder(Level.FULL)
     ours(job, recorder=recorder)
     columns = recorder.columns("async_elements")
-    at = [columns.index(name) for name in ("action", "attempt", "time_ns")]
-    rows = recorder.rows("async_elements")
-    return [(AsyncAction(row[at[0]]), row[at[1]], row[at[2]]) for row in rows]
+    names = ("task", "operator", "entry", "action", "attempt", "time_ns")
+    at = [columns.index(name) for name in names]
+    found: list[int] = []
+    called: dict[tuple[int, ...], int] = {}
+    """When the function was last called for an element, or asked what to do without an answer."""
+    for row in recorder.rows("async_elements"):
+        task, operator, entry, action, attempt, time_ns = (row[index] for index in at)
+        element = (task, operator, entry)
+        is_timer = action == AsyncAction.TIMEOUT or (action == AsyncAction.INVOKE and attempt > 1)
+        is_outcome = action in (AsyncAction.COMPLETE, AsyncAction.FAIL, AsyncAction.RETRY)
+        if is_timer or (is_outcome and called[element] != time_ns):
+            found.append(time_ns)
+        if is_timer or action == AsyncAction.INVOKE:
+            called[element] = time_ns
+    return sorted(found)
 
 
 def is_determined(job: Job) -> bool:
-    """Whether no timer of an async operator fires at the ms of a step, and none is set for a time that has passed."""
+    """Whether all that comes from outside is apart from each other and from the steps, by more than any work takes here.
+
+    A timer that is set for a time that has passed is not. Those that wait to be tried again at the end of the input are
+    not, either: Flink keeps them in a HashSet.
+    """
     described_async.LATE.clear()
-    steps = {(START_MS + GAP_MS * (step + 1)) * NS_PER_MS for step in range(job["steps"])}
-    meets_a_step = any(
-        time_ns in steps
-        for action, attempt, time_ns in happenings(job)
-        if action is AsyncAction.TIMEOUT or (action is AsyncAction.INVOKE and attempt > 1)
+    described_async.FIRED_MS.clear()
+    answered = moments(job)
+    steps = [(START_MS + GAP_MS * (step + 1)) * NS_PER_MS for step in range(job["steps"])]
+    fired = [fired_ms * NS_PER_MS for fired_ms in described_async.FIRED_MS]
+    all_apart = _are_apart(sorted(answered + steps), WORK_NS) and not any(
+        abs(one - other) < NS_PER_MS for one in answered for other in fired
     )
-    return not meets_a_step and not described_async.LATE
+    return all_apart and not described_async.LATE
 
 
 def is_apart(job: Job, apart_ms: int) -> bool:
     """Whether any two moments at which something is answered, times out or is tried again are so far apart."""
-    moments = {time_ns for action, _, time_ns in happenings(job) if action is not AsyncAction.PUT}
-    return all(later - before >= apart_ms * NS_PER_MS for before, later in pairwise(sorted(moments)))
+    return _are_apart(moments(job), apart_ms * NS_PER_MS)
+
+
+def _are_apart(times_ns: list[int], apart_ns: int) -> bool:
+    return all(later - before >= apart_ns for before, later in pairwise(times_ns))

@@ -142,6 +142,9 @@ LATE: list[int] = []
 leaves open whether that is before or after what follows.
 """
 
+FIRED_MS: list[int] = []
+"""When processing-time timers fired."""
+
 
 class Timers(KeyedProcessFunction):
     def open(self, runtime_context: RuntimeContext) -> None:
@@ -163,6 +166,7 @@ class Timers(KeyedProcessFunction):
         if ctx.time_domain() is TimeDomain.PROCESSING_TIME:
             # The next one is handed to the clock only now.
             now = ctx.timer_service().current_processing_time()
+            FIRED_MS.append(now)
             LATE.extend(due for _, due in self.pending if timestamp < due <= now)
             self.pending.discard((ctx.get_current_key(), timestamp))
         key = str(ctx.get_current_key())

@@ -38,7 +38,7 @@ public class DescribedJob implements Job {
     @Override
     public void build(StreamExecutionEnvironment env, JsonNode given) {
         Steps.reset();
-        ManualTime.reset();
+        ManualTime.reset(given.get("kind").asText().equals("async"));
         if (!given.get("chaining").asBoolean()) {
             env.disableOperatorChaining();
         }

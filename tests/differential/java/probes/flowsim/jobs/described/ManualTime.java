@@ -24,10 +24,13 @@ final class ManualTime implements TimerService {
     private static final long NANOS = 1_000_000;
     private static long now;
     private static long made;
+    private static boolean oneByOne;
     private boolean terminated;
 
-    static synchronized void reset() {
+    /** With {@code oneAtATime} those of one moment are apart, too: what the first sets going is over before the next. */
+    static synchronized void reset(boolean oneAtATime) {
         ALARMS.clear();
+        oneByOne = oneAtATime;
         now = START * NANOS;
         made = 0;
     }
@@ -73,6 +76,9 @@ final class ManualTime implements TimerService {
                 ALARMS.poll();
             }
             alarm.fire();
+            if (oneByOne) {
+                return true;
+            }
         }
     }
 
@@ -114,7 +120,7 @@ final class ManualTime implements TimerService {
     public ScheduledFuture<?> registerTimer(long timestamp, ProcessingTimeCallback target) {
         long current = now();
         boolean isNever = timestamp >= Long.MAX_VALUE / NANOS;
-        long due = timestamp < current ? nowNanos() : isNever ? Long.MAX_VALUE : (timestamp + 1) * NANOS;
+        long due = isNever ? Long.MAX_VALUE : nowNanos() + (timestamp < current ? 0 : timestamp - current + 1) * NANOS;
         return add(timestamp, due, 0, target);
     }
 

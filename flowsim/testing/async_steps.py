@@ -1,0 +1,167 @@
+"""Calls of a random job as data: what each of them answers and when, and so what must become of every number.
+
+>>> step = AsyncStep("unordered", 2, (Answer(3000), Answer(9000, "none")), salt=1)
+>>> step.outcome(2), step.outcome(3)
+((30,), ())
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+from flowsim.datastream.async_data_stream import AsyncDataStream, Design
+from flowsim.datastream.async_retry_strategies import AsyncRetryStrategy as Strategies
+from flowsim.datastream.common.time import Duration
+from flowsim.datastream.data_stream import DataStream
+from flowsim.errors import BadInput
+from flowsim.operators.async_wait.async_retry_strategy import AsyncRetryStrategy
+from flowsim.operators.async_wait.async_wait_operator import OutputMode
+from flowsim.operators.stream_operator import Value
+from flowsim.testing.scripted_calls import Reply, ScriptedCalls
+from flowsim.units import NS_PER_MS
+
+Outcome = Literal["one", "two", "none", "error", "silent", "late"]
+"""What a call comes to: results, an error, no answer at all, or one long after the timeout."""
+
+OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
+
+_LATE_MS: Final = 1_000_000
+
+
+class _NoAnswer(Exception):
+    """The error of a call that fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """After ``latency_us`` (0: before the function returns); it means nothing to those that are silent or late."""
+
+    latency_us: int
+    outcome: Outcome = "one"
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Tries again what gave nothing, or an error, up to ``max_attempts`` times; ``multiplier`` 0: after a fixed delay."""
+
+    max_attempts: int
+    delay_ms: int
+    on_empty: bool
+    on_error: bool
+    multiplier: float = 0.0
+
+    def strategy(self) -> AsyncRetryStrategy:
+        """What ``AsyncDataStream`` takes."""
+        if_empty = _is_empty if self.on_empty else None
+        if_error = _is_error if self.on_error else None
+        if self.multiplier == 0:
+            return Strategies.fixed_delay(self.max_attempts, self.delay_ms, if_empty, if_error)
+        return Strategies.exponential_backoff(
+            self.max_attempts, self.delay_ms, 10 * self.delay_ms, self.multiplier, if_empty, if_error
+        )
+
+
+def _is_empty(results: Sequence[Value]) -> bool:
+    return len(results) == 0
+
+
+def _is_error(error: BaseException) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncStep:
+    """An async operator over numbers, or tuples that end with one. Number, attempt and ``salt`` choose the answer.
+
+    ``replaces``: an element whose time ran out gives its number, made negative, else nothing. An error that no retry
+    would follow is an answer with one result, so no job fails. Raises BadInput where an element would never be answered.
+    """
+
+    mode: OutputMode
+    capacity: int
+    answers: tuple[Answer, ...]
+    salt: int = 0
+    timeout_ms: int = 0
+    replaces: bool = True
+    retry: Retry | None = None
+    design: Design = "mailbox"
+
+    def __post_init__(self) -> None:
+        if not self.answers:
+            raise BadInput("an async step needs at least one answer")
+        if self.timeout_ms == 0 and any(answer.outcome in ("silent", "late") for answer in self.answers):
+            raise BadInput("an async step whose calls are silent or late needs a timeout")
+        if self.design == "legacy" and (self.timeout_ms > 0 or self.retry is not None):
+            raise BadInput("an async step of the legacy design has no timeout, which failed the job, and no retry")
+        if self.retry is None and 0 < self.timeout_ms * 1000 <= max(answer.latency_us for answer in self.answers):
+            raise BadInput("an async step needs a timeout above all its latencies: else the schedule decides")
+
+    def reply(self, value: Value, attempt: int) -> Reply:
+        """What the call for ``value`` answers."""
+        number = _number(value)
+        answer = self.answers[(number * 7 + attempt * 5 + self.salt) % len(self.answers)]
+        latency_ms = answer.latency_us * 1000 / NS_PER_MS
+        match answer.outcome:
+            case "none":
+                return Reply(latency_ms)
+            case "two":
+                return Reply(latency_ms, (_with(value, number * 3 + attempt), _with(value, number + 17)))
+            case "error" if self.retry is not None and self.retry.on_error and attempt <= self.retry.max_attempts:
+                return Reply(latency_ms, error=_NoAnswer(f"no answer for {number}"))
+            case "silent":
+                return Reply(None)
+            case "late":
+                return Reply(self.timeout_ms + _LATE_MS, (_with(value, -1),))
+            case _:
+                return Reply(latency_ms, (_with(value, number * 14 + attempt + 1),))
+
+    def outcome(self, value: Value) -> tuple[Value, ...]:
+        """What must come out for one element, whatever the schedule, unless the input ends before its last attempt."""
+        attempt = 1
+        while True:
+            reply = self.reply(value, attempt)
+            if reply.latency_ms is None or (self.timeout_ms > 0 and reply.latency_ms > self.timeout_ms):
+                return self.timed_out(value)
+            if not self._tries_again(reply, attempt):
+                return reply.results
+            attempt += 1
+
+    def _tries_again(self, reply: Reply, attempt: int) -> bool:
+        if self.retry is None or attempt > self.retry.max_attempts:
+            return False
+        return self.retry.on_error if reply.error is not None else self.retry.on_empty and not reply.results
+
+    def timed_out(self, value: Value) -> tuple[Value, ...]:
+        """In place of the results of an element whose time ran out."""
+        return (_with(value, -_number(value) - 1),) if self.replaces else ()
+
+    def behind(self, stream: DataStream) -> DataStream:
+        """The stream with these calls."""
+        calls, timeout = ScriptedCalls(self.reply, self.timed_out), Duration.of_millis(self.timeout_ms)
+        ordered = self.mode == "ordered"
+        if self.retry is None:
+            wait = AsyncDataStream.ordered_wait if ordered else AsyncDataStream.unordered_wait
+            return wait(stream, calls, timeout, self.capacity, design=self.design)
+        wait_with_retry = (
+            AsyncDataStream.ordered_wait_with_retry if ordered else AsyncDataStream.unordered_wait_with_retry
+        )
+        return wait_with_retry(stream, calls, timeout, self.retry.strategy(), self.capacity, design=self.design)
+
+    def synchronously_behind(self, stream: DataStream) -> DataStream:
+        """The same results at once: what the calls must come to."""
+        return stream.flat_map(lambda value: iter(self.outcome(value)))
+
+
+def _number(value: Value) -> int:
+    number = value[-1] if isinstance(value, tuple) else value
+    if not isinstance(number, int):
+        raise BadInput(f"async steps are about numbers, got {value!r:.40}")
+    return number
+
+
+def _with(value: Value, number: int) -> Value:
+    """Small numbers, however many steps follow each other."""
+    small = number % 1009 if number >= 0 else -(-number % 1009)
+    return (*value[:-1], small) if isinstance(value, tuple) else small

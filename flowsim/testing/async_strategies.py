@@ -1,0 +1,115 @@
+"""Hypothesis strategies for async operators: what their calls answer, and random jobs around them.
+
+Simple first: calls that are answered at once, in order, with space for all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from flowsim.datastream.async_data_stream import Design
+from flowsim.errors import MissingExtra
+from flowsim.testing.async_steps import Answer, AsyncStep, Outcome, Retry
+from flowsim.testing.random_job import RandomJob, Stage
+from flowsim.testing.strategies import random_jobs
+
+try:
+    from hypothesis import strategies as st
+    from hypothesis.strategies import SearchStrategy
+except ModuleNotFoundError as missing:
+    raise MissingExtra("testing", "flowsim.testing.async_strategies") from missing
+
+LONGEST_US: Final = 40_000
+"""No call takes longer, unless it is silent or late."""
+
+NEVER_MS: Final = 10_000_000_000
+"""A timeout that no call reaches which is answered, however long it stands in line."""
+
+LONG_MS: Final = 20_000
+"""A timeout that no call reaches which is answered, where none waits for others that long."""
+
+UNTIL_ALL_IS_ANSWERED_MS: Final = 3_000_000
+"""A pause before the end of the input: at the end nothing is tried again any more (rule 11.27)."""
+
+
+def latencies_us(longest_us: int = LONGEST_US) -> SearchStrategy[int]:
+    """Within the call, short, or anything."""
+    return st.just(0) | st.integers(1, 100) | st.integers(1, longest_us)
+
+
+def retries() -> SearchStrategy[Retry]:
+    """Fixed or growing delays, after empty results, errors or both."""
+    return st.builds(
+        lambda attempts, delay_ms, on, multiplier: Retry(attempts, delay_ms, "empty" in on, "error" in on, multiplier),
+        st.integers(1, 4),
+        st.sampled_from([1, 10, 45]),
+        st.sampled_from([("empty",), ("error",), ("empty", "error")]),
+        st.sampled_from([0.0, 1.5, 3.0]),
+    )
+
+
+@st.composite
+def async_steps(
+    draw: st.DrawFn, *, tries_again: bool | None = None, silent_retries: bool = False, designs: tuple[Design, ...] = ("mailbox",),
+) -> AsyncStep:  # fmt: skip
+    """One async operator whose every outcome is determined: no answer near its timeout.
+
+    Calls of the legacy design are all answered: a timeout failed the job (rule 11.31), and nothing was tried again.
+    ``tries_again``: whether calls are tried again; None: perhaps. ``silent_retries``: whether such calls may be silent:
+    then the job should have no other operator that waits long.
+    """
+    design = draw(st.sampled_from(designs))
+    retry = draw(retries()) if _decided(draw, tries_again) and design == "mailbox" else None
+    outcomes: list[Outcome] = ["one", "one", "two", "none"]
+    timeout_ms = 0
+    if retry is not None:
+        outcomes += ["none", "none", "error", "error"]
+        outcomes += ["silent", "late"] if silent_retries else []
+        timeout_ms = LONG_MS if silent_retries else NEVER_MS
+    elif design == "mailbox" and draw(st.booleans()):
+        outcomes += ["silent", "late"]
+        timeout_ms = draw(st.sampled_from([LONGEST_US // 1000 + 1, 60]))
+    answer = st.builds(Answer, latencies_us(), st.sampled_from(outcomes))
+    return AsyncStep(
+        mode=draw(st.sampled_from(["ordered", "unordered"])),
+        capacity=draw(st.sampled_from([100, 10, 3, 2, 1])),
+        answers=tuple(draw(st.lists(answer, min_size=1, max_size=7))),
+        salt=draw(st.integers(0, 6)),
+        timeout_ms=timeout_ms,
+        replaces=draw(st.booleans()),
+        retry=retry,
+        design=design,
+    )
+
+
+def _decided(draw: st.DrawFn, given: bool | None) -> bool:
+    return draw(st.booleans()) if given is None else given
+
+
+@st.composite
+def async_jobs(
+    draw: st.DrawFn, *, max_sources: int = 2, max_stages: int = 4, max_records: int = 12,
+    designs: tuple[Design, ...] = ("mailbox",),
+) -> RandomJob:  # fmt: skip
+    """``random_jobs`` of whose stages some call asynchronously: in chains, between exchanges, several in a row.
+
+    ``RandomJob.expected`` says what must come out: what the calls answer, and in place of those whose time ran out what
+    takes their place.
+    """
+    job = draw(random_jobs(max_sources=max_sources, max_stages=max_stages, max_records=max_records))
+    which = draw(st.sets(st.integers(0, len(job.stages) - 1), min_size=1))
+    # Both designs may not stand in one chain.
+    design = draw(st.sampled_from(designs))
+    stages: list[Stage] = []
+    for position, stage in enumerate(job.stages):
+        # What has two inputs stays; of the others nobody but ``count`` says how its stage must read.
+        if position in which and stage.kind != "co_map":
+            stage = replace(stage, kind="async", fan_out=1, calls=draw(async_steps(designs=(design,))))
+        stages.append(stage)
+    waits = any(stage.calls is not None and stage.calls.retry is not None for stage in stages)
+    pause_ms = UNTIL_ALL_IS_ANSWERED_MS if waits else 0
+    sources = tuple(replace(source, last_pause_ms=pause_ms) for source in job.sources)
+    # A buffer that nobody flushes would be sent only at the end of the input, when nothing is tried again.
+    flushed = {"buffer_timeout_ms": 100} if waits and job.settings["buffer_timeout_ms"] == -1 else {}
+    return RandomJob(sources, tuple(stages), {**job.settings, **flushed})

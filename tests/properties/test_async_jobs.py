@@ -1,0 +1,164 @@
+"""Random jobs whose stages call asynchronously: in chains, between exchanges, several in a row, both designs.
+
+Latencies, silence, late answers, retries, capacities down to 1, narrow networks and every schedule: what comes out is
+what the calls answer, with what takes the place of those whose time ran out, and every law holds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from async_facts import calls_of, most_queued
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flowsim.cluster.faults import Fault
+from flowsim.cluster.run_options import JobStatus
+from flowsim.connectors.script import ScriptedSource, record
+from flowsim.datastream import AsyncDataStream, StreamExecutionEnvironment
+from flowsim.datastream.common import Duration
+from flowsim.errors import BadInput
+from flowsim.laws.catalogue import Verdict
+from flowsim.testing import JobRun, RandomJob, Schedule, SourceStage, Stage, run_job, schedules
+from flowsim.testing.async_steps import Answer, AsyncStep, Retry
+from flowsim.testing.async_strategies import async_jobs
+from flowsim.testing.scripted_calls import Reply, ScriptedCalls
+
+pytestmark = pytest.mark.property
+
+
+def check(job: RandomJob, run: JobRun) -> None:
+    run.claim("the job finishes", run.result.status is JobStatus.FINISHED, run.result.report)
+    for end, expected in job.expected().items():
+        run.claim(
+            f"all that must come out at {end} does", Counter(run.values(end)) == expected, run.values(end), expected
+        )
+    violated = [outcome.law for outcome in run.outcomes if outcome.verdict is Verdict.VIOLATED]
+    run.claim("every law holds", not violated, violated)
+    for stage in job.stages:
+        if stage.calls is not None and len([other for other in job.stages if other.calls is not None]) == 1:
+            most = most_queued(run)
+            run.claim("no more wait than there is space for", most <= stage.calls.capacity, most)
+
+
+@settings(max_examples=60, deadline=None)
+@given(async_jobs(max_records=8), schedules())
+def test_what_comes_out_is_what_the_calls_answer_and_every_law_holds(job: RandomJob, schedule: Schedule) -> None:
+    check(job, run_job(job, schedule=schedule))
+
+
+@settings(max_examples=30, deadline=None)
+@given(async_jobs(max_records=8, designs=("legacy", "mailbox")), schedules())
+def test_so_it_is_with_operators_of_the_legacy_design(job: RandomJob, schedule: Schedule) -> None:
+    check(job, run_job(job, schedule=schedule))
+
+
+@settings(max_examples=15, deadline=None)
+@given(async_jobs(max_records=8, designs=("mailbox", "legacy")), schedules())
+def test_the_same_run_again_records_the_same_facts(job: RandomJob, schedule: Schedule) -> None:
+    first, second = (run_job(job, schedule=schedule) for _ in range(2))
+    first.claim("both runs record the same", first.facts.facts_digest() == second.facts.facts_digest())
+    first.claim("and put out the same", first.outputs() == second.outputs(), first.outputs(), second.outputs())
+
+
+STEPS = [
+    AsyncStep("ordered", 1, (Answer(900), Answer(0, "two"), Answer(30_000))),
+    AsyncStep("unordered", 2, (Answer(900), Answer(50, "silent"), Answer(0)), timeout_ms=60),
+    AsyncStep("unordered", 3, (Answer(900, "none"), Answer(0, "error"), Answer(7)), timeout_ms=9_000,
+              retry=Retry(2, 10, on_empty=True, on_error=True)),
+]  # fmt: skip
+EIGHT = SourceStage((tuple(range(8)),), last_pause_ms=1000)
+
+
+def one_step(step: AsyncStep) -> RandomJob:
+    return RandomJob((EIGHT,), (Stage((0,), "rebalance", "async", 1, calls=step),))
+
+
+@pytest.mark.parametrize("step", STEPS, ids=["ordered", "timeouts", "retries"])
+@pytest.mark.parametrize(
+    "fault",
+    ["async_head_lost", "async_emits_twice", "async_over_capacity", "async_calls_again", "async_results_swapped"],
+)
+def test_this_property_can_fail(step: AsyncStep, fault: str) -> None:
+    job = one_step(step)
+    check(job, run_job(job))
+    with pytest.raises(AssertionError, match=f"reproduce: .*{fault}"):
+        check(job, run_job(job, faults=[Fault(fault)]))
+
+
+def test_the_model_tells_outcomes_from_the_answers_alone() -> None:
+    plain, timeouts, retries = STEPS
+    # 7 * number + 5 * attempt + salt chooses the answer.
+    assert [plain.outcome(number) for number in (0, 1, 2)] == [(2,), (16,), (7, 19)]
+    assert [timeouts.outcome(number) for number in (0, 1, 2)] == [(2,), (16,), (-3,)]
+    assert [retries.outcome(number) for number in (0, 1, 2)] == [(2,), (17,), (32,)]
+    numbers = range(6)
+    job = RandomJob((SourceStage((tuple(numbers),)),), (Stage((0,), "default", "async", 1, calls=timeouts),))
+    assert job.expected() == {"s1": Counter(result for number in numbers for result in timeouts.outcome(number))}
+    assert retries.reply(0, 3).error is None, "there is no attempt after it"
+
+
+# Jobs that fail.
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    count=st.integers(1, 12),
+    failing=st.integers(0, 11),
+    capacity=st.integers(1, 4),
+    mode=st.sampled_from(["ordered", "unordered"]),
+    latencies=st.lists(st.integers(0, 20), min_size=1, max_size=5),
+    by_timeout=st.booleans(),
+    schedule=schedules(),
+)
+def test_a_call_that_fails_fails_the_job_over_its_element(
+    count: int, failing: int, capacity: int, mode: str, latencies: list[int], by_timeout: bool, schedule: Schedule
+) -> None:
+    """By an error, or by no answer at all in time; what came out before is a beginning of what had to come."""
+
+    def reply(value: object, attempt: int) -> Reply:
+        assert isinstance(value, int)
+        if value == failing:
+            return Reply(None) if by_timeout else Reply(latencies[0], error=ValueError("no such number"))
+        return Reply(latencies[value % len(latencies)], (value,))
+
+    env = StreamExecutionEnvironment.get_execution_environment()
+    numbers = env.add_source(ScriptedSource([record(number, None) for number in range(count)]))
+    wait = AsyncDataStream.ordered_wait if mode == "ordered" else AsyncDataStream.unordered_wait
+    wait(numbers, ScriptedCalls(reply), Duration.of_millis(50 if by_timeout else 0), capacity).name("asked")
+    run = run_job(env, schedule=schedule)
+    values = run.values("asked")
+    if failing >= count:
+        run.claim("nothing fails", run.result.status is JobStatus.FINISHED, run.result.error)
+        run.claim("all come out", sorted(values) == list(range(count)), values)  # type: ignore[type-var]
+        return
+    run.claim("the job fails", run.result.status is JobStatus.FAILED, run.result.report)
+    told = str(run.result.error)
+    run.claim("its element is named", f"operator asked, record {failing}:" in told, told)
+    run.claim("what fails does not come out, nor anything twice", len({*values, failing}) == len(values) + 1, values)
+    if mode == "ordered":
+        run.claim("what came out is what stood before it", values == list(range(len(values))), values)
+        run.claim("and no more", len(values) <= failing, values)
+    asked = list(calls_of(run).values())
+    run.claim("nobody is asked twice", all(attempts == [1] for attempts in asked), asked)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda: AsyncStep("ordered", 1, ()), "at least one answer"),
+        (lambda: AsyncStep("ordered", 1, (Answer(1, "silent"),)), "silent or late needs a timeout"),
+        (lambda: AsyncStep("ordered", 1, (Answer(5000),), timeout_ms=5), "a timeout above all its latencies"),
+        (
+            lambda: AsyncStep("ordered", 1, (Answer(5),), timeout_ms=5, design="legacy"),
+            "the legacy design has no timeout",
+        ),
+        (lambda: Reply(-1), "after 0 ms or more"),
+        (lambda: RandomJob((EIGHT,), (Stage((0,), "default", "async", 1),)), "async has calls and nothing else has"),
+        (lambda: RandomJob((EIGHT,), (Stage((0,), "default", "map", 1, calls=STEPS[0]),)), "async has calls"),
+    ],
+)
+def test_what_the_schedule_would_decide_is_refused(wrong: object, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        wrong()  # type: ignore[operator]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -34,6 +36,19 @@ def asks(invoke: Invoke, timeout: Callable[[Any], Any] | None = None) -> AsyncFu
             return timeout(value)
 
     return Asking() if timeout is None else AskingWithTimeout()
+
+
+def last_first(last: int) -> AsyncFunction:
+    """Numbers up to ``last``, each answered (times 10) when the next one has been."""
+    answered: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)
+
+    async def waits_for_the_next(value: int) -> list[int]:
+        if value < last:
+            await answered[value + 1].wait()
+        answered[value].set()
+        return [value * 10]
+
+    return asks(waits_for_the_next)
 
 
 def results_of(

@@ -28,26 +28,20 @@ from flowsim.operators.async_wait.result_future import ResultFuture
 from flowsim.operators.async_wait.simulated_calls import SimulatedAsyncFunction
 from flowsim.state.descriptors import ValueStateDescriptor
 from flowsim.units import NS_PER_MS
-from tests.coroutines import BOTH_CLOCKS, asks, failure_of, results_of
+from tests.coroutines import BOTH_CLOCKS, asks, failure_of, last_first, results_of
 
 ENV = StreamExecutionEnvironment.get_execution_environment
 SECOND = Duration.of_seconds(1)
 
 
-async def later_for_less(value: int) -> list[int]:
-    """1 takes the longest."""
-    await asyncio.sleep((5 - value) * 0.02)
-    return [value * 10]
-
-
 @BOTH_CLOCKS
 def test_unordered_results_come_as_they_are_answered(clock: str) -> None:
-    assert results_of(asks(later_for_less), (1, 2, 3, 4), clock=clock) == [40, 30, 20, 10]
+    assert results_of(last_first(4), (1, 2, 3, 4), clock=clock) == [40, 30, 20, 10]
 
 
 @BOTH_CLOCKS
 def test_ordered_results_come_in_the_order_of_the_records(clock: str) -> None:
-    assert results_of(asks(later_for_less), (1, 2, 3, 4), mode="ordered", clock=clock) == [10, 20, 30, 40]
+    assert results_of(last_first(4), (1, 2, 3, 4), mode="ordered", clock=clock) == [10, 20, 30, 40]
 
 
 class OwnTime(TimestampAssigner):
@@ -61,6 +55,11 @@ def test_unordered_results_do_not_pass_a_watermark() -> None:
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(OwnTime())
     paced = env.from_collection([1, 2, 3, 4]).map(lambda v: v)
     marked = paced.cost(Duration.of_millis(5)).assign_timestamps_and_watermarks(strategy)
+
+    async def later_for_less(value: int) -> list[int]:
+        await asyncio.sleep((5 - value) * 0.02)
+        return [value * 10]
+
     asked = AsyncDataStream.unordered_wait(marked, asks(later_for_less), SECOND)
     assert list(asked.execute_and_collect()) == [10, 20, 30, 40]
 

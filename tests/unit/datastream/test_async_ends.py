@@ -63,16 +63,16 @@ def run(function: Any, clock: str, *, values: Any = None, until_ms: int | None =
 
 
 THREE = [record(1, 0), record(2, 0), record(3, 0)]
-AT = 30 * NS_PER_MS
+AT = 300 * NS_PER_MS
 
 
 @pytest.mark.parametrize(
     ("values", "until_ms", "action", "status"),
     [
-        ([*THREE, sleep(500)], 30, None, JobStatus.STOPPED),
-        ([*THREE, sleep(500)], None, CancelJob(AT), JobStatus.CANCELED),
-        ([*THREE, sleep(500)], None, StopJob(AT, drain=False), JobStatus.FINISHED),
-        ([*THREE[:2], sleep(30), record(-1, 0), sleep(500)], None, None, JobStatus.FAILED),
+        ([*THREE, sleep(2000)], 300, None, JobStatus.STOPPED),
+        ([*THREE, sleep(2000)], None, CancelJob(AT), JobStatus.CANCELED),
+        ([*THREE, sleep(2000)], None, StopJob(AT, drain=False), JobStatus.FINISHED),
+        ([*THREE[:2], sleep(300), record(-1, 0), sleep(2000)], None, None, JobStatus.FAILED),
     ],
     ids=["until", "cancelled", "stopped without drain", "failed"],
 )
@@ -148,7 +148,7 @@ def test_a_call_that_takes_its_time_to_end_is_waited_for(clock: str) -> None:
                 self.log.append(value)
             return []
 
-    assert run(Tidy(log), clock, values=[*THREE, sleep(500)], until_ms=20).status is JobStatus.STOPPED
+    assert run(Tidy(log), clock, values=[*THREE, sleep(2000)], until_ms=300).status is JobStatus.STOPPED
     assert log == [1, 2, 3, "closed"]
 
 
@@ -168,7 +168,7 @@ def test_a_call_that_catches_its_cancellation_once_is_cancelled_again(clock: str
                     self.log.append("no")
             raise ValueError("told to nobody")
 
-    assert run(Stubborn(log), clock, values=[record(1, 0), sleep(500)], until_ms=20).status is JobStatus.STOPPED
+    assert run(Stubborn(log), clock, values=[record(1, 0), sleep(2000)], until_ms=300).status is JobStatus.STOPPED
     assert log == ["no", "no", "closed"]
 
 

@@ -17,7 +17,7 @@ from flowsim.datastream.async_retry_predicates import has_exception_predicate
 from flowsim.datastream.common import Duration
 from flowsim.errors import BadInput, JobFailed
 from flowsim.graph.job_graph import create_job_graph
-from tests.coroutines import BOTH_CLOCKS, UNMARKED, asks, nothing_left_behind
+from tests.coroutines import BOTH_CLOCKS, UNMARKED, asks, last_first, nothing_left_behind
 
 pytestmark = UNMARKED
 ENV = StreamExecutionEnvironment.get_execution_environment
@@ -30,12 +30,6 @@ def _nothing_left_behind(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
         yield
 
 
-async def later_for_less(value: int) -> list[int]:
-    """1 takes the longest."""
-    await asyncio.sleep((5 - value) * 0.02)
-    return [value * 10]
-
-
 def asked(function: Any, clock: str, *, wait: Any = AsyncDataStream.ordered_wait, timeout: Duration = MINUTE) -> Any:
     env = ENV().flowsim_settings(clock=clock)
     return wait(env.from_collection([1, 2, 3, 4]), function, timeout, design="legacy")
@@ -43,8 +37,8 @@ def asked(function: Any, clock: str, *, wait: Any = AsyncDataStream.ordered_wait
 
 @BOTH_CLOCKS
 def test_results_come_in_the_order_of_the_mode(clock: str) -> None:
-    ordered = asked(asks(later_for_less), clock)
-    unordered = asked(asks(later_for_less), clock, wait=AsyncDataStream.unordered_wait)
+    ordered = asked(last_first(4), clock)
+    unordered = asked(last_first(4), clock, wait=AsyncDataStream.unordered_wait)
     assert list(ordered.execute_and_collect()) == [10, 20, 30, 40]
     assert list(unordered.execute_and_collect()) == [40, 30, 20, 10]
 
@@ -80,9 +74,9 @@ def test_it_tries_nothing_again() -> None:
     retry = AsyncRetryStrategy.fixed_delay(1, 1, None, has_exception_predicate)
     stream = ENV().from_collection([1])
     with pytest.raises(BadInput, match="ordered_wait_with_retry: design: the legacy one tries nothing again"):
-        AsyncDataStream.ordered_wait_with_retry(stream, asks(later_for_less), MINUTE, retry, design="legacy")
+        AsyncDataStream.ordered_wait_with_retry(stream, last_first(1), MINUTE, retry, design="legacy")
     once = AsyncDataStream.ordered_wait_with_retry(
-        stream, asks(later_for_less), MINUTE, AsyncRetryStrategy.no_restart(), design="legacy"
+        stream, last_first(1), MINUTE, AsyncRetryStrategy.no_restart(), design="legacy"
     )
     assert list(once.execute_and_collect()) == [10]
 
@@ -93,7 +87,7 @@ def test_it_is_chained_behind_a_legacy_source_and_works_there(clock: str) -> Non
 
     def job(env: StreamExecutionEnvironment) -> DataStream:
         numbers = env.add_source(LegacySource(CollectionSource([1, 2, 3, 4])), "numbers")
-        return AsyncDataStream.ordered_wait(numbers, asks(later_for_less), MINUTE, 2, design="legacy").name("asked")
+        return AsyncDataStream.ordered_wait(numbers, last_first(4), MINUTE, 4, design="legacy").name("asked")
 
     env = ENV()
     job(env).print()

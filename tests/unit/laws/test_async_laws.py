@@ -391,6 +391,10 @@ def test_in_a_prefix_a_watermark_may_have_left_before_that_is_a_fact() -> None:
     assert history.sends(WATERMARK, 5, 0).broken("task-watermark", whole=False) == ["nothing calls for it"]
     next_one = AsyncHistory().takes_mark(0, 5).takes_mark(1, 6).sends(WATERMARK, 6, 0)
     assert next_one.broken("task-watermark", whole=False) == ["nothing calls for it"]
+    record = AsyncHistory().takes(0).sends(WATERMARK, 100, 0)
+    assert record.broken("task-watermark", whole=False) == ["nothing calls for it"], "the record that waits is none"
+    gone = AsyncHistory().takes_mark(0, 5).leaves(0).sends(WATERMARK, 5, 0)
+    assert gone.broken("task-watermark", whole=False) == ["nothing calls for it"]
 
 
 def test_a_status_overtakes_and_silences_the_watermarks_in_the_queue() -> None:

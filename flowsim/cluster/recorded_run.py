@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Final
 
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.run_options import JobExecutionResult, JobStatus, RunOptions
@@ -23,6 +25,7 @@ _RUN_STATUS = {
     JobStatus.DEADLOCKED: RunStatus.FAILED,
 }
 
+_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
 _INTERRUPTED = FailureStory(task="", operator=None, record=None, cause="interrupted")
 """Tells a run that Ctrl-C ended from one whose job was cancelled at a known time."""
 
@@ -44,7 +47,7 @@ def run_and_close(
         raise
     except (BadInput, InvariantViolation) as error:
         if writer is not None:
-            cause = f"{type(error).__name__}: {error}"
+            cause = _without_addresses(f"{type(error).__name__}: {error}")
             writer.finish(RunStatus.FAILED, FailureStory(task="", operator=None, record=None, cause=cause), wall)
         raise
     manifest = None if writer is None else writer.finish(_RUN_STATUS[result.status], failure_story(result), wall)
@@ -76,6 +79,13 @@ def failure_story(result: JobExecutionResult) -> FailureStory | None:
     if error is None:
         return None
     if isinstance(error, JobFailed):
-        cause = f"{type(error.cause).__name__}: {error.cause}"
-        return FailureStory(task=error.task, operator=error.operator, record=error.record, cause=cause)
-    return FailureStory(task="", operator=None, record=None, cause=f"{type(error).__name__}: {error}")
+        cause = _without_addresses(f"{type(error.cause).__name__}: {error.cause}")
+        record = None if error.record is None else _without_addresses(error.record)
+        return FailureStory(task=error.task, operator=error.operator, record=record, cause=cause)
+    cause = _without_addresses(f"{type(error).__name__}: {error}")
+    return FailureStory(task="", operator=None, record=None, cause=cause)
+
+
+def _without_addresses(told: str) -> str:
+    """The story is part of the digest, and where an object happens to stand is another place in every process."""
+    return _ADDRESS.sub("", told)

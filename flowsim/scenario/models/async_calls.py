@@ -232,7 +232,7 @@ class AsyncModel(Strict):
     capacity: Count = Field(default=100, description="How many records and watermarks a subtask holds at most.")
     timeout: TimeoutMs = Field(default=-1, description="For all attempts of a record together.")
     design: Literal["mailbox", "legacy"] = Field(
-        default="mailbox", description="As Flink has it, or with the thread that emitted before Flink 1.9."
+        default="mailbox", description="As Flink has it, or with the thread that emitted before Flink 1.10."
     )
     latency: Latency | None = Field(default=None, description="How long calls take.")
     spikes: SpikesModel | None = None

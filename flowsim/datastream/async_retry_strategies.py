@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 
 from flowsim.errors import BadInput
@@ -94,6 +95,8 @@ def checked_strategy(strategy: object, method: str) -> core.AsyncRetryStrategy:
     doors = ("can_retry", "get_backoff_time_millis", "get_retry_predicate")
     if not all(callable(getattr(strategy, door, None)) for door in doors):
         raise TypeError(f"{method}: async_retry_strategy: {wanted}, got {strategy!r}")
+    for door in doors:
+        _check_plain(getattr(strategy, door), f"{method}: async_retry_strategy: {door} of {type(strategy).__name__}")
     predicate = strategy.get_retry_predicate()  # type: ignore[attr-defined]  # asked for just above
     for door in ("result_predicate", "exception_predicate"):
         if not callable(getattr(predicate, door, None)):
@@ -104,7 +107,14 @@ def checked_strategy(strategy: object, method: str) -> core.AsyncRetryStrategy:
         asked = getattr(predicate, door)()
         if asked is not None and not callable(asked):
             raise BadInput(f"{method}: async_retry_strategy: {door}: expected a callable or None, got {asked!r}")
+        _check_plain(asked, f"{method}: async_retry_strategy: {door}")
     return strategy  # type: ignore[return-value]  # its doors were looked at
+
+
+def _check_plain(asked: object, what: str) -> None:
+    """What a coroutine function answers is always true, and nobody would await it."""
+    if inspect.iscoroutinefunction(asked):
+        raise BadInput(f"{what} must be a plain function: the task itself calls it")
 
 
 def retry_params(strategy: core.AsyncRetryStrategy) -> dict[str, object] | None:

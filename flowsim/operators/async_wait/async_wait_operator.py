@@ -199,6 +199,18 @@ class AsyncWaitOperator(FunctionOperator):
             return self._retry_result is not None and self._retry_result(results)
         return error is not None and self._retry_exception is not None and self._retry_exception(error)
 
+    def may_retry(self, value: Value, timestamp: int | None, attempts: int) -> bool:
+        """Whether the strategy lets another call follow so many."""
+        return self.retry_strategy.can_retry(attempts)
+
+    def pause_ms(self, value: Value, timestamp: int | None, attempts: int) -> int:
+        """How long the strategy wants to wait before the next call; raises BadInput for what is no whole number."""
+        pause = self.retry_strategy.get_backoff_time_millis(attempts)
+        if type(pause) is not int:
+            name = type(self.retry_strategy).__name__
+            raise BadInput(f"get_backoff_time_millis of {name} must answer whole milliseconds, got {pause!r:.100}")
+        return pause
+
     def complete_entry(self, entry: StreamRecordQueueEntry, results: Sequence[Value]) -> None:
         try:
             self.queue.complete(entry, results)

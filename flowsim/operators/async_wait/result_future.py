@@ -29,6 +29,15 @@ def checked_results(results: Sequence[Value]) -> Sequence[Value]:
     return results
 
 
+def checked_error(error: object) -> BaseException:
+    """``error`` itself, or for what is no exception one that says so: it is an outcome of the element all the same."""
+    if isinstance(error, BaseException):
+        return error
+    return TypeError(
+        f"complete_exceptionally must be given an exception: got {error!r:.100} of type {type(error).__name__}"
+    )
+
+
 class ResultFuture(Protocol):
     """Takes one answer, from wherever it comes; all later ones are ignored (rule 11.12). Flink: ResultFuture."""
 

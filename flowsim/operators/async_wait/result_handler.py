@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from flowsim.facts.kinds import AsyncAction
+from flowsim.operators.async_wait.result_future import checked_error
 from flowsim.operators.async_wait.stream_element_queue import StreamRecordQueueEntry
 from flowsim.operators.stream_operator import Value
 from flowsim.timers.processing_time_service import TimerHandle
@@ -44,7 +45,7 @@ class ResultHandler:
         """Fails the task from outside, and frees the element's place all the same (rule 11.15)."""
         if self._is_first():
             self._operator.trace_step(self.entry, AsyncAction.FAIL, 0, 0)
-            self._operator.fail_externally(self.entry, error)
+            self._operator.fail_externally(self.entry, checked_error(error))
             self._process_in_mailbox(())
 
     def register_timeout(self, timeout_ms: int, on_timeout: Callable[[], None] | None = None) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from flowsim.facts.kinds import AsyncAction
-from flowsim.operators.async_wait.result_future import checked_results, wrong_results
+from flowsim.operators.async_wait.result_future import checked_error, checked_results, wrong_results
 from flowsim.operators.async_wait.result_handler import ResultHandler
 from flowsim.operators.async_wait.stream_element_queue import StreamRecordQueueEntry
 from flowsim.operators.stream_operator import Value
@@ -63,6 +63,7 @@ class RetryableResultHandlerDelegator:
             self._operator.submit(lambda: self._decide_on(supplier), "results of an async call to be made")
 
     def complete_exceptionally(self, error: BaseException) -> None:
+        error = checked_error(error)
         if self._operator.retries_are_over:
             self.cancel_retry_timer()
             self.result_handler.complete_exceptionally(error)
@@ -101,7 +102,7 @@ class RetryableResultHandlerDelegator:
         if (
             is_asked_for
             and not self._is_timed_out()
-            and operator.retry_strategy.can_retry(self.attempts)
+            and operator.may_retry(self.entry.value, self.entry.timestamp, self.attempts)
             and not operator.retries_are_over
         ):
             self._wait_for_retry()
@@ -118,12 +119,12 @@ class RetryableResultHandlerDelegator:
             self.result_handler.complete(results)
 
     def _wait_for_retry(self) -> None:
-        operator = self._operator
-        backoff_ms = operator.retry_strategy.get_backoff_time_millis(self.attempts)
-        operator.trace_step(self.entry, AsyncAction.RETRY, self.attempts, 0)
+        operator, entry = self._operator, self.entry
+        backoff_ms = operator.pause_ms(entry.value, entry.timestamp, self.attempts)
+        operator.trace_step(entry, AsyncAction.RETRY, self.attempts, 0)
         self._retry_timer = operator.register_timer(backoff_ms, self._retry)
         if self.attempts == 1:
-            operator.awaiting_retry[self.entry.number] = self
+            operator.awaiting_retry[entry.number] = self
 
     def _is_timed_out(self) -> bool:
         return self._operator.now_ms() - self._started_ms > self._operator.timeout_ms

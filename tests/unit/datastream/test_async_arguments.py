@@ -176,6 +176,15 @@ class NoPredicate(AsyncRetryStrategy):
         return None
 
 
+class Awaited(NoPredicate):
+    async def can_retry(self, current_attempts: int) -> bool:  # type: ignore[override]
+        return False
+
+
+async def awaited(outcome: object) -> bool:
+    return False
+
+
 @pytest.mark.parametrize("method", METHODS[2:])
 @pytest.mark.parametrize(
     ("strategy", "error", "message"),
@@ -195,6 +204,11 @@ class NoPredicate(AsyncRetryStrategy):
         (
             FixedDelayRetryStrategy(1, 1, None, ValueError("x")), BadInput,  # type: ignore[arg-type]
             "exception_predicate: expected a callable or None, got ValueError('x')",
+        ),
+        (Awaited(), BadInput, "can_retry of Awaited must be a plain function: the task itself calls it"),
+        (
+            FixedDelayRetryStrategy(1, 1, awaited, None), BadInput,  # type: ignore[arg-type]
+            "result_predicate must be a plain function: the task itself calls it",
         ),
     ],
 )  # fmt: skip

@@ -12,7 +12,16 @@ from typing import Any
 
 import pytest
 
-from flowsim.datastream import AsyncFunction, ResultFutureFunction
+from flowsim.datastream import (
+    AsyncDataStream,
+    AsyncFunction,
+    AsyncRetryStrategy,
+    ResultFutureFunction,
+    StreamExecutionEnvironment,
+)
+from flowsim.datastream.async_retry_predicates import empty_result_predicate
+from flowsim.datastream.async_retry_strategies import RetryPredicate
+from flowsim.datastream.common import Duration
 from flowsim.errors import JobFailed
 from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.async_wait.result_future import ResultFuture
@@ -261,3 +270,59 @@ def test_a_future_that_is_given_no_list_fails_the_job_over_the_record(results: o
 def test_what_is_raised_instead_of_answering_fails_the_task(clock: str) -> None:
     with pytest.raises(JobFailed, match=r"asked.*: KeyError: 'x' \(test_async_failures.py:"):
         results_of(Badly(KeyError("x")), clock=clock)  # type: ignore[arg-type]
+
+
+class Blaming(ResultFutureFunction):
+    """Fails with what is no exception."""
+
+    def async_invoke(self, value: Any, result_future: ResultFuture) -> None:
+        result_future.complete_exceptionally("no such airline")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("design", ["mailbox", "legacy"])
+def test_a_future_that_is_given_no_exception_says_so_over_the_record(design: Any) -> None:
+    stream = StreamExecutionEnvironment.get_execution_environment().from_collection([1])
+    asked = AsyncDataStream.ordered_wait(stream, Blaming(), Duration.of_seconds(1), design=design)
+    with pytest.raises(JobFailed) as failed:
+        asked.execute_and_collect()
+    assert (
+        str(failed.value)
+        .partition("operator, record ")[2]
+        .startswith(
+            "1: ElementFailed: could not complete the element: TypeError: complete_exceptionally must be given an exception: "
+            "got 'no such airline' of type str"
+        )
+    )
+
+
+class Strange(AsyncRetryStrategy):
+    """Raises, or wants to wait for what is no time."""
+
+    def __init__(self, pause: object) -> None:
+        self.pause = pause
+
+    def can_retry(self, current_attempts: int) -> bool:
+        if isinstance(self.pause, Exception):
+            raise self.pause
+        return True
+
+    def get_backoff_time_millis(self, current_attempts: int) -> int:
+        return self.pause  # type: ignore[return-value]
+
+    def get_retry_predicate(self) -> Any:
+        return RetryPredicate(empty_result_predicate, None)
+
+
+@pytest.mark.parametrize(
+    ("pause", "said"),
+    [
+        ("5", "BadInput: get_backoff_time_millis of Strange must answer whole milliseconds, got '5'"),
+        (2.5, "BadInput: get_backoff_time_millis of Strange must answer whole milliseconds, got 2.5"),
+        (KeyError("attempts"), "KeyError: 'attempts' (test_async_failures.py:"),
+    ],
+)
+def test_a_strategy_that_goes_wrong_names_the_record(pause: object, said: str) -> None:
+    async def none(value: object) -> list[object]:
+        return []
+
+    assert failure_of(asks(none), strategy=Strange(pause)).startswith(f"asked, record 1: {said}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from flowsim.operators.async_wait import stream_element_queue as mailbox_design
+from flowsim.operators.async_wait.result_future import checked_error
 from flowsim.operators.stream_operator import Value
 
 Executor = Callable[[Callable[[], None]], None]
@@ -36,7 +37,7 @@ class FutureRecordEntry(mailbox_design.StreamRecordQueueEntry):
 
     def complete_exceptionally(self, error: BaseException) -> None:
         """Ignored when there is an outcome already."""
-        self._finish((), error)
+        self._finish((), checked_error(error))
 
     def on_complete(self, callback: Callable[[], None], executor: Executor) -> None:
         """Java's future tells those first who asked last."""

@@ -15,11 +15,15 @@ if TYPE_CHECKING:
         outputs,
         per_key_order,
     )
+    from flowsim.testing.async_harness import AsyncFunctionHarness
+    from flowsim.testing.async_steps import Answer, AsyncStep, Retry
+    from flowsim.testing.async_strategies import async_jobs, async_steps
     from flowsim.testing.harness import OneInputOperatorHarness
     from flowsim.testing.job_run import JobRun, run_job
     from flowsim.testing.random_job import RandomJob, SourceStage, Stage
     from flowsim.testing.random_windows import WindowJob, window_jobs
     from flowsim.testing.schedule import FIFO, Schedule, some_schedules
+    from flowsim.testing.scripted_calls import Reply, ScriptedCalls
     from flowsim.testing.strategies import (
         event_streams,
         flat_records,
@@ -38,10 +42,14 @@ if TYPE_CHECKING:
 
 _HOME = {
     "assertions": ("assert_laws", "assert_same_output_for_all_schedules", "outputs", "per_key_order"),
+    "async_harness": ("AsyncFunctionHarness",),
+    "async_steps": ("Answer", "AsyncStep", "Retry"),
+    "async_strategies": ("async_jobs", "async_steps"),
     "harness": ("OneInputOperatorHarness",),
     "job_run": ("JobRun", "run_job"),
     "random_job": ("RandomJob", "SourceStage", "Stage"),
     "random_windows": ("WindowJob", "window_jobs"),
+    "scripted_calls": ("Reply", "ScriptedCalls"),
     "schedule": ("FIFO", "Schedule", "some_schedules"),
     "strategies": (
         "event_streams", "flat_records", "job_settings", "keys", "network_settings", "policies", "random_jobs", "scalars",
@@ -54,15 +62,23 @@ _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "FIFO",
+    "Answer",
+    "AsyncFunctionHarness",
+    "AsyncStep",
     "JobRun",
     "OneInputOperatorHarness",
     "RandomJob",
+    "Reply",
+    "Retry",
     "Schedule",
+    "ScriptedCalls",
     "SourceStage",
     "Stage",
     "WindowJob",
     "assert_laws",
     "assert_same_output_for_all_schedules",
+    "async_jobs",
+    "async_steps",
     "event_streams",
     "flat_records",
     "job_settings",

@@ -21,6 +21,7 @@ from typing import Literal, Self
 from flowsim.errors import Deadlock
 from flowsim.facts.tracer import TaskTrace
 from flowsim.mailbox.mail import Mail, MailOptions
+from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.stream_operator import KeySelector, OperatorContext, StreamOperator, Value
 from flowsim.state.key_group_range import compute_key_group_range_for_operator_index
 from flowsim.streamrecord.elements import LatencyMarker, OutputTag, WatermarkStatus
@@ -116,12 +117,16 @@ class ManualProcessingTimeService:
 
 
 class QueueingMailboxExecutor:
-    """Mails wait in a queue until someone yields; yielding with none waiting raises Deadlock."""
+    """Mails wait in a queue until someone yields; yielding with none waiting raises Deadlock.
 
-    __slots__ = ("_mails",)
+    ``wait`` is asked then whether anything can still come, which it lets happen.
+    """
+
+    __slots__ = ("_mails", "wait")
 
     def __init__(self) -> None:
         self._mails: deque[Mail] = deque()
+        self.wait: Callable[[], bool] = lambda: False
 
     def execute(
         self, command: Callable[[], None], description: str, options: MailOptions = MailOptions.DEFAULT
@@ -129,7 +134,9 @@ class QueueingMailboxExecutor:
         self._mails.append(Mail(command, 0, description, options))
 
     def yield_(self) -> None:
-        if not self.try_yield():
+        while not self.try_yield():
+            if self.wait():
+                continue
             raise Deadlock("the operator yields, but there is no mail that could run")
 
     def try_yield(self) -> bool:
@@ -191,7 +198,7 @@ class OneInputOperatorHarness:
         self, operator: StreamOperator, *, key_selector: KeySelector | None = None, key_type: str | None = None,
         subtask_index: int = 0, parallelism: int = 1, max_parallelism: int = 128, cost_ns: int = 0, seed: int = 0,
         faults: Iterable[str] = (), trace: Callable[[ManualClock], TaskTrace] | None = None,
-        key_selectors: tuple[KeySelector | None, ...] = (),
+        key_selectors: tuple[KeySelector | None, ...] = (), async_calls: AsyncCalls | None = None,
     ) -> None:  # fmt: skip
         """``trace`` builds the operator's trace over the harness's clock; None records nothing."""
         self.operator = operator
@@ -217,6 +224,7 @@ class OneInputOperatorHarness:
             trace=None if trace is None else trace(self.clock),
             faults=frozenset(faults),
             key_selectors=key_selectors,
+            async_calls=async_calls,
         )
         operator.setup(self.context, self.collected)
 

@@ -1,0 +1,153 @@
+"""One asynchronous function on a bench, behind the operator that calls it, in time that moves only when told to.
+
+>>> from flowsim.testing.scripted_calls import Reply, ScriptedCalls
+>>> calls = ScriptedCalls(lambda value, attempt: Reply(value, (value * 10,)))
+>>> with AsyncFunctionHarness(calls, mode="unordered", capacity=2) as harness:
+...     harness.process_elements([(30, 1), (20, 2)])
+...     harness.wait_until(25)
+...     harness.take_output()
+...     harness.process_elements([(5, 3), (9, 4)])
+...     harness.end_of_input()
+...     harness.take_output()
+[('rec', 200, 2)]
+[('rec', 50, 3), ('rec', 300, 1), ('rec', 90, 4), ('wm', 9223372036854775807)]
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from flowsim.datastream.async_functions import AnyAsyncFunction, for_subtask
+from flowsim.errors import BadInput
+from flowsim.operators.async_wait.async_retry_strategy import NO_RETRY_STRATEGY, AsyncRetryStrategy
+from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator, OutputMode
+from flowsim.streamrecord.elements import StreamElement
+from flowsim.testing.harness import ManualClock, OneInputOperatorHarness
+from flowsim.units import NS_PER_MS
+
+
+class ManualCall:
+    """A call that is answered when the time comes."""
+
+    __slots__ = ("due_ns", "answer", "is_live")
+
+    def __init__(self, due_ns: int, answer: Callable[[], None]) -> None:
+        self.due_ns = due_ns
+        self.answer = answer
+        self.is_live = True
+
+    def cancel(self) -> None:
+        self.is_live = False
+
+
+class ManualAsyncCalls:
+    """Answers in the order of time, those of one moment as they were asked for. A coroutine must not wait."""
+
+    __slots__ = ("clock", "_calls", "_made")
+
+    clock: ManualClock
+
+    def __init__(self) -> None:
+        self._calls: list[tuple[int, int, ManualCall]] = []
+        self._made = 0
+
+    def after(self, delay_ns: int, answer: Callable[[], None]) -> ManualCall:
+        call = ManualCall(self.clock.now_ns + delay_ns, answer)
+        heapq.heappush(self._calls, (call.due_ns, self._made, call))
+        self._made += 1
+        return call
+
+    def run(
+        self,
+        call: Coroutine[Any, Any, object],
+        answer: Callable[[object, BaseException | None], None],
+        check: Callable[[object], None] | None = None,
+    ) -> ManualCall:
+        """Raises BadInput for a coroutine that waits: that needs the loop of a job."""
+        result, error = None, None
+        try:
+            result = _result_of(call)
+            if check is not None:
+                check(result)
+        except BadInput:
+            raise
+        except Exception as raised:
+            result, error = None, raised
+        answer(result, error)
+        return ManualCall(self.clock.now_ns, lambda: None)
+
+    def run_at_end(self, closing: Coroutine[Any, Any, object]) -> None:
+        _result_of(closing)
+
+    @property
+    def next_ns(self) -> int | None:
+        """When the next one is answered; None: all are."""
+        while self._calls and not self._calls[0][2].is_live:
+            heapq.heappop(self._calls)
+        return self._calls[0][0] if self._calls else None
+
+    def answer_next(self) -> None:
+        """The one at ``next_ns``."""
+        heapq.heappop(self._calls)[2].answer()
+
+
+def _result_of(coroutine: Coroutine[Any, Any, object]) -> object:
+    try:
+        coroutine.send(None)
+    except StopIteration as ended:
+        return ended.value
+    except RuntimeError as error:
+        if "running event loop" not in str(error):
+            raise
+    coroutine.close()
+    name = getattr(coroutine, "__qualname__", "the coroutine")
+    raise BadInput(f"{name} waits for something, which needs the loop of a job: use run_job")
+
+
+class AsyncFunctionHarness(OneInputOperatorHarness):
+    """Calls ``function`` as an async operator does. Where the queue is full, time goes on until it has space (rule 11.1).
+
+    An answer comes before a timer of the same ms: timers take one longer in a task (rule 9.10).
+    """
+
+    def __init__(
+        self, function: AnyAsyncFunction, *, mode: OutputMode = "ordered", capacity: int = 100, timeout_ms: int = 0,
+        retry_strategy: AsyncRetryStrategy = NO_RETRY_STRATEGY, seed: int = 0,
+    ) -> None:  # fmt: skip
+        self.calls = ManualAsyncCalls()
+        asking = AsyncWaitOperator(for_subtask(function, "asked"), timeout_ms, capacity, mode, retry_strategy)
+        super().__init__(asking, seed=seed, async_calls=self.calls)
+        self.calls.clock = self.clock
+        self.mailbox.wait = lambda: self._happen_next(None)
+        self._asking = asking
+
+    def wait_until(self, now_ms: int) -> None:
+        """Time passes: everything that is due happens in its order, with all that it sets going."""
+        self._run_mails()
+        while self._happen_next(now_ms):
+            self._run_mails()
+        self.clock.now_ns = max(self.clock.now_ns, now_ms * NS_PER_MS)
+
+    def snapshot_state(self) -> list[StreamElement]:
+        """What a snapshot would hold now (rule 11.20)."""
+        return self._asking.snapshot_state()
+
+    def _run_mails(self) -> None:
+        while self.mailbox.run_next_mail():
+            pass
+
+    def _happen_next(self, until_ms: int | None) -> bool:
+        """Moves time to the next answer or timer, if there is one by ``until_ms``, and lets it happen."""
+        answer_ns = self.calls.next_ns
+        timers_ns = [timer_ms * NS_PER_MS for timer_ms in self.processing_time.live_timers_ms()]
+        due_ns = min([*timers_ns, *([] if answer_ns is None else [answer_ns])], default=None)
+        if due_ns is None or (until_ms is not None and due_ns > until_ms * NS_PER_MS):
+            return False
+        self.clock.now_ns = max(self.clock.now_ns, due_ns)
+        if due_ns == answer_ns:
+            self.calls.answer_next()
+        else:
+            self.processing_time.advance_to(due_ns // NS_PER_MS)
+        return True

@@ -1,0 +1,101 @@
+"""The bench for asynchronous functions is public: what it promises is tested like everything else."""
+
+from __future__ import annotations
+
+import asyncio
+import doctest
+from typing import Any
+
+import pytest
+
+from flowsim.datastream import AsyncFunction
+from flowsim.datastream.async_retry_strategies import AsyncRetryStrategy
+from flowsim.errors import BadInput, Deadlock, ElementFailed
+from flowsim.streamrecord.elements import StreamRecord, Watermark
+from flowsim.testing import AsyncFunctionHarness, Reply, ScriptedCalls
+from flowsim.testing import async_harness as harness_module
+from flowsim.testing import async_steps as steps_module
+from flowsim.testing import scripted_calls as calls_module
+
+
+@pytest.mark.parametrize("module", [harness_module, calls_module, steps_module])
+def test_the_examples_in_its_documentation_run(module: Any) -> None:
+    assert doctest.testmod(module).failed == 0
+    assert doctest.testmod(module).attempted >= 2
+
+
+def echo(value: Any, attempt: int) -> Reply:
+    return Reply(value, ((value, attempt),))
+
+
+def test_an_ordered_operator_holds_back_what_is_done_until_its_head_is() -> None:
+    with AsyncFunctionHarness(ScriptedCalls(echo)) as harness:
+        harness.process_elements([(20, 1), (5, 2)])
+        harness.wait_until(19)
+        assert harness.take_output() == []
+        harness.wait_until(21)
+        assert harness.take_output() == [("rec", (20, 1), 1), ("rec", (5, 1), 2)]
+
+
+def test_a_full_queue_lets_time_go_on_until_there_is_space() -> None:
+    with AsyncFunctionHarness(ScriptedCalls(echo), capacity=1) as harness:
+        harness.process_element(20, 1)
+        assert harness.processing_time.current_processing_time_ms() == 1
+        harness.process_element(5, 2)
+        assert harness.processing_time.current_processing_time_ms() == 21
+        harness.process_watermark(9)
+        assert harness.take_output() == [("rec", (20, 1), 1), ("rec", (5, 1), 2), ("wm", 9)]
+
+
+def test_a_snapshot_holds_what_waits_and_time_without_events_passes() -> None:
+    with AsyncFunctionHarness(ScriptedCalls(echo)) as harness:
+        harness.process_element(500, 1)
+        harness.process_watermark(3)
+        harness.wait_until(90)
+        assert harness.processing_time.current_processing_time_ms() == 90
+        assert harness.snapshot_state() == [StreamRecord(500, 1), Watermark(3)]
+
+
+def test_an_answer_at_the_ms_of_the_timeout_is_in_time() -> None:
+    calls = ScriptedCalls(echo, lambda value: ("too late",))
+    with AsyncFunctionHarness(calls, timeout_ms=30, mode="unordered") as harness:
+        harness.process_elements([(31, 1), (30, 2)])
+        harness.wait_until(40)
+        assert harness.take_output() == [("rec", (30, 1), 2), ("rec", "too late", 1)]
+
+
+def test_who_never_answers_without_a_timeout_is_a_deadlock_at_the_end() -> None:
+    with AsyncFunctionHarness(ScriptedCalls(lambda value, attempt: Reply(None))) as harness:
+        harness.process_element("silence", 1)
+        with pytest.raises(Deadlock, match="yields"):
+            harness.end_of_input()
+
+
+def test_a_call_is_tried_again_and_an_error_in_the_end_names_the_record() -> None:
+    calls = ScriptedCalls(lambda value, attempt: Reply(2, error=OSError("down")))
+    again = AsyncRetryStrategy.fixed_delay(2, 10, None, lambda error: True)
+    with AsyncFunctionHarness(calls, timeout_ms=1000, retry_strategy=again) as harness:
+        harness.process_element("a", 1)
+        with pytest.raises(ElementFailed):
+            harness.wait_until(500)
+        assert harness.processing_time.current_processing_time_ms() == 27
+
+
+class Doubles(AsyncFunction):
+    async def async_invoke(self, value: Any) -> list[Any]:
+        return [2 * value] if value < 5 else []
+
+
+class Sleeps(AsyncFunction):
+    async def async_invoke(self, value: Any) -> list[Any]:
+        await asyncio.sleep(1)
+        return [value]
+
+
+def test_coroutines_that_do_not_wait_are_answered_and_others_are_referred_to_a_job() -> None:
+    with AsyncFunctionHarness(Doubles()) as harness:
+        harness.process_elements([(2, 1), (7, 2)])
+        harness.end_of_input()
+        assert harness.take_output()[:1] == [("rec", 4, 1)]
+    with AsyncFunctionHarness(Sleeps()) as harness, pytest.raises(BadInput, match=r"Sleeps\.async_invoke waits"):
+        harness.process_element(2, 1)

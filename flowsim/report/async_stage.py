@@ -124,7 +124,7 @@ def _subtask(facts: Columns, capacity: int) -> _Subtask:
     records = where(facts, facts["kind"] == ElementKind.RECORD)
     count = int(records["entry"].max(initial=-1)) + 1
     put, done, emitted = (
-        _first_times(records, actions, count)
+        _times(records, actions, count)
         for actions in ((AsyncAction.PUT,), (AsyncAction.COMPLETE, AsyncAction.FAIL), (AsyncAction.EMIT,))
     )
     whole = (put >= 0) & (done >= 0) & (emitted >= 0)
@@ -142,10 +142,10 @@ def _subtask(facts: Columns, capacity: int) -> _Subtask:
     )
 
 
-def _first_times(records: Columns, actions: tuple[AsyncAction, ...], count: int) -> Ints:
-    """When it first happened to each element, by its number; -1 where it never did."""
+def _times(records: Columns, actions: tuple[AsyncAction, ...], count: int) -> Ints:
+    """When it happened to each element, by its number; -1 where it never did."""
     happened = np.isin(records["action"], actions)
     entries, times = records["entry"][happened], records["time_ns"][happened]
-    first: Ints = np.full(count, -1, dtype=np.int64)
-    first[entries[::-1]] = times[::-1]
-    return first
+    found: Ints = np.full(count, -1, dtype=np.int64)
+    found[entries] = times
+    return found

@@ -188,7 +188,7 @@ class AsyncJobWriter:
         retry = self._retry() if retries or (retries is None and self.often(0.2)) else None
         timeout_ms = chance.choice([150, 350, 1000] if retry else [0, 0, 120, 260, 10_000])
         on_timeout = chance.choice(["drop", "replace", "replace", *([] if retry else ["nothing"])])
-        if self.often(0.06):
+        if self.often(0.03):
             on_timeout = "fail"
         return {
             "kind": "async",
@@ -214,7 +214,7 @@ class AsyncJobWriter:
 
     def _replies(self, retry: Job | None, *, may_be_silent: bool) -> list[list[int]]:
         """One attempt after the other takes one reply after the other."""
-        chance, fails = self.chance, self.often(0.04)
+        chance, fails = self.chance, self.often(0.02)
         outcomes = [0] * 5 + [1, 2] + [4] * may_be_silent + [3] * fails
         if retry is not None:
             outcomes += [1] * 4 * retry["result"] + [3] * 3 * retry["exception"]

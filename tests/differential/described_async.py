@@ -25,6 +25,7 @@ from described_functions import Event
 from described_streams import Inputs, Job
 
 from flowsim.datastream import DataStream, KeyedProcessFunction, KeyedStream, ProcessWindowFunction, TimeDomain
+from flowsim.datastream.async_retry_strategies import retry_params
 from flowsim.datastream.common import Time
 from flowsim.datastream.window import TumblingEventTimeWindows
 from flowsim.operators.async_wait.async_retry_strategy import (
@@ -76,7 +77,12 @@ def asynchronous(stream: DataStream, stage: Stage, number: int, log: Log) -> Dat
             function, stage["timeout_ms"], stage["capacity"], stage["mode"], strategy(stage["retry"])
         )
 
-    return stream.put_behind("async", "async_wait", make, yields=True)
+    params = {
+        **{name: stage[name] for name in ("mode", "capacity", "timeout_ms")}, "design": "mailbox",
+        "retry": retry_params(strategy(stage["retry"])),
+    }  # fmt: skip
+    # Not by AsyncDataStream: that copies the function, and with it the log.
+    return stream.put_behind("async", "async_wait", make, params=params, yields=True)
 
 
 def strategy(retry: Stage | None) -> AsyncRetryStrategy:

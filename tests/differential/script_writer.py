@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from random import Random
 from typing import Any, Protocol
 
@@ -99,3 +100,10 @@ def split_up(chance: Random, script: Script) -> None:
         last = next((entry for entry in reversed(entries) if entry[-1] == split), None)
         if last is not None and last[1] != "r" and chance.random() < 0.7:
             last[1:] = ["end_split", split]
+
+
+def goes_back(job: dict[str, Any]) -> bool:
+    """Whether an old source emits a watermark that is not above the one before: Flink passes it on as it is."""
+    scripts = [script for source in job["sources"] if source["via"] == "function" for script in source["scripts"]]
+    marks = [[entry[2] for entry in script if entry[1] == "w"] for script in scripts]
+    return any(later <= earlier for script in marks for earlier, later in pairwise(script))

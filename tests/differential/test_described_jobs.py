@@ -6,13 +6,11 @@ either alone.
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
-from described_streams import Job
 from job_comparison import FAILED, difference, ours, report, theirs
 from job_writer import JobWriter
 from machine import Differential
+from script_writer import goes_back
 
 from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import Verdict
@@ -41,13 +39,6 @@ def test_a_random_schedule_changes_nothing_that_flink_determines(seed: int) -> N
     """So that what was compared on one schedule holds on others."""
     job = JobWriter(seed).job()
     assert ours(job, policy="random", seed=seed) == ours(job)
-
-
-def goes_back(job: Job) -> bool:
-    """Whether an old source emits a watermark that is not above the one before: Flink passes it on as it is."""
-    scripts = [script for source in job["sources"] if source["via"] == "function" for script in source["scripts"]]
-    marks = [[entry[2] for entry in script if entry[1] == "w"] for script in scripts]
-    return any(later <= earlier for script in marks for earlier, later in pairwise(script))
 
 
 def test_no_law_is_broken_by_a_job_that_does_what_flink_does(seed: int) -> None:

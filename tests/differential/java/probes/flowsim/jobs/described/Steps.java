@@ -10,6 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.runtime.execution.ExecutionState;
@@ -142,8 +143,10 @@ final class Steps {
 
     private void settle() throws Exception {
         for (Task task : tasks) {
-            while (!isIdle(task)) {
-                Thread.onSpinWait();
+            for (int looks = 1; !isIdle(task); looks++) {
+                if (looks % 20 == 0) {
+                    LockSupport.parkNanos(20_000); // whom we wait for may need the processor
+                }
             }
         }
     }

@@ -40,6 +40,10 @@ def _got(facts: Recordings) -> DataFrame:
 
 def _expected(facts: Recordings) -> DataFrame:
     """What every lane was told."""
+    return facts.shared("audited event time of lanes", _told_to_lanes)
+
+
+def _told_to_lanes(facts: Recordings) -> DataFrame:
     every = lanes(facts).select("run", "task", "origin", "channel", "may_end", "holds_back", "is_head")
     is_queue = F.col("channel") < 0
     by_output = told(facts).join(F.broadcast(every.where(~F.col("is_head"))), list(ORIGIN)).where(~is_queue | is_mark())

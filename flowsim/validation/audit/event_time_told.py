@@ -28,6 +28,10 @@ def is_mark() -> Column:
 
 def told(facts: Recordings) -> DataFrame:
     """(run, task, origin, seq, sub, kind, timestamp), what outputs let pass, and ``next``: the seq of the next cause, or null."""
+    return facts.shared("audited event time", _told)
+
+
+def _told(facts: Recordings) -> DataFrame:
     made = facts["generated_watermark"].where("split = -1").select(
         *TASK, F.col("operator").alias("origin"), "seq", F.lit(0).alias("sub"), "kind", "timestamp"
     )  # fmt: skip

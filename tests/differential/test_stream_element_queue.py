@@ -9,8 +9,10 @@ hash set's, the order may differ.
 from __future__ import annotations
 
 import json
+from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from machine import Differential
@@ -118,30 +120,59 @@ def in_the_same_order(answer: list[Any]) -> list[Any]:
     return [log, state, ordered, segments]
 
 
-def compare(differential: Differential, *, ordered: bool) -> None:
+def compare(differential: Differential, capacity: int, some: list[tuple[Any, ...]], *, ordered: bool) -> None:
     real = getattr(differential.flink.java.org.apache.flink.streaming.api.operators, "async").queue.ElementQueues
     make = OrderedStreamElementQueue if ordered else UnorderedStreamElementQueue
+    script = {"ordered": ordered, "capacity": capacity, "commands": some}
+    theirs = json.loads(real.run(json.dumps(script)))
+    with differential.comparing(make.__name__, commands=len(theirs)):
+        try:
+            ours = Queue(make(capacity))
+        except BadInput:
+            assert theirs == []
+            return
+        for command, answer in zip(some, theirs, strict=True):
+            assert in_the_same_order(ours.answer(command)) == in_the_same_order(answer), command
 
+
+def long_script(chance: Random) -> list[tuple[Any, ...]]:
+    """One in which the queue is now full, now empty, and everything in it is completed sooner or later."""
+    share_in = chance.choice([0.2, 0.3, 0.5])
+    most_back = chance.choice([1, 4, 11])
+
+    def command() -> tuple[Any, ...]:
+        if chance.random() < share_in:
+            time = chance.randint(0, 99)
+            return ("w", time) if chance.random() < 0.2 else ("r", chance.choice([None, time]))
+        back = chance.randint(0, most_back)
+        match chance.choices(["complete", "emit", "null"], [10, 10, 1])[0]:
+            case "complete":
+                return ("complete", back, [chance.choice("xyz") for _ in range(chance.randint(0, 3))])
+            case "null":
+                return ("null", back)
+        return ("emit",)
+
+    return [command() for _ in range(320)]
+
+
+@pytest.mark.parametrize("ordered", [True, False], ids=["ordered", "unordered"])
+def test_the_queue_is_flinks_with_all_its_segments(differential: Differential, ordered: bool) -> None:
     @differential.settings(40)
     @given(st.sampled_from([1, 2, 3, 5, 8, 0, -1]), commands)
     def compare_one(capacity: int, some: list[tuple[Any, ...]]) -> None:
-        script = {"ordered": ordered, "capacity": capacity, "commands": some}
-        theirs = json.loads(real.run(json.dumps(script)))
-        with differential.comparing(make.__name__, commands=len(theirs)):
-            try:
-                ours = Queue(make(capacity))
-            except BadInput:
-                assert theirs == []
-                return
-            for command, answer in zip(some, theirs, strict=True):
-                assert in_the_same_order(ours.answer(command)) == in_the_same_order(answer), command
+        compare(differential, capacity, some, ordered=ordered)
 
     compare_one()
 
 
-def test_the_ordered_queue_is_flinks(differential: Differential) -> None:
-    compare(differential, ordered=True)
+@pytest.mark.parametrize("ordered", [True, False], ids=["ordered", "unordered"])
+def test_the_queue_is_flinks_in_long_scripts(differential: Differential, ordered: bool) -> None:
+    """With the shorter ones more than 20,000 commands of each queue."""
 
+    @differential.settings(65)
+    @given(st.integers(0, 2**32 - 1))
+    def compare_one(seed: int) -> None:
+        chance = Random(seed)
+        compare(differential, chance.choice([1, 2, 3, 5, 8, 20]), long_script(chance), ordered=ordered)
 
-def test_the_unordered_queue_is_flinks_with_all_its_segments(differential: Differential) -> None:
-    compare(differential, ordered=False)
+    compare_one()

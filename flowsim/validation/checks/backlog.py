@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from flowsim.facts.kinds import BufferSide
 from flowsim.validation.checks.backlog_fold import COLUMNS, SCHEMA, fold_queues
-from flowsim.validation.checks.base import CHANNEL, Check, Graph, added, examined, tally, whole
+from flowsim.validation.checks.base import CHANNEL, Check, Graph, added, examined, kept, tally, whole
 from flowsim.validation.checks.streaming import fold_sorted
 from flowsim.validation.recordings import Recordings
 
@@ -54,8 +54,11 @@ def _arrivals(facts: Recordings) -> DataFrame:
     return wrong.select(*CHANNEL, "seq", "side", "number", "kind", "backlog", what.alias("what"))
 
 
-def _violations(facts: Recordings) -> DataFrame:
+def _find(facts: Recordings) -> DataFrame:
     return _queues(facts).unionByName(_arrivals(facts))
+
+
+_violations = kept("backlog", _find)
 
 
 def _counts(facts: Recordings) -> DataFrame:

@@ -15,6 +15,9 @@ CHANNEL = ("run", "channel")
 TASK = ("run", "task")
 
 
+Frame = Callable[[Recordings], DataFrame]
+
+
 @dataclass(frozen=True, slots=True)
 class Graph:
     """What a run's graph has for laws to speak of; decides applicability, never the number of facts."""
@@ -69,6 +72,11 @@ def whole(facts: Recordings) -> Column:
 def in_runs(runs: Sequence[int]) -> Column:
     """Whether the row belongs to one of the runs."""
     return F.col("run").isin(list(runs)) if runs else F.lit(False)
+
+
+def kept(law: str, find: Frame) -> Frame:
+    """The same findings, which are worked out once, though they are counted first and then told as evidence."""
+    return lambda facts: facts.shared(f"findings of {law}", find)
 
 
 def tally(*frames: DataFrame) -> DataFrame:

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent
 from flowsim.validation.checks.async_places import PLACE, is_doing, places
-from flowsim.validation.checks.base import Check, added, always, examined, tally, union, whole
+from flowsim.validation.checks.base import Check, added, always, examined, kept, tally, union, whole
 from flowsim.validation.checks.channels import summary
 from flowsim.validation.checks.conservation_equations import SCHEMA, evaluate
 from flowsim.validation.checks.streaming import ship
@@ -72,9 +72,12 @@ def _asked(facts: Recordings) -> DataFrame:
     return rows.groupBy(*PLACE).agg(put.alias("put"), emitted.alias("emitted"))
 
 
-def _broken(facts: Recordings) -> DataFrame:
+def _find(facts: Recordings) -> DataFrame:
     ship(evaluate)
     return _items(facts).withColumn("whole", whole(facts)).groupBy("run").applyInPandas(evaluate, SCHEMA)
+
+
+_broken = kept("conservation", _find)
 
 
 def _counts(facts: Recordings) -> DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from flowsim.validation.checks.base import TASK, Check, added, examined, needs_channels, tally
+from flowsim.validation.checks.base import TASK, Check, added, examined, kept, needs_channels, tally
 from flowsim.validation.checks.event_time_fold import COLUMNS, SCHEMA, Follower
 from flowsim.validation.checks.event_time_rows import event_time_rows, sent_event_time
 from flowsim.validation.checks.event_time_statuses import follow_statuses
@@ -13,9 +13,12 @@ from flowsim.validation.checks.streaming import fold_sorted
 from flowsim.validation.recordings import Recordings
 
 
-def _violations(facts: Recordings) -> DataFrame:
+def _find(facts: Recordings) -> DataFrame:
     rows = event_time_rows(facts).select("run", "task", "whole", *COLUMNS)
     return fold_sorted(rows, TASK, "seq", follow_statuses, SCHEMA, Follower)
+
+
+_violations = kept("idle", _find)
 
 
 def _counts(facts: Recordings) -> DataFrame:

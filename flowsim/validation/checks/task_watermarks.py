@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from flowsim.facts.kinds import AsyncAction, ElementKind
 from flowsim.validation.checks.async_places import is_doing
-from flowsim.validation.checks.base import TASK, Check, added, examined, needs_channels, tally, whole
+from flowsim.validation.checks.base import TASK, Check, added, examined, kept, needs_channels, tally, whole
 from flowsim.validation.checks.event_time_fold import COLUMNS, SCHEMA, Follower
 from flowsim.validation.checks.event_time_paths import FREE, channel_paths
 from flowsim.validation.checks.event_time_queue import Queue
@@ -40,13 +40,16 @@ def _unlike(facts: Recordings) -> DataFrame:
     )  # fmt: skip
 
 
-def _violations(facts: Recordings) -> DataFrame:
+def _find(facts: Recordings) -> DataFrame:
     return _followed(facts).unionByName(_unlike(facts))
 
 
 def queued_marks(facts: Recordings) -> DataFrame:
     """Watermarks that were put into the queues of async operators."""
     return facts["async_elements"].where(is_doing(AsyncAction.PUT) & (F.col("kind") == int(ElementKind.WATERMARK)))
+
+
+_violations = kept("task-watermark", _find)
 
 
 def _counts(facts: Recordings) -> DataFrame:

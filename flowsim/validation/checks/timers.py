@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from flowsim.facts.kinds import ElementKind, LifeEvent
-from flowsim.validation.checks.base import TASK, Check, Graph, added, examined, tally, union, whole
+from flowsim.validation.checks.base import TASK, Check, Graph, added, examined, kept, tally, union, whole
 from flowsim.validation.checks.event_time_paths import FREE, INPUTS, channel_paths, operator_paths
 from flowsim.validation.checks.event_time_rows import STEERING, sent_event_time
 from flowsim.validation.checks.key_hashes import route
@@ -90,8 +90,11 @@ def _rows(facts: Recordings) -> DataFrame:
     return rows.join(F.broadcast(with_timers), list(TASK), "semi").withColumn("whole", whole(facts))
 
 
-def _followed(facts: Recordings) -> DataFrame:
+def _follow(facts: Recordings) -> DataFrame:
     return fold_sorted(_rows(facts).select("run", "task", "whole", *COLUMNS), TASK, "seq", fold_timers, SCHEMA)
+
+
+_followed = kept("timers", _follow)
 
 
 def _strangers(facts: Recordings) -> DataFrame:

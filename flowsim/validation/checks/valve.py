@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from flowsim.facts.kinds import ElementKind
-from flowsim.validation.checks.base import TASK, Check, added, examined, needs_channels, tally, whole
+from flowsim.validation.checks.base import TASK, Check, added, examined, kept, needs_channels, tally, whole
 from flowsim.validation.checks.streaming import fold_sorted
 from flowsim.validation.checks.valve_fold import COLUMNS, SCHEMA, fold_valves
 from flowsim.validation.recordings import Recordings
@@ -34,7 +34,7 @@ def _telling_rows(facts: Recordings) -> DataFrame:
     return rows.where(steers | F.coalesce(F.col("following") == _EMITTED, F.lit(True))).drop("following")
 
 
-def _violations(facts: Recordings) -> DataFrame:
+def _find(facts: Recordings) -> DataFrame:
     channels = facts["channels"].select("run", "channel", F.col("target_task").alias("task"), "input", "input_channel")
     counted = channels.groupBy(*TASK, "input").agg(F.count(F.lit(1)).cast("int").alias("channels"))
     known = channels.join(counted, [*TASK, "input"]).drop("task")
@@ -47,6 +47,9 @@ def _violations(facts: Recordings) -> DataFrame:
         .withColumn("whole", whole(facts))
     )
     return fold_sorted(rows.select(*COLUMNS), TASK, "seq", fold_valves, SCHEMA)
+
+
+_violations = kept("valve", _find)
 
 
 def _counts(facts: Recordings) -> DataFrame:

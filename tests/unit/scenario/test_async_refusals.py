@@ -246,6 +246,14 @@ REFUSED: list[tuple[str, str, str]] = [
         ),
     ),
     (
+        OK + "add: {m: n}\ntimeout: 1 s\non_timeout: {add: {m: ratio}}",
+        "21:25",
+        (
+            ".on_timeout.add: expected the fields of the other results, word: string, n: long, ratio: double, m: "
+            "long, got word: string, n: long, ratio: double, m: double"
+        ),
+    ),
+    (
         OK + "add: {m: n}\nretry: {fixed: {max_attempts: 1, delay: 1 ms}}",
         "17:7",
         ": retry needs a timeout, which all attempts of a record share",

@@ -77,6 +77,13 @@ def test_a_call_again_needs_a_retry_unless_it_is_the_end() -> None:
     assert judged(*put(0), retry, again, done(0), out(0)) == {"async-retries"}
 
 
+def test_at_the_end_one_call_comes_on_top_of_those_that_are_allowed() -> None:
+    retry = {"what": RETRY, "entry": 0, "attempt": 1}
+    again = [{"what": INVOKE, "entry": 0, "attempt": attempt} for attempt in (2, 3, 4)]
+    assert judged(*put(0), retry, *again[:2], done(0), out(0), **RETRYING) == set()
+    assert judged(*put(0), retry, *again, done(0), out(0), **RETRYING) == {"async-retries"}
+
+
 def test_nothing_is_left_or_goes_on_behind_the_end() -> None:
     assert judged(*put(0), done(0), {"what": END_INPUT}) == {"async-end", "async-once"}
     assert judged(*put(0), done(0), out(0), {"what": CLOSE}, *put(1)) == {"async-end"}

@@ -348,6 +348,12 @@ def test_a_strategy_without_predicates_retries_nothing_and_needs_no_timeout() ->
         assert bench.calls.values == ["a"]
 
 
+def test_one_that_retries_needs_no_more_than_a_timeout_of_1_ms() -> None:
+    with AsyncBench(timeout_ms=1, strategy=FixedDelayRetryStrategy(1, 5, lambda results: True)) as bench:
+        bench.process_element("a", 1)
+        assert bench.calls.values == ["a"]
+
+
 # Snapshots.
 
 

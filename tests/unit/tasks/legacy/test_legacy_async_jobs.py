@@ -192,6 +192,18 @@ def test_a_timeout_ends_the_future_and_the_function_is_not_asked() -> None:
     assert steps(recorder)[2:] == ["PUT 1 at 0", "TIMEOUT 0 at 21", "FAIL 0 at 21", "EMIT 0 at 21"]
 
 
+def test_an_outcome_cancels_the_timer_of_the_timeout() -> None:
+    env = env_of()
+    asked(source(env, [*numbers(1), sleep(100)]).rebalance(), after(5), timeout_ms=20).sink_to(CollectSink())
+    _, recorder = run(env)
+    worked_ms = [
+        (row[2] - START_NS) / NS_PER_MS
+        for row in sorted(recorder.rows("actions"))
+        if (row[3], row[4]) == (ActionPhase.BEGIN, ActionKind.LOCK_HOLDER)
+    ]
+    assert worked_ms == [5, 100], "the emitter alone, for the record and the last watermark"
+
+
 def test_an_error_behind_a_pending_head_waits_for_its_turn() -> None:
     """Rule 11.32; today it would fail the task at once (rule 11.15)."""
     failed_at = {}

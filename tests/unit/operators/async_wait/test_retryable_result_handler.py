@@ -159,6 +159,21 @@ def test_a_timeout_ends_the_waiting_and_asks_the_function_once() -> None:
         assert bench.processing_time.live_timers_ms() == []
 
 
+@pytest.mark.parametrize("results", [["no a"], None], ids=["answered", "left alone"])
+def test_a_retry_whose_mail_waits_behind_that_of_the_timeout_does_not_come(results: list[str] | None) -> None:
+    """Cancelling its timer comes too late."""
+    with retrying(timeout_ms=20, strategy=fixed(pause_ms=20)) as bench:
+        bench.calls.on_timeout = lambda value, future: None if results is None else future.complete(results)
+        bench.process_element("a", 1)
+        bench.answer("a")
+        timeout, retry = bench.processing_time.timers
+        bench.clock.now_ns += 21 * 1_000_000
+        bench.executor.execute(lambda: timeout.callback(timeout.timestamp_ms), "one timer has fired")
+        bench.executor.execute(lambda: retry.callback(retry.timestamp_ms), "the other one, too")
+        bench.run_mails()
+        assert (bench.calls.timed_out, bench.calls.values) == (["a"], ["a"])
+
+
 def test_results_given_at_the_timeout_are_final_because_the_element_has_timed_out_by_then() -> None:
     """Rule 11.26: they ask for a retry, and would get one without the millisecond of rule 9.10."""
     with retrying(timeout_ms=20) as bench:

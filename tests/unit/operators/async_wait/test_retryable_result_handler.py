@@ -312,7 +312,9 @@ def test_a_supplier_of_what_is_no_list_fails_the_task_without_a_retry(wrong: Any
         supply(bench, lambda: wrong)
         (failure,) = bench.failures
         assert "must be a list" in str(failure)
+        supply(bench, lambda: [])
         assert bench.calls.values == ["a"]
+        assert bench.processing_time.live_timers_ms() == [], "what comes after the last outcome is not tried again"
 
 
 def test_a_predicate_that_raises_fails_the_task_unless_a_supplier_brought_the_results() -> None:

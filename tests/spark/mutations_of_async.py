@@ -11,6 +11,7 @@ from tests.spark.honest_graph import SINK
 from tests.spark.mutating import RECORD, WATERMARK, breaks, inner
 
 ORDERED, UNORDERED = 0, 1
+PUT, RETRY = AsyncAction.PUT, AsyncAction.RETRY
 
 
 def of(operator: int, action: AsyncAction, *kinds: int) -> Callable[[Row], bool]:
@@ -83,6 +84,17 @@ def the_queue_is_larger_than_its_capacity(f: FactBuilder) -> None:
 @breaks(async_retries=1)
 def an_element_is_asked_for_again_without_a_strategy(f: FactBuilder) -> None:
     again(f, step(f, UNORDERED, AsyncAction.INVOKE), attempt=2)
+
+
+@breaks(async_retries=1)
+def an_element_is_asked_for_too_often_at_the_end(f: FactBuilder) -> None:
+    """One call more than the two retries, the first call, and the one that comes on top when the input ends."""
+    element = f.rows("async_elements", of(ORDERED, AsyncAction.INVOKE))[0]
+    calls = f.rows("async_elements", lambda r: of(ORDERED, AsyncAction.INVOKE)(r) and r["entry"] == element["entry"])
+    row = f.rows("async_elements", lambda r: r["operator"] == ORDERED and r["action"] in (PUT, RETRY))[-1]
+    called = {name: value for name, value in element.items() if name not in ("seq", "task", "time_ns")}
+    for attempt in range(len(calls) + 1, 6):
+        row = f.insert_after(row, "async_elements", **{**called, "attempt": attempt, "queued": row["queued"]})
 
 
 @breaks(async_retries=1)

@@ -160,6 +160,10 @@ class Recordings:
                 self._tables[table] = self._keep(rows) if small else rows
         return self._tables[table]
 
+    def has(self, table: str) -> bool:
+        """Whether any run has rows of a table: plans for what nobody recorded need not be made."""
+        return any(r.rows[table] for r in self.runs)
+
     @property
     def incomplete(self) -> list[int]:
         """The runs whose recording is a prefix."""

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 from flowsim.cluster.run_actions import RunAction, StopJob
+from flowsim.cluster.run_options import JobStatus
 from flowsim.connectors.collect import CollectSink
 from flowsim.connectors.script import Entry, ScriptedSource, record, sleep, watermark
 from flowsim.datastream import AsyncDataStream, AsyncRetryStrategy, DataStream, StreamExecutionEnvironment
@@ -17,7 +18,9 @@ from flowsim.datastream.window import TumblingEventTimeWindows
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.operators.async_wait.latency import FixedLatency, Latency, UniformLatency
 from flowsim.operators.async_wait.simulated_calls import SimulatedAsyncFunction, SomeCalls
+from flowsim.testing import Schedule, run_job
 from flowsim.units import NS_PER_MS
+from tests.spark.fact_builder import FactBuilder, recorded
 
 Reading = tuple[str, int]
 SOME_MS = UniformLatency(0, 25 * NS_PER_MS)
@@ -69,6 +72,15 @@ def jobs() -> Iterator[AsyncJob]:
     yield AsyncJob("stopped with drain", _plain("ordered", "mailbox"), (StopJob(8 * NS_PER_MS, True),))
     yield AsyncJob("stuck", _stuck(), until_ms=2_000)
     yield AsyncJob("failed", _failed())
+
+
+def recorded_jobs() -> Iterator[tuple[str, FactBuilder, str]]:
+    """Name, facts and status of each job that was run."""
+    ends = {JobStatus.FINISHED: "complete", JobStatus.FAILED: "failed"}
+    for number, job in enumerate(jobs()):
+        schedule = Schedule("random", number, 1 + number % 3)
+        run = run_job(job.graph, schedule=schedule, actions=job.actions, until_ms=job.until_ms)
+        yield job.name, recorded(run.facts), ends.get(run.result.status, "stopped")
 
 
 def _env(**settings: Any) -> StreamExecutionEnvironment:

@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from flowsim.cluster.run_options import JobStatus
 from flowsim.facts.kinds import AsyncAction
 from flowsim.laws.catalogue import Outcome, Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.reader import Recording
-from flowsim.testing import Schedule, run_job
 from flowsim.validation.judge import validate
 from tests.spark.async_damage import damage_async
-from tests.spark.async_jobs import jobs
-from tests.spark.fact_builder import FactBuilder, recorded
+from tests.spark.async_jobs import recorded_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,12 +22,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from flowsim.validation.verdict import Line
+    from tests.spark.fact_builder import FactBuilder
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
-ASYNC_LAWS = ("async-order", "async-once", "async-capacity", "async-retries", "async-end")
-LAWS = (*ASYNC_LAWS, "task-watermark", "idle")
-"""What else async operators change has laws that the model job is judged by."""
+LAWS = ("async-order", "async-once", "async-capacity", "async-retries", "async-end")
+"""What the same jobs tell of event time is judged in ``test_event_time_agrees.py``, in one pass with others."""
 DAMAGED = 2
 """Per job."""
 
@@ -49,16 +46,12 @@ class Case:
 
 def recordings() -> Iterator[tuple[str, bool, FactBuilder, str]]:
     """Name, whether it is honest, facts and status: each job as it ran, and damaged."""
-    for number, job in enumerate(jobs()):
-        schedule = Schedule("random", number, 1 + number % 3)
-        run = run_job(job.graph, schedule=schedule, actions=job.actions, until_ms=job.until_ms)
-        status = {JobStatus.FINISHED: "complete", JobStatus.FAILED: "failed"}.get(run.result.status, "stopped")
-        facts = recorded(run.facts)
-        yield job.name, True, facts, status
+    for number, (name, facts, status) in enumerate(recorded_jobs()):
+        yield name, True, facts, status
         for again in range(DAMAGED):
             damaged = facts.copy()
             damage_async(damaged, Random(DAMAGED * number + again))
-            yield f"{job.name}, damaged", False, damaged, status
+            yield f"{name}, damaged", False, damaged, status
 
 
 @pytest.fixture(scope="module")

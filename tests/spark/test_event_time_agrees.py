@@ -1,4 +1,5 @@
-"""Real jobs with splits, two inputs, strategies in the middle and timers that give way, damaged at random: all judges agree."""
+"""Real jobs with splits, two inputs, strategies in the middle, timers that give way and queues of watermarks, damaged at
+random: all judges agree."""
 
 from __future__ import annotations
 
@@ -18,6 +19,8 @@ from flowsim.laws.judge import check_all
 from flowsim.recording.reader import Recording
 from flowsim.testing import JobRun, run_job
 from flowsim.validation.judge import validate
+from tests.spark.async_damage import damage_async
+from tests.spark.async_jobs import recorded_jobs
 from tests.spark.fact_builder import FactBuilder
 
 if TYPE_CHECKING:
@@ -154,6 +157,11 @@ def test_all_judges_agree_about_damaged_event_time(spark: SparkSession, tmp_path
             facts = whole.copy()
             damage(facts, Random(number))
             made.append((facts, "complete" if number % 4 else "stopped"))
+    of_event_time = len(made)
+    for number, (_, facts, status) in enumerate(recorded_jobs()):
+        damaged = facts.copy()
+        damage_async(damaged, Random(number))
+        made += [(facts, status), (damaged, status)]
     paths = [facts.write(tmp_path / str(n), status, epochs=1) for n, (facts, status) in enumerate(made)]
     report = validate(spark, paths, LAWS, audit=True)
 
@@ -170,6 +178,8 @@ def test_all_judges_agree_about_damaged_event_time(spark: SparkSession, tmp_path
                 assert (law, number, *told(line.outcome)) == (law, number, *told(mine[law]))
                 assert not line.disputed, (law, number, told(mine[law]), line.audited)
                 violated |= {law} if mine[law].violations else set()
-        if number % (DAMAGED + 2) < 2:
+        if number < of_event_time and number % (DAMAGED + 2) < 2:
             assert {mine[law].verdict for law in LAWS} == {Verdict.HOLDS}
+        if number >= of_event_time and number % 2 == of_event_time % 2:
+            assert Verdict.VIOLATED not in {mine[law].verdict for law in LAWS}
     assert violated >= {"task-watermark", "idle", "timers"}

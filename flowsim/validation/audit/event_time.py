@@ -32,6 +32,8 @@ def _sent(facts: Recordings) -> DataFrame:
 
 def _got(facts: Recordings) -> DataFrame:
     """What lanes got: channels, and queues of async operators."""
+    if not facts.has("async_elements"):
+        return _sent(facts)
     hidden = channel_paths(facts).where(F.col("queued") & (F.col("statuses") == FREE)).select(*CHANNEL)
     own = _sent(facts).where(is_status()).join(F.broadcast(hidden), list(CHANNEL), "semi")
     sent = _sent(facts).join(own.select(*CHANNEL, "seq"), [*CHANNEL, "seq"], "anti")
@@ -44,6 +46,9 @@ def _expected(facts: Recordings) -> DataFrame:
 
 
 def _told_to_lanes(facts: Recordings) -> DataFrame:
+    if not facts.has("async_elements"):
+        channels = channel_paths(facts).select("run", "task", "origin", "channel", "may_end", "holds_back")
+        return told(facts).join(F.broadcast(channels), list(ORIGIN))
     every = lanes(facts).select("run", "task", "origin", "channel", "may_end", "holds_back", "is_head")
     is_queue = F.col("channel") < 0
     by_output = told(facts).join(F.broadcast(every.where(~F.col("is_head"))), list(ORIGIN)).where(~is_queue | is_mark())

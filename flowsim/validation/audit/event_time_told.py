@@ -44,7 +44,7 @@ def _told(facts: Recordings) -> DataFrame:
         "was"
     )
     rows = rows.withColumn("next", next_cause(ORIGIN))
-    return rows.unionByName(told_by_queues(facts, rows))
+    return rows.unionByName(told_by_queues(facts, rows)) if facts.has("async_elements") else rows
 
 
 def heard(facts: Recordings) -> DataFrame:

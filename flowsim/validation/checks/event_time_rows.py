@@ -61,14 +61,19 @@ def _build(facts: Recordings) -> DataFrame:
     )  # fmt: skip
     of_head = F.when(F.col("head"), 8).otherwise(0)
     held = F.when(F.col("holds_back") & (F.col("reached") == INPUTS), 2).otherwise(0)
-    queues = operator_paths(facts).where("keeps_back").join(F.broadcast(_next_marks(facts)), list(PLACE), "left").select(
-        *TASK, F.col("operator").alias("who"), F.col("reached").alias("origin"), "statuses",
-        (flags + held + of_head).alias("flags"), F.col("next_mark").alias("seen"), F.lit(-1).cast("long").alias("seq"),
-    )  # fmt: skip
+    queues = operator_paths(facts).where("keeps_back")
+    if facts.has("async_elements"):
+        queues = queues.join(F.broadcast(_next_marks(facts)), list(PLACE), "left").withColumnRenamed(
+            "next_mark", "seen"
+        )
+    queues = queues.withColumns(
+        {"who": F.col("operator"), "origin": F.col("reached"), "flags": flags + held + of_head, "seq": F.lit(-1)}
+    )
     described = ((CHANNEL, tasks), (CHANNEL, waiting), (CHANNEL, channels), (QUEUE, queues))
-    happened = ((ARRIVED, arrived), (MADE, _made(facts)), (SENT, sent), (TAKEN, _taken(facts)), (LEFT, _left(facts)))
-    rows = union(*(_aligned(what, frame) for what, frame in happened))
-    rows = rows.unionByName(_aligned(LEFT, _first_of_many(rows, _left_records(facts))))
+    rows = union(_aligned(ARRIVED, arrived), _aligned(MADE, _made(facts)), _aligned(SENT, sent))
+    if facts.has("async_elements"):
+        rows = union(rows, _aligned(TAKEN, _taken(facts)), _aligned(LEFT, _left(facts)))
+        rows = union(rows, _aligned(LEFT, _first_of_many(rows, _left_records(facts))))
     return union(*(_aligned(what, frame) for what, frame in described), rows).withColumn("whole", whole(facts))
 
 

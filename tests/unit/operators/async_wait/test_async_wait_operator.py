@@ -14,7 +14,7 @@ from flowsim.mailbox.task_mailbox import MailboxClosedException
 from flowsim.operators.async_wait.async_retry_strategy import FixedDelayRetryStrategy
 from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator
 from flowsim.operators.async_wait.result_future import ResultFuture
-from flowsim.streamrecord.elements import LatencyMarker, StreamElement, StreamRecord, Watermark, WatermarkStatus
+from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
 from flowsim.units import NS_PER_MS
 
 
@@ -351,61 +351,4 @@ def test_a_strategy_without_predicates_retries_nothing_and_needs_no_timeout() ->
 def test_one_that_retries_needs_no_more_than_a_timeout_of_1_ms() -> None:
     with AsyncBench(timeout_ms=1, strategy=FixedDelayRetryStrategy(1, 5, lambda results: True)) as bench:
         bench.process_element("a", 1)
-        assert bench.calls.values == ["a"]
-
-
-# Snapshots.
-
-
-@pytest.mark.parametrize("mode", ["ordered", "unordered"])
-def test_a_snapshot_holds_what_is_in_the_queue_done_or_not(mode: Any) -> None:
-    with AsyncBench(mode) as bench:
-        bench.process_elements([("a", 1), ("b", None)])
-        bench.process_watermark(2)
-        bench.process_element("c", 3)
-        bench.answer("c", "C")
-        assert bench.waiting.snapshot_state() == [
-            StreamRecord("a", 1), StreamRecord("b", None), Watermark(2), StreamRecord("c", 3)
-        ]  # fmt: skip
-
-
-def test_a_snapshot_does_not_change_with_its_records() -> None:
-    with AsyncBench() as bench:
-        value = ["a"]
-        bench.process_element(value, 1)
-        snapshot = bench.waiting.snapshot_state()
-        value[0] = "b"
-        assert snapshot == [StreamRecord(["a"], 1)]
-
-
-def test_restored_elements_are_put_in_and_asked_again_in_the_order_of_the_state() -> None:
-    """Rule 11.22: they are no records in, since they were already."""
-    state: list[StreamElement] = [StreamRecord("a", 1), Watermark(2), StreamRecord("b", None)]
-    with AsyncBench(restored=state, timeout_ms=10) as bench:
-        assert (bench.calls.life, bench.calls.values) == (["open"], ["a", "b"])
-        assert bench.processing_time.live_timers_ms() == [11, 11]
-        assert bench.operator.records_in == 0
-        assert bench.waiting.snapshot_state() == state
-        bench.answer("b", "B")
-        bench.answer("a", "A")
-        assert bench.output == [("rec", "A", 1), ("wm", 2), ("rec", "B", None)]
-
-
-def test_restored_watermarks_before_all_records_are_emitted_while_opening() -> None:
-    with AsyncBench(restored=[Watermark(2), StreamRecord("a", 3)]) as bench:
-        assert bench.output == [("wm", 2)]
-
-
-def test_more_restored_elements_than_the_capacity_make_opening_yield() -> None:
-    """Rule 11.22."""
-    bench = AsyncBench(restored=[StreamRecord("a", 1), StreamRecord("b", 2), StreamRecord("c", 3)], capacity=1)
-    bench.calls.at_once = lambda value, future: future.complete([value])
-    with bench:
-        assert bench.output == [("rec", "a", 1), ("rec", "b", 2)]
-        assert bench.calls.values == ["a", "b", "c"]
-
-
-def test_what_was_restored_is_not_restored_again() -> None:
-    with AsyncBench(restored=[StreamRecord("a", 1)]) as bench:
-        bench.operator.open()
         assert bench.calls.values == ["a"]

@@ -1,0 +1,168 @@
+"""What other laws make of async operators: event time in a queue, what was counted, ends of channels; over histories by hand."""
+
+from __future__ import annotations
+
+from async_history import IDLE, STATUS, WATERMARK, AsyncHistory, of_async
+
+from flowsim.facts.kinds import ElementKind, LifeEvent
+from flowsim.laws.catalogue import Verdict
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+
+# What laws task-watermark and idle make of a queue of watermarks
+
+
+def test_a_watermark_is_told_when_it_leaves_the_queue() -> None:
+    history = AsyncHistory().takes(0).takes_mark(1, 5).takes_mark(2, 6).done(0, 7).leaves(0, 1, 2).ends()
+    assert history.judged("task-watermark").verdict is Verdict.HOLDS
+    assert history.judged("task-watermark").rows_examined == 8
+
+
+def test_a_watermark_that_is_told_before_it_leaves_or_not_at_all() -> None:
+    early = AsyncHistory().takes(0).takes_mark(1, 5).sends(WATERMARK, 5).done(0).emits(0).emits(1).ends()
+    assert early.broken("task-watermark") == ["nothing calls for it", "not sent"] * 2
+    withheld = AsyncHistory().takes_mark(0, 5).emits(0)
+    assert withheld.broken("task-watermark", whole=False) == ["not sent", "not sent"]
+    other = AsyncHistory().takes_mark(0, 5).sends(WATERMARK, 4).emits(0)
+    assert other.broken("task-watermark", whole=False) == ["nothing calls for it", "not sent"] * 2
+
+
+def test_in_a_prefix_a_watermark_may_have_left_before_that_is_a_fact() -> None:
+    history = AsyncHistory().takes_mark(0, 5).sends(WATERMARK, 5, 0)
+    assert history.broken("task-watermark", whole=False) == []
+    assert history.broken("task-watermark") == ["nothing calls for it"]
+    assert history.sends(WATERMARK, 5, 0).broken("task-watermark", whole=False) == ["nothing calls for it"]
+    next_one = AsyncHistory().takes_mark(0, 5).takes_mark(1, 6).sends(WATERMARK, 6, 0)
+    assert next_one.broken("task-watermark", whole=False) == ["nothing calls for it"]
+    record = AsyncHistory().takes(0).sends(WATERMARK, 100, 0)
+    assert record.broken("task-watermark", whole=False) == ["nothing calls for it"], "the record that waits is none"
+    gone = AsyncHistory().takes_mark(0, 5).leaves(0).sends(WATERMARK, 5, 0)
+    assert gone.broken("task-watermark", whole=False) == ["nothing calls for it"]
+
+
+def test_a_status_overtakes_and_silences_the_watermarks_in_the_queue() -> None:
+    """Rules 5.8, 11.3."""
+    history = AsyncHistory().takes_mark(0, 5).hears(STATUS, IDLE).sends(STATUS, IDLE).emits(0)
+    assert history.broken_laws(whole=False) == set()
+    spoken = AsyncHistory().takes_mark(0, 5).hears(STATUS, IDLE).sends(STATUS, IDLE).leaves(0)
+    assert spoken.broken("task-watermark", whole=False) == ["nothing calls for it"] * 2
+    assert spoken.broken("idle", whole=False) == ["speaks while idle"] * 2
+
+
+def test_a_status_that_waits_in_the_queue() -> None:
+    late = AsyncHistory().takes_mark(0, 5).hears(STATUS, IDLE).leaves(0).sends(STATUS, IDLE)
+    assert late.broken_laws(whole=False) == {"task-watermark"}
+    lost = AsyncHistory().takes_mark(0, 5).hears(STATUS, IDLE).leaves(0)
+    assert lost.broken_laws() == {"task-watermark", "idle"}
+
+
+def test_what_is_put_is_what_is_heard() -> None:
+    behind = AsyncHistory(("map", {}), of_async())
+    behind.hears(WATERMARK, 5).puts_mark(0, 5, of=1).hears(WATERMARK, 6).puts_mark(1, 7, of=1)
+    assert behind.broken("task-watermark", whole=False) == ["nothing calls for it"]
+    assert behind.broken("task-watermark")[-1] == "not sent"
+    assert behind.broken("async-order", whole=False) == [], "it is not the head"
+
+
+def test_a_watermark_that_an_idle_output_drops_does_not_reach_the_next_operator_of_the_chain() -> None:
+    """Rule 5.8; the head hears everything."""
+    behind = AsyncHistory(("map", {}), of_async()).hears(STATUS, IDLE).sends(STATUS, IDLE).hears(WATERMARK, 5)
+    assert behind.broken_laws(whole=False) == set()
+    assert behind.puts_mark(0, 5, of=1).broken("task-watermark", whole=False) == ["nothing calls for it"]
+    head = AsyncHistory().hears(STATUS, IDLE).sends(STATUS, IDLE).hears(WATERMARK, 5)
+    assert head.broken("task-watermark") == ["not sent"]
+    assert head.puts_mark(0, 5).emits(0).broken("task-watermark") == []
+
+
+def test_the_second_queue_of_a_chain_is_told_by_the_first() -> None:
+    def chain() -> AsyncHistory:
+        return AsyncHistory(of_async(), of_async("ordered")).takes(0).takes_mark(1, 5).done(0)
+
+    whole = chain().emits(0).puts_mark(0, 5, of=1).emits(1).sends(WATERMARK, 5).emits(0, of=1).ends(0, 1)
+    assert whole.broken_laws() == set()
+    early = chain().puts_mark(0, 5, of=1).emits(0).emits(1)
+    assert early.broken("task-watermark", whole=False) == ["nothing calls for it", "not sent"]
+    under_way = chain().emits(0).puts_mark(0, 5, of=1)
+    assert under_way.broken("task-watermark", whole=False) == []
+
+
+def test_a_status_overtakes_what_the_emitter_of_a_legacy_operator_holds() -> None:
+    """It waits for a place in the next queue, and lets others at the lock."""
+    history = AsyncHistory(of_async(design="legacy"), of_async(design="legacy")).takes_mark(0, 5)
+    history.hears(STATUS, IDLE).sends(STATUS, IDLE).puts_mark(0, 5, of=1).emits(0).emits(0, of=1)
+    assert history.broken_laws(whole=False) == set()
+
+
+def test_where_nobody_knows_the_statuses_those_that_were_sent_count() -> None:
+    free = AsyncHistory(("source", {}), of_async(), inputs=0)
+    free.puts_mark(0, 5, of=1).sends(WATERMARK, 5).emits(0, of=1).sends(STATUS, IDLE).puts_mark(1, 6, of=1).emits(
+        1, of=1
+    )
+    assert free.broken_laws() == set()
+    free.puts_mark(2, 7, of=1).sends(WATERMARK, 7).emits(2, of=1)
+    assert free.broken("task-watermark") == ["nothing calls for it"] * 2
+
+
+def test_the_last_watermark_of_a_source_is_its_tasks() -> None:
+    """Rule 4.10."""
+    source = ("source", {"watermarks": {"kind": "bounded", "bound_ms": 0}})
+    history = AsyncHistory(source, of_async(), inputs=0).puts_mark(0, MAX_WATERMARK, of=1)
+    history.sends(WATERMARK, MAX_WATERMARK).emits(0, of=1).ends(1)
+    assert history.broken("task-watermark") == []
+    assert AsyncHistory(source, of_async(), inputs=0).puts_mark(0, 5, of=1).broken("task-watermark", whole=False) == [
+        "nothing calls for it"
+    ]
+
+
+def test_a_strategy_behind_a_queue_ends_event_time_when_the_queue_does() -> None:
+    """Rule 8.7."""
+    watermarks = ("watermarks", {"watermarks": {"kind": "custom"}})
+
+    def chain() -> AsyncHistory:
+        return AsyncHistory(of_async(), watermarks).takes_mark(0, MAX_WATERMARK)
+
+    def made(history: AsyncHistory) -> AsyncHistory:
+        history.add("generated_watermark", 1, 0, -1, WATERMARK, MAX_WATERMARK, 0, NO_TIMESTAMP)
+        return history.sends(WATERMARK, MAX_WATERMARK)
+
+    assert made(chain()).emits(0).ends(0).broken("task-watermark") == []
+    assert made(chain()).broken("task-watermark", whole=False) == [], "its emission is about to be a fact"
+    assert made(AsyncHistory(of_async(), watermarks)).broken("task-watermark", whole=False) == [
+        "the end of event time before its input reached it"
+    ]
+    assert chain().emits(0).ends(0).broken("task-watermark") == ["the end of event time does not pass"]
+
+
+# Conservation
+
+
+def test_an_async_operator_accounts_for_what_it_took_and_gave() -> None:
+    def counted(records_in: int, records_out: int, finished: bool = True) -> list[object]:
+        history = AsyncHistory(opens=False).puts(0).life(LifeEvent.OPEN).takes(1, 2).done(1, 7, 9).leaves(1)
+        history.done(2).done(0, 8).leaves(2, 0).ends().add("operator_counts", 0, 0, records_in, records_out, 0, 0)
+        return (history.life(LifeEvent.FINISHED, -1) if finished else history).broken("conservation", whole=False)
+
+    assert counted(2, 3) == [], "the first one comes from a snapshot"
+    assert counted(3, 3) == ["async_wait: in = put", "in = received by the task"]
+    assert counted(2, 2) == ["async_wait: out = results emitted", "sent over edge 0 = out"]
+    assert counted(2, 2, finished=False) == ["async_wait: out = results emitted"]
+    assert counted(3, 4, finished=False) == [], "one is under way"
+
+
+# Channel-end
+
+
+def test_results_may_come_behind_the_end_of_data_when_nothing_was_drained() -> None:
+    """Rules 4.9, 11.19: an answer that comes before the operator is closed is emitted, and read, and passed on."""
+
+    def late(drain: int, *chain: tuple[str, dict[str, object]]) -> list[object]:
+        history = AsyncHistory(*chain)
+        history.tables["edges"].append((1, 1, 0, 2, 0, "FORWARD", "", "", "PIPELINED_BOUNDED"))
+        history.tables["channels"].append((2, 1, 1, 0, 2, 0, 0, 0))
+        for channel in (0, 2):
+            for position, kind in enumerate((ElementKind.END_OF_DATA, ElementKind.RECORD, ElementKind.WATERMARK)):
+                history.add("sent", 0, channel, position, kind, drain * (kind == ElementKind.END_OF_DATA), 0, 0, 0)
+        return history.broken("channel-end", whole=False)
+
+    assert late(0) == []
+    assert late(1) == ["after END_OF_DATA"] * 4
+    assert late(0, ("map", {})) == ["after END_OF_DATA"] * 4

@@ -1,4 +1,4 @@
-"""The threads of one async operator of the legacy design. Flink (1.2 to 1.8): Emitter, AsyncWaitOperator."""
+"""The threads of one async operator of the legacy design. Flink (1.2 to 1.9): Emitter, AsyncWaitOperator."""
 
 from __future__ import annotations
 

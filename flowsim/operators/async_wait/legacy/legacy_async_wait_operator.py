@@ -1,4 +1,4 @@
-"""The asynchronous operator with an emitter thread. Flink (1.2 to 1.8): AsyncWaitOperator, Emitter."""
+"""The asynchronous operator with an emitter thread. Flink (1.2 to 1.9): AsyncWaitOperator, Emitter."""
 
 from __future__ import annotations
 

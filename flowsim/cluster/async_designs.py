@@ -1,4 +1,4 @@
-"""Which design the async operators of a chain have: of today, or that of Flink 1.2 to 1.8."""
+"""Which design the async operators of a chain have: of today, or that of Flink 1.2 to 1.9."""
 
 from __future__ import annotations
 

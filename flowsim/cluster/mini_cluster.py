@@ -14,7 +14,7 @@ from flowsim.cluster.run_actions import CancelJob, RunAction, SnapshotTask, Stop
 from flowsim.cluster.run_options import JobExecutionResult, JobStatus, Progress, RunOptions, TaskSummary
 from flowsim.cluster.snapshots import Snapshots
 from flowsim.cluster.wait_for_report import wait_for_report
-from flowsim.errors import BadInput, Deadlock, InvariantViolation, JobFailed
+from flowsim.errors import BadInput, Deadlock, ElementFailed, InvariantViolation, JobFailed
 from flowsim.facts import schema
 from flowsim.facts.tracer import Recorder
 from flowsim.graph.execution_graph import create_execution_graph, describe
@@ -24,6 +24,7 @@ from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.sources.stream_source import StreamSource
 from flowsim.sim.policy import FifoPolicy, SchedulingPolicy, SeededRandomPolicy
 from flowsim.sim.real_clock import run_real
+from flowsim.sim.refusals import AnswerFromThread
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.run_virtual import run_virtual
 from flowsim.sim.scheduler import Scheduler
@@ -161,12 +162,16 @@ class MiniCluster:
             self._calls_ended(task, await task.async_calls.when_over())
 
     def _calls_ended(self, task: StreamTask, errors: Sequence[Exception]) -> None:
-        """What asynchronous functions leave behind badly fails a job that did not fail before."""
+        """What asynchronous functions leave behind badly fails a job that did not fail before, else it is a note."""
         for error in errors:
-            if self._failure is None:
+            failure = self._failure
+            if failure is None or (isinstance(error, AnswerFromThread) and _is_timeout(failure)):
+                # Virtual time did not wait for the thread, so the timeout says nothing.
                 self._failure = job_failed(task.name, error)
                 self._failure.__cause__ = error
                 self._status = JobStatus.FAILED
+            elif failure.cause is not error:
+                failure.add_note(f"then {task.name} did not end well: {error}")
 
     async def _network_at_rest(self, deployment: Deployment) -> None:
         """Credits that are still under way arrive, so that a finished run's books balance; the job's time is over."""
@@ -292,6 +297,10 @@ def summary(task: StreamTask, last_sample: MetricsSample | None, pool_peaks: tup
         times.soft_ns, times.hard_ns, task.input.current_watermark, task.input_queue_peak, task.output_queue_peak,
         task.times_out_of_credit, last_sample, *(pool_peaks or ()),
     )  # fmt: skip
+
+
+def _is_timeout(failure: JobFailed) -> bool:
+    return isinstance(failure.cause, ElementFailed) and isinstance(failure.cause.__cause__, TimeoutError)
 
 
 def _coroutine(actor: Actor) -> Coroutine[Any, Any, None]:

@@ -6,12 +6,14 @@ import inspect
 from abc import abstractmethod
 from typing import Any
 
+from flowsim.datastream.any_thread_future import AnyThreadFuture, OnLoop
 from flowsim.datastream.function import Function
 from flowsim.datastream.isolation import isolated
 from flowsim.errors import BadInput
 from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.async_wait import result_future as core
 from flowsim.operators.async_wait.result_future import ResultFuture
+from flowsim.operators.async_wait.simulated_calls import SimulatedAsyncFunction
 from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.stream_operator import Value
 
@@ -37,7 +39,8 @@ class AsyncFunction(Function):
 class ResultFutureFunction(Function):
     """A function in Java's shape: it answers a ``ResultFuture`` whenever it likes. Flink: AsyncFunction, RichAsyncFunction.
 
-    For simulated calls: ``runtime_context.async_calls`` in ``open`` gives what answers later.
+    The answer may come from any thread on the real clock, and from the loop's own on the virtual one, where
+    ``runtime_context.async_calls`` in ``open`` gives what answers later.
     """
 
     @abstractmethod
@@ -154,7 +157,10 @@ def _check_arguments(door: Any, count: int, what: str) -> None:
 def for_subtask(function: AnyAsyncFunction, operator: str) -> core.AsyncFunction:
     """A copy of its own for one subtask of ``operator``, as the operator calls it."""
     mine = isolated(function, operator)
-    return CoroutineFunction(mine) if isinstance(mine, AsyncFunction) else _WithoutState(mine)
+    if isinstance(mine, AsyncFunction):
+        return CoroutineFunction(mine)
+    # The simulator has no threads.
+    return _WithoutState(mine) if isinstance(mine, SimulatedAsyncFunction) else _FromAnyThread(mine, operator)
 
 
 class _WithoutState:
@@ -170,3 +176,26 @@ class _WithoutState:
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._function.open(runtime_context.without_state(_NO_STATE))
+
+
+class _FromAnyThread:
+    """The same, and its answers may come from any thread."""
+
+    __slots__ = ("_function", "_operator", "_on_loop", "close")
+
+    _on_loop: OnLoop
+
+    def __init__(self, function: core.AsyncFunction, operator: str) -> None:
+        self._function = function
+        self._operator = operator
+        self.close = function.close
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._on_loop = runtime_context.async_calls.on_loop
+        self._function.open(runtime_context.without_state(_NO_STATE))
+
+    def async_invoke(self, value: Value, result_future: ResultFuture) -> None:
+        self._function.async_invoke(value, AnyThreadFuture(result_future, self._on_loop, self._operator, value))
+
+    def timeout(self, value: Value, result_future: ResultFuture) -> None:
+        self._function.timeout(value, AnyThreadFuture(result_future, self._on_loop, self._operator, value))

@@ -35,6 +35,13 @@ class AsyncCalls(Protocol):
         ends before it.
         """
 
+    def on_loop(self, answer: Callable[[], None], operator: str, value: object) -> None:
+        """Calls ``answer``: now on the thread of the job, else there as soon as it can, those of one thread in their order.
+
+        On the virtual clock another thread is refused with VirtualClockRefusal, and the task fails over ``value``, the
+        record of ``operator`` that was answered.
+        """
+
     def run_at_end(self, closing: Coroutine[Any, Any, object]) -> None:
         """Runs a coroutine when the job is over and no call is under way any more: it gives back what calls shared."""
 

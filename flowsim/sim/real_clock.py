@@ -80,6 +80,13 @@ class RealClock:
     ) -> RealTimer:
         return RealTimer(self, when_ns, callback)
 
+    def call_from_thread(self, callback: Callable[[], None]) -> None:
+        try:
+            self.loop.call_soon_threadsafe(callback)
+        except RuntimeError:
+            if not self.loop.is_closed():
+                raise
+
     def park(self, actor: int) -> Awaitable[None]:
         future: Future[None] = self.loop.create_future()
         self._parked[actor] = future

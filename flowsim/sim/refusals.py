@@ -20,6 +20,15 @@ class VirtualClockRefusal(BadInput):
         self.name = name
 
 
+class AnswerFromThread(VirtualClockRefusal):
+    """Another thread answered ``record`` of ``operator`` on the virtual clock."""
+
+    def __init__(self, operator: str, record: object) -> None:
+        super().__init__("completing a ResultFuture in another thread", _THREADS)
+        self.operator = operator
+        self.record = record
+
+
 def _refuse(name: str, why: str) -> Callable[..., NoReturn]:
     def refused(*arguments: object, **options: object) -> NoReturn:
         raise VirtualClockRefusal(name, why)

@@ -37,6 +37,12 @@ class Scheduler(Protocol):
         effects. An error raised by ``callback`` ends the run.
         """
 
+    def call_from_thread(self, callback: Callable[[], None]) -> None:
+        """Runs ``callback`` on the loop's thread soon; safe in all threads, and nothing once the loop is closed.
+
+        When that is depends on the machine, so in virtual time it is only for what ends the run.
+        """
+
     def park(self, actor: int) -> Awaitable[None]:
         """Awaited by the actor itself: ends when a ``wake`` came *and* the policy gave this actor its turn."""
 

@@ -100,6 +100,10 @@ class VirtualTimeLoop(AsyncioServices):
         self._push(timer)
         return timer
 
+    def call_from_thread(self, callback: Callable[[], None]) -> None:
+        if not self._closed:
+            self._ready.append(VirtualHandle(callback, (), self._context))
+
     def park(self, actor: int) -> Awaitable[None]:
         future: Future[None] = Future(loop=self)
         if actor in self._ready_futures:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Final
 
 from flowsim.errors import BadInput
 from flowsim.mailbox.task_mailbox import MailboxClosedException
+from flowsim.sim.refusals import AnswerFromThread
 from flowsim.sim.scheduler import Timer
 from flowsim.tasks.processing_time import TaskTimers
 
@@ -84,7 +86,7 @@ class TaskAsyncCalls:
     raise what goes wrong while an answer is taken.
     """
 
-    __slots__ = ("_timers", "_fail", "_running", "_numbers", "_at_end")
+    __slots__ = ("_timers", "_fail", "_running", "_numbers", "_at_end", "_thread", "_refused")
 
     def __init__(self, timers: TaskTimers, fail: Callable[[Callable[[], None]], None]) -> None:
         self._timers = timers
@@ -92,6 +94,8 @@ class TaskAsyncCalls:
         self._running: dict[int, _Call] = {}
         self._numbers = 0
         self._at_end: list[Coroutine[Any, Any, object]] = []
+        self._thread = threading.get_ident()
+        self._refused: AnswerFromThread | None = None
 
     def after(self, delay_ns: int, answer: Callable[[], None]) -> Timer:
         return self._timers.call_at_ns(self._timers.clock.now_ns + delay_ns, lambda: self._take(answer))
@@ -110,6 +114,18 @@ class TaskAsyncCalls:
         running.start_timer = self._timers.call_at_ns(self._timers.clock.now_ns, running.start)
         return running
 
+    def on_loop(self, answer: Callable[[], None], operator: str, value: object) -> None:
+        scheduler = self._timers.scheduler
+        if threading.get_ident() == self._thread:
+            answer()
+        elif not scheduler.is_virtual:
+            scheduler.call_from_thread(lambda: self._take(answer))
+        else:
+            if self._refused is None:
+                refused = self._refused = AnswerFromThread(operator, value)
+                scheduler.call_from_thread(lambda: self._fail(_raising(refused)))
+            raise AnswerFromThread(operator, value)
+
     def run_at_end(self, closing: Coroutine[Any, Any, object]) -> None:
         self._at_end.append(closing)
 
@@ -120,7 +136,7 @@ class TaskAsyncCalls:
 
     async def when_over(self) -> list[Exception]:
         """Waits until the calls that were cancelled are over, then runs what was kept for the end; what went wrong."""
-        errors: list[Exception] = []
+        errors: list[Exception] = [] if self._refused is None else [self._refused]
         try:
             await self._end_calls(errors)
             while self._at_end:

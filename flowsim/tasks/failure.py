@@ -8,6 +8,7 @@ from typing import Final
 import flowsim
 from flowsim.errors import ElementFailed, EscapedExit, JobFailed
 from flowsim.operators.stream_operator import StreamOperator
+from flowsim.sim.refusals import AnswerFromThread
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.units import NO_TIMESTAMP
 
@@ -33,6 +34,8 @@ def job_failed(task: str, error: BaseException) -> JobFailed:
             elif isinstance(due := names.get("timer"), InternalTimer):
                 record, timer = None, _shown(due.key, due.timestamp)
         trace = trace.tb_next
+    if isinstance(error, AnswerFromThread):
+        operator, record, timer = error.operator, _shown(error.record, None), None
     # The call of an element that failed was the user's, and is the cause of its failure.
     raised = error.__cause__ if isinstance(error, ElementFailed) and error.__cause__ is not None else error
     return JobFailed(task, operator, record, error, _place_in_user_code(raised), timer)

@@ -78,6 +78,9 @@ class ManualAsyncCalls:
         answer(result, error)
         return ManualCall(self.clock.now_ns, lambda: None)
 
+    def on_loop(self, answer: Callable[[], None], operator: str, value: object) -> None:
+        answer()
+
     def run_at_end(self, closing: Coroutine[Any, Any, object]) -> None:
         _result_of(closing)
 

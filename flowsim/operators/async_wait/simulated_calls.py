@@ -11,7 +11,6 @@ from flowsim.errors import BadInput
 from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.async_wait.latency import Latency
 from flowsim.operators.async_wait.result_future import ResultFuture
-from flowsim.operators.async_wait.retryable_result_handler import RetryableResultHandlerDelegator
 from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.stream_operator import Value
 
@@ -121,4 +120,5 @@ def _some_calls(said: float | Predicate | SomeCalls) -> SomeCalls:
 
 def _attempt(result_future: ResultFuture) -> int:
     """Which attempt a call is, from 1: only an operator that retries makes more than one."""
-    return result_future.attempts if isinstance(result_future, RetryableResultHandlerDelegator) else 1
+    attempts: int = getattr(result_future, "attempts", 1)
+    return attempts

@@ -1,4 +1,4 @@
-"""The future of one record, as functions in Java's shape get it: any thread may answer. Flink: ResultFuture."""
+"""The future of one record, as functions in the shape of Java get it: any thread may answer."""
 
 from __future__ import annotations
 

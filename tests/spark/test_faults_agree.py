@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-ENDS = {JobStatus.FINISHED: RunStatus.COMPLETE, JobStatus.STOPPED: RunStatus.STOPPED}
+ENDS = {
+    JobStatus.FINISHED: RunStatus.COMPLETE,
+    JobStatus.STOPPED: RunStatus.STOPPED,
+    JobStatus.DEADLOCKED: RunStatus.FAILED,
+}
 Outcomes = dict[str, Outcome]
 
 

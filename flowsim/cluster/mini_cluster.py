@@ -28,7 +28,7 @@ from flowsim.sim.refusals import AnswerFromThread
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.run_virtual import run_virtual
 from flowsim.sim.scheduler import Scheduler
-from flowsim.sim.virtual_time_loop import START_NS
+from flowsim.sim.virtual_time_loop import START_NS, Livelock
 from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.actor import Actor
 from flowsim.tasks.failure import job_failed
@@ -70,6 +70,10 @@ class MiniCluster:
             describe(self.execution, recorder)
         try:
             self._run_on_its_clock(recorder)
+        except Livelock as polls:
+            if self._failure is None:
+                raise
+            self._failure.add_note(f"then the job did not end well: {polls}")
         except InvariantViolation as broken:
             if not self._options.faults:
                 raise

@@ -8,6 +8,7 @@ from asyncio import AbstractEventLoop, Future
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
+from flowsim.sim.close_down import end_others
 from flowsim.sim.run_virtual import in_free_thread
 
 _T = TypeVar("_T")
@@ -153,7 +154,11 @@ def run_real(main: Callable[[RealClock], Coroutine[Any, Any, _T]]) -> _T:
 
     def start() -> _T:
         with asyncio.Runner(loop_factory=new_real_loop) as runner:
-            return runner.run(run())
+            try:
+                return runner.run(run())
+            finally:
+                # The runner would wait for ever for a task that goes on when it is cancelled.
+                runner.get_loop().run_until_complete(end_others())
 
     def interrupt() -> None:
         for loop, task in tasks:

@@ -12,8 +12,9 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from flowsim.errors import InvariantViolation
+from flowsim.sim.close_down import drop, ended, error_of
 from flowsim.sim.policy import ChoiceRecorder, SchedulingPolicy
-from flowsim.sim.virtual_time_loop import VirtualTimeLoop
+from flowsim.sim.virtual_time_loop import Livelock, VirtualTimeLoop
 
 _T = TypeVar("_T")
 
@@ -89,10 +90,14 @@ def _close_down(loop: VirtualTimeLoop) -> None:
         tasks = sorted(asyncio.all_tasks(loop), key=hash)
         for task in tasks:
             task.cancel()
-        _finish(loop, tasks)
+        try:
+            _finish(loop, tasks)
+        except Livelock:
+            drop(asyncio.all_tasks(loop))
+            raise
         loop.run_until_complete(loop.shutdown_asyncgens())
         for task in tasks:
-            error = None if task.cancelled() else task.exception()
+            error = error_of(task)
             if isinstance(error, InvariantViolation):
                 raise error
             if error is not None:
@@ -102,14 +107,14 @@ def _close_down(loop: VirtualTimeLoop) -> None:
 
 
 def _finish(loop: VirtualTimeLoop, tasks: list[asyncio.Task[Any]]) -> None:
-    """Runs until all ``tasks`` are done; a Ctrl-C that comes just now has to wait for that, once."""
+    """Runs until all ``tasks`` are done or thrown away; a Ctrl-C that comes just now has to wait for that, once."""
     if not tasks:
         return
     try:
-        loop.run_until_complete(asyncio.wait(tasks))
+        loop.run_until_complete(ended(tasks))
     except KeyboardInterrupt:
         try:
-            loop.run_until_complete(asyncio.wait(tasks))
+            loop.run_until_complete(ended(tasks))
         finally:
             for task in tasks:
                 if task.done() and not task.cancelled():

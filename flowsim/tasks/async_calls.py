@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from flowsim.errors import BadInput
 from flowsim.mailbox.task_mailbox import MailboxClosedException
+from flowsim.sim.close_down import throw_away
 from flowsim.sim.refusals import AnswerFromThread
 from flowsim.sim.scheduler import Timer
 from flowsim.tasks.processing_time import TaskTimers
@@ -59,8 +60,9 @@ class _Call:
         return self.task.result()
 
     def _end(self, task: asyncio.Task[_Outcome] | None) -> None:
-        # One that was cancelled before its first step was never awaited.
-        self._call.close()
+        # One that was cancelled before its first step was never awaited; one that was thrown away may never be closed.
+        with suppress(RuntimeError):
+            self._call.close()
         self._on_end(self)
 
     async def _outcome(self) -> _Outcome:
@@ -157,9 +159,10 @@ class TaskAsyncCalls:
                 return
             await asyncio.wait(tasks, timeout=_SECONDS_PER_TRY)
             self.close()
-        if self._running:
-            names = ", ".join(repr(running) for running in self._running.values())
+        if left := list(self._running.values()):
+            names = ", ".join(repr(running) for running in left)
             errors.append(BadInput(f"these calls do not end when they are cancelled, let CancelledError pass: {names}"))
+            await throw_away([running.task for running in left if running.task is not None])
 
     def _take(self, answer: Callable[[], None]) -> None:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -14,6 +15,8 @@ from flowsim.cluster.run_options import JobExecutionResult, JobStatus, RunOption
 from flowsim.connectors.script import ScriptedSource, record, sleep
 from flowsim.datastream import AsyncDataStream, AsyncFunction, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration
+from flowsim.sim import close_down, virtual_time_loop
+from flowsim.tasks import async_calls
 from flowsim.units import NS_PER_MS
 from tests.coroutines import BOTH_CLOCKS, UNMARKED, nothing_left_behind, results_of
 
@@ -184,3 +187,84 @@ def test_what_goes_wrong_at_the_very_end_fails_a_job_that_was_fine(clock: str) -
     ended = run(Broken(), clock)
     assert ended.status is JobStatus.FAILED
     assert "asked -> Sink: Print to Std. Out (1/1): OSError: the pool is gone (" in str(ended.error)
+
+
+@BOTH_CLOCKS
+def test_calls_that_never_let_themselves_be_ended_are_thrown_away_and_the_first_failure_stands(
+    clock: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other failure is a note."""
+    monkeypatch.setattr(async_calls, "_END_TRIES", 3)
+
+    class Swallowing(AsyncFunction):
+        async def async_invoke(self, value: Any) -> list[Any]:
+            if value == 2:
+                raise ValueError("boom")
+            while True:
+                with suppress(asyncio.CancelledError):
+                    await asyncio.sleep(0.05)
+
+    ended = run(Swallowing(), clock)
+    assert ended.status is JobStatus.FAILED
+    assert "operator asked, record 2: ElementFailed: could not complete the element: ValueError: boom" in str(
+        ended.error
+    )
+    (note,) = ended.error.__notes__  # type: ignore[union-attr]
+    assert "did not end well: these calls do not end when they are cancelled, let CancelledError pass: " in note
+    assert note.count("Swallowing.async_invoke") == 2
+
+
+@BOTH_CLOCKS
+def test_a_task_that_a_call_left_behind_and_that_never_ends_is_told_and_thrown_away(
+    clock: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The result of the job is what it was."""
+    monkeypatch.setattr(close_down, "_PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(close_down, "_TRIES", 2)
+    kept: list[object] = []
+
+    async def heartbeat() -> None:
+        while True:
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(0.01)
+
+    class Beating(AsyncFunction):
+        async def async_invoke(self, value: Any) -> list[Any]:
+            kept.append(asyncio.create_task(heartbeat(), name=f"heartbeat {value}"))
+            return [value]
+
+        def __deepcopy__(self, memo: object) -> Beating:
+            return self
+
+    assert run(Beating(), clock).status is JobStatus.FINISHED
+    told = [record.getMessage() for record in caplog.records]
+    assert len(told) == len(kept) == 3
+    for text in told:
+        assert text.startswith("a task does not end when it is cancelled and is thrown away, let CancelledError pass\n")
+    assert all(any(f"heartbeat {number}" in text for text in told) for number in range(3))
+    caplog.clear()
+
+
+def test_a_call_that_polls_when_it_is_cancelled_does_not_hide_the_first_failure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(virtual_time_loop, "_LIVELOCK_CALLBACKS", 20_000)
+
+    class Polling(AsyncFunction):
+        async def async_invoke(self, value: Any) -> list[Any]:
+            if value == 2:
+                raise ValueError("boom")
+            while True:
+                with suppress(asyncio.CancelledError):
+                    await asyncio.Event().wait()
+                while True:
+                    with suppress(asyncio.CancelledError):
+                        await asyncio.sleep(0)
+
+    ended = run(Polling(), "virtual")
+    assert ended.status is JobStatus.FAILED
+    assert "operator asked, record 2: ElementFailed: could not complete the element: ValueError: boom" in str(
+        ended.error
+    )
+    (note,) = ended.error.__notes__  # type: ignore[union-attr]
+    assert "something polls in a loop" in note

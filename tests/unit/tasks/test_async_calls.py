@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +17,7 @@ from flowsim.sim.virtual_time_loop import START_NS, VirtualTimeLoop
 from flowsim.tasks.async_calls import TaskAsyncCalls
 from flowsim.tasks.processing_time import TaskTimers
 from flowsim.tasks.task_clock import TaskClock
-from tests.coroutines import UNMARKED
+from tests.coroutines import UNMARKED, nothing_left_behind
 
 pytestmark = UNMARKED
 MS = 1_000_000
@@ -215,16 +216,14 @@ def test_the_end_waits_for_the_calls_and_then_closes_what_they_shared_in_the_ord
     ]  # fmt: skip
 
 
-def test_a_call_that_never_lets_itself_be_ended_is_named() -> None:
-    release = []
-
+@pytest.mark.parametrize("wait", [3600, 0.05], ids=["waits", "polls"])
+def test_a_call_that_never_lets_itself_be_ended_is_named_and_thrown_away(
+    wait: float, caplog: pytest.LogCaptureFixture
+) -> None:
     async def stubborn() -> object:
-        while not release:
-            try:
-                await asyncio.sleep(3600)
-            except asyncio.CancelledError:
-                continue
-        return None
+        while True:
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(wait)
 
     async def body(bench: Bench) -> None:
         bench.calls.run(stubborn(), bench.answer)
@@ -234,11 +233,11 @@ def test_a_call_that_never_lets_itself_be_ended_is_named() -> None:
         assert isinstance(error, BadInput)
         assert str(error).startswith("these calls do not end when they are cancelled, let CancelledError pass: ")
         assert str(error).endswith("stubborn")
-        release.append(True)
-        bench.calls.close()
-        await asyncio.sleep(0.001)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        assert await bench.calls.when_over() == []
 
-    on_bench(body)
+    with nothing_left_behind(caplog):
+        assert on_bench(body) == []
 
 
 def test_an_end_that_is_broken_off_leaves_no_coroutine_unclosed() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import assert_never
 
 from flowsim.connectors.script_entries import (
@@ -69,9 +69,10 @@ class ScriptedSource:
             raise BadInput("scripted source: expected one script per subtask, got none")
         if gap_ms < 1:
             raise BadInput(f"scripted source: expected gap_ms >= 1, got {gap_ms}")
-        self.scripts = tuple(tuple(script) for script in scripts)
+        self.scripts = tuple(_script(subtask, script) for subtask, script in enumerate(scripts))
         self.gap_ms = gap_ms
         for subtask, script in enumerate(self.scripts):
+            _check_entries(subtask, script)
             _check_steps(subtask, script)
             _check_splits(subtask, script)
 
@@ -215,6 +216,22 @@ class ScriptReader:
 def _splits_of(script: Sequence[Entry]) -> dict[str, None]:
     """In the order in which the script names them first."""
     return {split: None for entry in script if (split := split_of(entry)) is not None}
+
+
+def _script(subtask: int, script: Sequence[Entry]) -> tuple[Entry, ...]:
+    if isinstance(script, Entry) or not isinstance(script, Iterable):
+        raise TypeError(f"scripted source: subtask {subtask}: expected a list of entries, got {script!r:.100}")
+    return tuple(script)
+
+
+def _check_entries(subtask: int, script: Sequence[object]) -> None:
+    for index, entry in enumerate(script):
+        if not isinstance(entry, Entry):
+            hint = ": each subtask's list is an argument of its own" if isinstance(entry, list | tuple) else ""
+            raise TypeError(
+                f"scripted source: subtask {subtask}, entry {index}: expected record(...), watermark(...), idle(), "
+                f"sleep(...) or end(), got {entry!r:.100} of type {type(entry).__name__}{hint}"
+            )
 
 
 def _check_steps(subtask: int, script: Sequence[Entry]) -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -115,3 +117,29 @@ def test_a_script_with_splits_is_described_and_spelled_as_a_program_writes_it() 
     assert repr(source) == (
         "ScriptedSource([record('x', 1, split='a'), idle(step=2, split='b'), end(split='a')], gap_ms=10)"
     )
+
+
+@pytest.mark.parametrize(
+    ("scripts", "said"),
+    [
+        (
+            [[[record("a", 1)], [record("b", 2)]]],
+            "subtask 0, entry 0: expected record(...), watermark(...), idle(), sleep(...)",
+        ),
+        (
+            [[record("a", 1)], ["b"]],
+            "subtask 1, entry 0: expected record(...), watermark(...), idle(), sleep(...) or end(), got 'b' of type str",
+        ),
+        ([record("a", 1)], "subtask 0: expected a list of entries, got RecordEntry("),
+        ([[], 7], "subtask 1: expected a list of entries, got 7"),
+    ],
+    ids=["a bracket too many", "a bare value", "no brackets", "no list"],
+)
+def test_what_is_no_script_is_refused_by_its_place(scripts: Any, said: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(said)):
+        ScriptedSource(*scripts)
+
+
+def test_a_bracket_too_many_is_explained() -> None:
+    with pytest.raises(TypeError, match=r"of type list: each subtask's list is an argument of its own$"):
+        ScriptedSource([[record("a", 1)]])  # type: ignore[list-item]

@@ -74,7 +74,9 @@ def _spark_errors(what: str) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        # What Python says of a failure in Java names the call, not what went wrong there.
+        told = getattr(error, "java_exception", None) or error
+        first = (str(told).strip() or type(error).__name__).splitlines()[0]
         raise BadInput(f"{what} cannot be judged: Spark failed: {first}") from error
 
 

@@ -36,6 +36,9 @@ _SETTINGS: Final[dict[str, str]] = {
 
 _DRIVER_SETTINGS: Final = {
     "spark.driver.memory": "2g",
+    # Every broadcast, sort and group takes at least one page. Spark would make them 64 MB of these 2 GB, and a law that
+    # joins thirty small tables would want all memory for a few rows.
+    "spark.buffer.pageSize": "2m",
     "spark.ui.enabled": "false",
     # Plans are told in words after every stage, for a page that nobody sees; this way takes the least work.
     "spark.sql.ui.explainMode": "simple",

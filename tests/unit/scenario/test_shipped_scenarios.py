@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from flowsim.explore.explore import judged_in_memory
 from flowsim.facts.kinds import Level
-from flowsim.laws.judge import check_all
 from flowsim.scenario.compiling.compiler import compile_scenario
 from flowsim.scenario.expectations import law_is_as_expected
 from flowsim.scenario.loader import load_scenario
@@ -23,8 +23,7 @@ def test_a_scenario_shows_what_it_says(path: Path, tmp_path: Path) -> None:
     compiled = compile_scenario(load_scenario(path), out_dir=tmp_path / "out", allow_python=True)
     run = run_scenario(compiled, record=Level.FULL)
     assert [outcome for outcome in run.expectations if not outcome.met] == []
-    assert run.facts is not None
-    outcomes = check_all(run.facts)
+    outcomes = judged_in_memory(run)
     assert [o for o in outcomes if not law_is_as_expected(compiled.expect, o.law, o.verdict)] == []
 
 

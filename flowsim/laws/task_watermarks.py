@@ -87,11 +87,12 @@ def _judge_queues(
         else:
             causes = told[0 if queue.place.is_head else 1].get((task, origin), [])
         rows, place = taken_marks(queue.place), {"task": task, "operator": operator}
-        if origin == INPUTS and paths.holds_back(vertex):
-            _judge_held_back(findings, causes, rows, whole, place)
-            continue
+        # Statuses do not wait in queues (rule 11.3).
         marks = [(seq, [e for e in made if e[0] == ElementKind.WATERMARK]) for seq, made in causes]
-        _judge_channel(findings, marks, rows, whole, paths.makes_the_first(vertex, origin), place, perhaps)
+        if origin == INPUTS and paths.holds_back(vertex):
+            _judge_held_back(findings, marks, rows, whole, place)
+        else:
+            _judge_channel(findings, marks, rows, whole, paths.makes_the_first(vertex, origin), place, perhaps)
 
 
 def sent_event_time(facts: Facts) -> dict[int, list[Sent]]:

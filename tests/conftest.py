@@ -64,6 +64,8 @@ def spark() -> Iterator[SparkSession]:
     with spark_session("local[2]", app_name="flowsim tests") as session:
         # As many parts as there are cores: a shuffle of a few rows costs what its parts cost.
         session.conf.set("spark.sql.shuffle.partitions", "2")
+        # Plans that are made anew after every shuffle of some hundred rows take a quarter of the time, and gain nothing.
+        session.conf.set("spark.sql.adaptive.enabled", "false")
         # Spark's own handler of Ctrl-C would stay for the tests that need no Spark and come later.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         yield session

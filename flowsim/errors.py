@@ -60,13 +60,20 @@ class JobFailed(FlowsimError):
     """A task failed and took its job down; names task, operator, record or timer, and the line of user code if it was that."""
 
     def __init__(
-        self, task: str, operator: str | None, record: str | None, cause: BaseException, place: str | None = None,
+        self,
+        task: str,
+        operator: str | None,
+        record: str | None,
+        cause: BaseException,
+        place: str | None = None,
         timer: str | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         where = (
-            f"task {task}" + (f", operator {operator}" if operator else "") + (f", record {record}" if record else "")
+            f"task {task}"
+            + (f", operator {operator}" if operator else "")
+            + (f", record {record}" if record else "")
             + (f", timer of key {timer}" if timer else "")
-        )  # fmt: skip
+        )
         at = f" ({place})" if place else ""
         super().__init__(f"job failed in {where}: {type(cause).__name__}: {cause}{at}")
         self.task = task

@@ -1,4 +1,4 @@
-"""What every command has in common: one answer, as text or as one JSON document, and errors without a traceback."""
+"""The exit codes of the command line, documented in ``docs/cli.md``."""
 
 from __future__ import annotations
 
@@ -8,16 +8,31 @@ import sys
 from collections.abc import Callable
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TextIO
 
 import typer
 
-from flowsim.cli.exit_codes import ExitCode
 from flowsim.errors import BadInput, FlowsimError, InvariantViolation, ScenarioError
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+class ExitCode(IntEnum):
+    """What a script may rely on."""
+
+    FINE = 0
+    BROKEN = 1
+    """A law or an expectation is broken, or was never examined."""
+    BAD_INPUT = 2
+    JOB_FAILED = 3
+    """It failed or deadlocked, and the scenario does not expect that."""
+    OUR_BUG = 70
+    """A bug in flowsim itself."""
+    INTERRUPTED = 130
+
 
 P = ParamSpec("P")
 

@@ -135,6 +135,11 @@ def _recomputed(session: SparkSession | None, plan: RecomputePlan) -> Line:
 
     given = plan.recompute
     return recompute(
-        session, given.script, given.input_path, plan.out.resolve(),
-        allow_python=True, run=plan.run, function=given.function,
-    )  # fmt: skip
+        session,
+        given.script,
+        given.input_path,
+        plan.out.resolve(),
+        allow_python=True,
+        run=plan.run,
+        function=given.function,
+    )

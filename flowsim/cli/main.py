@@ -9,19 +9,17 @@ from typing import Annotated
 import typer
 
 from flowsim import __version__
-from flowsim.cli.check import check
-from flowsim.cli.exit_codes import ExitCode
-from flowsim.cli.explore import explore
-from flowsim.cli.faults import faults
-from flowsim.cli.graph import graph
-from flowsim.cli.laws import laws
-from flowsim.cli.metrics import metrics
-from flowsim.cli.replay import replay
-from flowsim.cli.run import run
-from flowsim.cli.schema import schema
-from flowsim.cli.study import study
-from flowsim.cli.trace import trace
-from flowsim.cli.validate import validate
+from flowsim.cli.command import ExitCode
+from flowsim.cli.commands.catalogues import faults, laws, schema
+from flowsim.cli.commands.check import check
+from flowsim.cli.commands.explore import explore
+from flowsim.cli.commands.graph import graph
+from flowsim.cli.commands.metrics import metrics
+from flowsim.cli.commands.replay import replay
+from flowsim.cli.commands.run import run
+from flowsim.cli.commands.study import study
+from flowsim.cli.commands.trace import trace
+from flowsim.cli.commands.validate import validate
 
 app = typer.Typer(
     name="flowsim",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
 
-    from flowsim.cluster.run_options import Progress
+    from flowsim.cluster.job_execution import Progress
 
 _EVERY_S = 0.1
 

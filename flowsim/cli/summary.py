@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from flowsim.cluster.run_options import TaskSummary
+    from flowsim.cluster.job_execution import TaskSummary
     from flowsim.scenario.runner import ScenarioRun, SinkOutcome
     from flowsim.tasks.snapshots import TaskSnapshot
 
@@ -216,7 +216,7 @@ def _table(*headings: str) -> Table:
 
 
 def _show_sinks(console: Console, run: ScenarioRun) -> None:
-    from flowsim.cluster.run_options import JobStatus
+    from flowsim.cluster.job_execution import JobStatus
 
     kept = run.result.status in (JobStatus.FINISHED, JobStatus.STOPPED)
     for sink in run.sinks:

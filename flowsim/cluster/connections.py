@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from flowsim.cluster.faults import DeployedFaults
 from flowsim.cluster.linked_transport import LinkedTransport
 from flowsim.cluster.links import Alarm, Links
-from flowsim.graph.execution_graph import EdgeExpansion, ExecutionGraph, Subtask
+from flowsim.graph.edge_expansion import EdgeExpansion, Subtask
+from flowsim.graph.execution_graph import ExecutionGraph
 from flowsim.graph.stream_graph import Link
 from flowsim.network.gates.local_input_channel import LocalInputChannel
 from flowsim.network.gates.remote_input_channel import RemoteInputChannel

@@ -4,34 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flowsim.cluster.async_designs import has_legacy_async_operator, is_legacy_async
 from flowsim.cluster.faults import DeployedFaults, Fault
 from flowsim.cluster.network_environment import NetworkEnvironment
 from flowsim.cluster.watermark_alignment import WatermarkAlignment
 from flowsim.errors import BadInput
 from flowsim.facts.tracer import Recorder, TaskTrace
-from flowsim.graph.execution_graph import ExecutionGraph, Subtask, input_count
+from flowsim.graph.edge_expansion import Subtask
+from flowsim.graph.execution_graph import ExecutionGraph, input_count
 from flowsim.graph.job_graph import ChainedOperator
 from flowsim.graph.stream_graph import JobSettings
+from flowsim.legacy.async_wait_operator import LegacyThreads
+from flowsim.legacy.locked_stream_task import LockedStreamTask
+from flowsim.legacy.source_stream_task import LegacySourceInput, SourceStreamTask
+from flowsim.legacy.stream_source import StreamSource
+from flowsim.legacy.tasks import has_legacy_async_operator, is_legacy_async
 from flowsim.network.gates.input_gate import InputGate
 from flowsim.network.gates.union_input_gate import UnionInputGate
 from flowsim.network.writers.record_writer import RecordWriter
-from flowsim.operators.legacy_threads import LegacyThreads
 from flowsim.operators.sources.source import SourceOperator
-from flowsim.operators.sources.stream_source import StreamSource
 from flowsim.operators.stream_operator import OperatorContext, StreamOperator
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.scheduler import Scheduler
 from flowsim.tasks.batches import BatchBudget
-from flowsim.tasks.legacy.locked_stream_task import LockedStreamTask
-from flowsim.tasks.legacy.source_stream_task import LegacySourceInput, SourceStreamTask
 from flowsim.tasks.multiple_input_processor import StreamMultipleInputProcessor
 from flowsim.tasks.network_input import StreamTaskNetworkInput
 from flowsim.tasks.one_element_input import OneElementInput
 from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
 from flowsim.tasks.operator_outputs import ChainingOutput, OperatorOutput, OutputEdge
-from flowsim.tasks.source_input import StreamTaskSourceInput
-from flowsim.tasks.source_operator_stream_task import SourceOperatorStreamTask
+from flowsim.tasks.source_operator_stream_task import SourceOperatorStreamTask, StreamTaskSourceInput
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_clock import TaskClock
 from flowsim.tasks.task_input import TaskInput
@@ -135,9 +135,14 @@ class Deployment:
         return OperatorChain([wrappers[chained.index] for chained in subtask.vertex.operators], task.trace)
 
     def _output_edges(
-        self, subtask: Subtask, task: StreamTask, chained: ChainedOperator, operator: StreamOperator,
-        wrappers: Mapping[int, OperatorWrapper], writers: Mapping[int, RecordWriter],
-    ) -> list[OutputEdge]:  # fmt: skip
+        self,
+        subtask: Subtask,
+        task: StreamTask,
+        chained: ChainedOperator,
+        operator: StreamOperator,
+        wrappers: Mapping[int, OperatorWrapper],
+        writers: Mapping[int, RecordWriter],
+    ) -> list[OutputEdge]:
         """The network first: a record that waits for a buffer has not reached the chain behind it."""
         vertex = subtask.vertex
         successors = vertex.consumers_of(chained)
@@ -151,9 +156,13 @@ class Deployment:
         return edges
 
     def _set_up(
-        self, subtask: Subtask, task: StreamTask, chained: ChainedOperator, operator: StreamOperator,
+        self,
+        subtask: Subtask,
+        task: StreamTask,
+        chained: ChainedOperator,
+        operator: StreamOperator,
         edges: list[OutputEdge],
-    ) -> OperatorWrapper:  # fmt: skip
+    ) -> OperatorWrapper:
         node, vertex = chained.node, subtask.vertex
         random = self.streams.stream("operator", vertex.id, chained.index, subtask.index)
         output = OperatorOutput(edges, random.randrange)

@@ -22,7 +22,8 @@ from flowsim.cluster.broken_machines import (
     without_last_watermark,
 )
 from flowsim.errors import BadInput
-from flowsim.graph.execution_graph import ExecutionGraph, Subtask
+from flowsim.graph.edge_expansion import Subtask
+from flowsim.graph.execution_graph import ExecutionGraph
 from flowsim.graph.job_graph import ChainedOperator, JobEdge
 from flowsim.network.gates.input_channel import InputChannel
 from flowsim.network.senders.view_reader import ViewReader

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from flowsim.cluster.deployment import Deployment
 from flowsim.sim.scheduler import Scheduler, Timer
-from flowsim.tasks.stream_task import StreamTask
+from flowsim.tasks.stream_task import StreamTask, TaskState
 from flowsim.tasks.task_metrics import MeasuredGate, MetricsSample, TaskMetrics
-from flowsim.tasks.task_state import TaskState
 from flowsim.tasks.timer_gauge import SAMPLES, UPDATE_INTERVAL_MS
 from flowsim.units import NS_PER_MS
 
@@ -72,8 +71,9 @@ class MetricsSampler:
     def _note(self, task: StreamTask, sample: MetricsSample) -> None:
         highest_in, highest_out = self.pool_peaks[task.id] or (0, 0)
         self.pool_peaks[task.id] = (
-            max(highest_in, sample.input_pool_usage), max(highest_out, sample.output_pool_usage),
-        )  # fmt: skip
+            max(highest_in, sample.input_pool_usage),
+            max(highest_out, sample.output_pool_usage),
+        )
         _record(task, sample)
 
 

@@ -7,12 +7,17 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, assert_never
 
 from flowsim.cluster.deployment import Deployment
-from flowsim.cluster.latency_summary import latency_summaries
+from flowsim.cluster.job_execution import (
+    JobExecutionResult,
+    JobStatus,
+    Progress,
+    RunOptions,
+    TaskSummary,
+    latency_summaries,
+)
 from flowsim.cluster.metrics_sampler import MetricsSampler
 from flowsim.cluster.region_schedule import RegionSchedule
-from flowsim.cluster.run_actions import CancelJob, RunAction, SnapshotTask, StopJob, checked_actions
-from flowsim.cluster.run_options import JobExecutionResult, JobStatus, Progress, RunOptions, TaskSummary
-from flowsim.cluster.snapshots import Snapshots
+from flowsim.cluster.run_actions import CancelJob, RunAction, Snapshots, SnapshotTask, StopJob, checked_actions
 from flowsim.cluster.wait_for_report import wait_for_report
 from flowsim.errors import BadInput, Deadlock, ElementFailed, InvariantViolation, JobFailed
 from flowsim.facts import schema
@@ -20,11 +25,11 @@ from flowsim.facts.tracer import Recorder
 from flowsim.graph.execution_graph import create_execution_graph, describe
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.stream_graph import StreamGraph
+from flowsim.legacy.stream_source import StreamSource
 from flowsim.operators.sources.source import SourceOperator
-from flowsim.operators.sources.stream_source import StreamSource
+from flowsim.sim.asyncio_services import AnswerFromThread
 from flowsim.sim.policy import FifoPolicy, SchedulingPolicy, SeededRandomPolicy
 from flowsim.sim.real_clock import run_real
-from flowsim.sim.refusals import AnswerFromThread
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.run_virtual import run_virtual
 from flowsim.sim.scheduler import Scheduler
@@ -281,9 +286,16 @@ class MiniCluster:
         if self._status is JobStatus.DEADLOCKED:
             error = Deadlock(f"the job is deadlocked: nothing can run, and these tasks wait:\n{self._report}")
         return JobExecutionResult(
-            self.job_name, self._status, self._elapsed_ns(), self._records_read(), tasks, self._report, error,
-            latency_summaries(self.execution.job, ended), self._snapshots.result(ended, self._started_ns),
-        )  # fmt: skip
+            self.job_name,
+            self._status,
+            self._elapsed_ns(),
+            self._records_read(),
+            tasks,
+            self._report,
+            error,
+            latency_summaries(self.execution.job, ended),
+            self._snapshots.result(ended, self._started_ns),
+        )
 
 
 def execute(graph: StreamGraph, options: RunOptions) -> JobExecutionResult:
@@ -297,10 +309,21 @@ def execute(graph: StreamGraph, options: RunOptions) -> JobExecutionResult:
 def summary(task: StreamTask, last_sample: MetricsSample | None, pool_peaks: tuple[int, int] | None) -> TaskSummary:
     times = task.times
     return TaskSummary(
-        task.name, task.state.value, task.input.records_in, task.records_out, times.busy_ns, times.idle_ns,
-        times.soft_ns, times.hard_ns, task.input.current_watermark, task.input_queue_peak, task.output_queue_peak,
-        task.times_out_of_credit, last_sample, *(pool_peaks or ()),
-    )  # fmt: skip
+        task.name,
+        task.state.value,
+        task.input.records_in,
+        task.records_out,
+        times.busy_ns,
+        times.idle_ns,
+        times.soft_ns,
+        times.hard_ns,
+        task.input.current_watermark,
+        task.input_queue_peak,
+        task.output_queue_peak,
+        task.times_out_of_credit,
+        last_sample,
+        *(pool_peaks or ()),
+    )
 
 
 def _is_timeout(failure: JobFailed) -> bool:

@@ -12,7 +12,8 @@ from flowsim.cluster.faults import DeployedFaults
 from flowsim.cluster.partitioners import create_partitioner
 from flowsim.cluster.spill_directory import SpillDirectory
 from flowsim.facts.tracer import TaskTrace
-from flowsim.graph.execution_graph import EdgeExpansion, ExecutionGraph, Subtask
+from flowsim.graph.edge_expansion import EdgeExpansion, Subtask
+from flowsim.graph.execution_graph import ExecutionGraph
 from flowsim.graph.job_graph import JobEdge
 from flowsim.graph.stream_graph import BufferDebloatSettings, JobSettings
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
@@ -100,9 +101,14 @@ class NetworkEnvironment:
         task, edge, settings = self._tasks[subtask.id], expansion.edge, self.settings
         planned, full = self.execution.memory.outputs[edge.id, subtask.id], _full(task)
         pool = self._network_pool(subtask).create_buffer_pool(
-            planned.required, planned.maximum, count, planned.per_channel, planned.overdraft, pool_id=planned.id,
+            planned.required,
+            planned.maximum,
+            count,
+            planned.per_channel,
+            planned.overdraft,
+            pool_id=planned.id,
             trace=full,
-        )  # fmt: skip
+        )
         if self.execution.memory.is_scarce[planned.task_manager]:
             # Else the overdraft of another pool could take what is guaranteed to this one, and both wait for ever.
             pool.reserve_segments(planned.required)
@@ -114,10 +120,14 @@ class NetworkEnvironment:
             )
         debloat = settings.buffer_debloat
         partition = ResultPartition(
-            count, pool, task.wait_for_buffer, zero_exclusive_buffers=settings.exclusive_buffers_per_channel == 0,
-            buffer_size=UNLIMITED_SIZE if debloat is None else debloat.starting_bytes, trace=full,
+            count,
+            pool,
+            task.wait_for_buffer,
+            zero_exclusive_buffers=settings.exclusive_buffers_per_channel == 0,
+            buffer_size=UNLIMITED_SIZE if debloat is None else debloat.starting_bytes,
+            trace=full,
             first_channel=first_channel,
-        )  # fmt: skip
+        )
         partition.on_subpartition_created = self._connector(subtask, expansion)
         return partition
 
@@ -216,9 +226,13 @@ class NetworkEnvironment:
         gate.throughput = ThroughputCalculator(lambda: task.clock.now_ns // NS_PER_MS)
         largest = self.settings.segment_size_bytes
         debloater = BufferDebloater(
-            settings.target_ms, settings.starting_bytes, largest, min(settings.minimum_bytes, largest),
-            settings.threshold_percent, settings.samples,
-        )  # fmt: skip
+            settings.target_ms,
+            settings.starting_bytes,
+            largest,
+            min(settings.minimum_bytes, largest),
+            settings.threshold_percent,
+            settings.samples,
+        )
 
         def announce(size: int) -> None:
             self.connections.announce_buffer_size((edge, task.id), size)

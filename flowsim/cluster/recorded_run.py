@@ -8,8 +8,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final
 
+from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
-from flowsim.cluster.run_options import JobExecutionResult, JobStatus, RunOptions
 from flowsim.errors import BadInput, InvariantViolation, JobFailed
 from flowsim.facts.kinds import Level
 from flowsim.graph.job_graph import create_job_graph

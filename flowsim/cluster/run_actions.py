@@ -1,11 +1,69 @@
-"""What can be done to a job while it runs: stop it, cancel it, look at the state of a task. Flink: JobClient."""
+"""Actions at set times of a run: stop, cancel, snapshot."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from flowsim.errors import BadInput
+from flowsim.graph.edge_expansion import Subtask
+from flowsim.graph.execution_graph import ExecutionGraph
+from flowsim.tasks.snapshots import TaskSnapshot
+from flowsim.tasks.stream_task import StreamTask
+
+
+class Snapshots:
+    """Raises BadInput for a task or subtask that the job does not have."""
+
+    def __init__(self, actions: Iterable[RunAction], execution: ExecutionGraph) -> None:
+        self._asked: list[tuple[SnapshotTask, list[Subtask]]] = [
+            (action, _subtasks(action, execution)) for action in actions if isinstance(action, SnapshotTask)
+        ]
+        self._requested: set[int] = set()
+        """Which of them, by their places: two may be the same object."""
+        self._taken: list[tuple[int, TaskSnapshot]] = []
+
+    def request(self, action: SnapshotTask, tasks: Sequence[StreamTask], now_ns: int) -> None:
+        """Its time has come."""
+        place = next(n for n, (asked, _) in enumerate(self._asked) if asked is action and n not in self._requested)
+        self._requested.add(place)
+        for subtask in self._asked[place][1]:
+            snapshot = TaskSnapshot(subtask.name, now_ns)
+            self._taken.append((subtask.id, snapshot))
+            tasks[subtask.id].request_snapshot(snapshot)
+
+    def result(self, tasks: Sequence[StreamTask], started_ns: int) -> tuple[TaskSnapshot, ...]:
+        """All that were asked for, in that order, their times from the start of the job; those not taken say why."""
+        for number, snapshot in self._taken:
+            snapshot.miss(f"the task was {tasks[number].state.value} before it came to it")
+        made = [_since(snapshot, started_ns) for _, snapshot in self._taken]
+        for place, (action, subtasks) in enumerate(self._asked):
+            if place not in self._requested:
+                made += [TaskSnapshot(one.name, action.at_ns, missed="the job had ended before") for one in subtasks]
+        return tuple(made)
+
+
+def _since(snapshot: TaskSnapshot, started_ns: int) -> TaskSnapshot:
+    taken_ns = None if snapshot.taken_ns is None else snapshot.taken_ns - started_ns
+    return replace(snapshot, requested_ns=snapshot.requested_ns - started_ns, taken_ns=taken_ns)
+
+
+def _subtasks(action: SnapshotTask, execution: ExecutionGraph) -> list[Subtask]:
+    vertices = execution.job.vertices
+    named = [v for v in vertices if action.task == v.name or action.task in [o.node.name for o in v.operators]]
+    if not named:
+        known = [operator.node.name for vertex in vertices for operator in vertex.operators]
+        raise BadInput(f"snapshot: no task or operator {action.task!r:.100}; there are: {', '.join(known)}")
+    found = [
+        subtask
+        for vertex in named
+        for subtask in execution.subtasks_of(vertex)
+        if action.subtask is None or subtask.index == action.subtask
+    ]
+    if not found:
+        count = max(vertex.parallelism for vertex in named)
+        raise BadInput(f"snapshot of {action.task!r}: subtask: expected 0 to {count - 1}, got {action.subtask!r:.40}")
+    return found
 
 
 @dataclass(frozen=True, slots=True)

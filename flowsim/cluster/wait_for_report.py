@@ -8,8 +8,7 @@ from typing import Final
 from flowsim.cluster.deployment import Deployment
 from flowsim.cluster.region_schedule import RegionSchedule
 from flowsim.operators.async_calls import WaitsForAnswers
-from flowsim.tasks.stream_task import StreamTask
-from flowsim.tasks.task_state import TaskState
+from flowsim.tasks.stream_task import StreamTask, TaskState
 
 _SHOWN: Final = 8
 

@@ -11,7 +11,7 @@ from flowsim.operators.sources.source import SourceOperator
 from flowsim.sim.scheduler import Scheduler, Timer
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.units import NO_TIMESTAMP, NS_PER_MS
-from flowsim.watermark.watermark_alignment_params import WatermarkAlignmentParams
+from flowsim.watermark.watermark_strategy import WatermarkAlignmentParams
 
 _K = TypeVar("_K", bound=Hashable)
 
@@ -97,9 +97,13 @@ class SourceCoordinator:
     """
 
     def __init__(
-        self, name: str, params: WatermarkAlignmentParams, subtasks: Mapping[int, AlignedSubtask],
-        group: WatermarkAggregator[str], scheduler: Scheduler,
-    ) -> None:  # fmt: skip
+        self,
+        name: str,
+        params: WatermarkAlignmentParams,
+        subtasks: Mapping[int, AlignedSubtask],
+        group: WatermarkAggregator[str],
+        scheduler: Scheduler,
+    ) -> None:
         self._name = name
         self._params = params
         self._subtasks = dict(subtasks)

@@ -23,9 +23,8 @@ from flowsim.connectors.script_entries import (
     watermark,
 )
 from flowsim.errors import BadInput
-from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.sources.source_output import ReaderOutput, SourceOutput
-from flowsim.operators.stream_operator import OperatorContext, TaskClock
+from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, TaskClock
 from flowsim.units import NS_PER_MS
 
 __all__ = [
@@ -109,8 +108,17 @@ class ScriptReader:
     """
 
     __slots__ = (
-        "_source", "_clock", "_entries", "_at", "_opened_ns", "_previous", "_outputs", "_paused", "_held", "wake_time_ns",
-    )  # fmt: skip
+        "_source",
+        "_clock",
+        "_entries",
+        "_at",
+        "_opened_ns",
+        "_previous",
+        "_outputs",
+        "_paused",
+        "_held",
+        "wake_time_ns",
+    )
 
     hands_over = False
     """The script may be played again."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
-from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.sink import SinkWriter
 from flowsim.operators.sources.source_output import ReaderOutput
 from flowsim.operators.sources.source_reader import SourceReader
-from flowsim.operators.stream_operator import OperatorContext, Value
+from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, Value
 
 
 class Source(Protocol):

@@ -13,9 +13,9 @@ from flowsim.datastream.isolation import isolated
 from flowsim.datastream.operator_factories import MakeOperator
 from flowsim.datastream.transformation import positive
 from flowsim.errors import BadInput
+from flowsim.legacy.async_wait_operator import LegacyAsyncWaitOperator
 from flowsim.operators.async_wait.async_retry_strategy import NO_RETRY_STRATEGY, AsyncRetryStrategy, NoRetryStrategy
 from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator, OutputMode
-from flowsim.operators.async_wait.legacy.legacy_async_wait_operator import LegacyAsyncWaitOperator
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.values import TypeInformation
 
@@ -33,55 +33,110 @@ class AsyncDataStream:
 
     @staticmethod
     def unordered_wait(
-        data_stream: DataStream, async_function: AnyAsyncFunction, timeout: Duration | Time, capacity: int = 100,
-        output_type: TypeInformation | None = None, *, design: Design = "mailbox",
-    ) -> DataStream:  # fmt: skip
+        data_stream: DataStream,
+        async_function: AnyAsyncFunction,
+        timeout: Duration | Time,
+        capacity: int = 100,
+        output_type: TypeInformation | None = None,
+        *,
+        design: Design = "mailbox",
+    ) -> DataStream:
         """Results as they come, but never past a watermark (rule 11.11)."""
         return _wait(
-            "unordered_wait", "unordered", data_stream, async_function, timeout, NO_RETRY_STRATEGY, capacity, output_type,
+            "unordered_wait",
+            "unordered",
+            data_stream,
+            async_function,
+            timeout,
+            NO_RETRY_STRATEGY,
+            capacity,
+            output_type,
             design,
-        )  # fmt: skip
+        )
 
     @staticmethod
     def unordered_wait_with_retry(
-        data_stream: DataStream, async_function: AnyAsyncFunction, timeout: Duration | Time,
-        async_retry_strategy: AsyncRetryStrategy, capacity: int = 100, output_type: TypeInformation | None = None,
-        *, design: Design = "mailbox",
-    ) -> DataStream:  # fmt: skip
+        data_stream: DataStream,
+        async_function: AnyAsyncFunction,
+        timeout: Duration | Time,
+        async_retry_strategy: AsyncRetryStrategy,
+        capacity: int = 100,
+        output_type: TypeInformation | None = None,
+        *,
+        design: Design = "mailbox",
+    ) -> DataStream:
         """The same, and a call is tried again as the strategy says, all within one timeout (rules 11.24 to 11.26)."""
         return _wait(
-            "unordered_wait_with_retry", "unordered", data_stream, async_function, timeout, async_retry_strategy, capacity,
-            output_type, design,
-        )  # fmt: skip
+            "unordered_wait_with_retry",
+            "unordered",
+            data_stream,
+            async_function,
+            timeout,
+            async_retry_strategy,
+            capacity,
+            output_type,
+            design,
+        )
 
     @staticmethod
     def ordered_wait(
-        data_stream: DataStream, async_function: AnyAsyncFunction, timeout: Duration | Time, capacity: int = 100,
-        output_type: TypeInformation | None = None, *, design: Design = "mailbox",
-    ) -> DataStream:  # fmt: skip
+        data_stream: DataStream,
+        async_function: AnyAsyncFunction,
+        timeout: Duration | Time,
+        capacity: int = 100,
+        output_type: TypeInformation | None = None,
+        *,
+        design: Design = "mailbox",
+    ) -> DataStream:
         """Results in the order of the records (rule 11.5)."""
         return _wait(
-            "ordered_wait", "ordered", data_stream, async_function, timeout, NO_RETRY_STRATEGY, capacity, output_type,
+            "ordered_wait",
+            "ordered",
+            data_stream,
+            async_function,
+            timeout,
+            NO_RETRY_STRATEGY,
+            capacity,
+            output_type,
             design,
-        )  # fmt: skip
+        )
 
     @staticmethod
     def ordered_wait_with_retry(
-        data_stream: DataStream, async_function: AnyAsyncFunction, timeout: Duration | Time,
-        async_retry_strategy: AsyncRetryStrategy, capacity: int = 100, output_type: TypeInformation | None = None,
-        *, design: Design = "mailbox",
-    ) -> DataStream:  # fmt: skip
+        data_stream: DataStream,
+        async_function: AnyAsyncFunction,
+        timeout: Duration | Time,
+        async_retry_strategy: AsyncRetryStrategy,
+        capacity: int = 100,
+        output_type: TypeInformation | None = None,
+        *,
+        design: Design = "mailbox",
+    ) -> DataStream:
         """The same, and a call is tried again as the strategy says, all within one timeout (rules 11.24 to 11.26)."""
         return _wait(
-            "ordered_wait_with_retry", "ordered", data_stream, async_function, timeout, async_retry_strategy, capacity,
-            output_type, design,
-        )  # fmt: skip
+            "ordered_wait_with_retry",
+            "ordered",
+            data_stream,
+            async_function,
+            timeout,
+            async_retry_strategy,
+            capacity,
+            output_type,
+            design,
+        )
 
 
 def _wait(
-    method: str, mode: OutputMode, stream: DataStream, function: AnyAsyncFunction, timeout: Duration | Time,
-    strategy: AsyncRetryStrategy, capacity: int, output_type: TypeInformation | None, design: Design,
-) -> DataStream:  # fmt: skip
+    method: str,
+    mode: OutputMode,
+    stream: DataStream,
+    function: AnyAsyncFunction,
+    timeout: Duration | Time,
+    strategy: AsyncRetryStrategy,
+    capacity: int,
+    output_type: TypeInformation | None,
+    design: Design,
+) -> DataStream:
     """All arguments are looked at here, so that an error points to the line that passes them."""
     if not isinstance(stream, DataStream):
         raise TypeError(f"{method}: data_stream: expected a stream, got {stream!r}")
@@ -96,8 +151,12 @@ def _wait(
     positive(capacity, f"{method}: capacity")
     isolated(strategy, method)
     params: Mapping[str, object] = {
-        "mode": mode, "capacity": capacity, "timeout_ms": timeout_ms, "design": design, "retry": retry_params(strategy),
-    }  # fmt: skip
+        "mode": mode,
+        "capacity": capacity,
+        "timeout_ms": timeout_ms,
+        "design": design,
+        "retry": retry_params(strategy),
+    }
     make = _maker(method, mode, function, timeout_ms, strategy, capacity, design)
     yields = design == "mailbox"
     return stream.put_behind("async wait operator", "async_wait", make, output_type, params, yields=yields)
@@ -111,9 +170,14 @@ def _checked_timeout(method: str, timeout: Duration | Time) -> int:
 
 
 def _maker(
-    method: str, mode: OutputMode, function: AnyAsyncFunction, timeout_ms: int, strategy: AsyncRetryStrategy, capacity: int,
+    method: str,
+    mode: OutputMode,
+    function: AnyAsyncFunction,
+    timeout_ms: int,
+    strategy: AsyncRetryStrategy,
+    capacity: int,
     design: Design,
-) -> MakeOperator:  # fmt: skip
+) -> MakeOperator:
     """Each subtask has a function and a strategy of its own, so pauses are shared within it only (rule 11.26)."""
 
     def make(name: str) -> StreamOperator:

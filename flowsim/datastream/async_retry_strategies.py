@@ -68,17 +68,23 @@ class AsyncRetryStrategy(ABC):
 
     @staticmethod
     def fixed_delay(
-        max_attempts: int, backoff_time_millis: int, result_predicate: ResultPredicate | None = None,
+        max_attempts: int,
+        backoff_time_millis: int,
+        result_predicate: ResultPredicate | None = None,
         exception_predicate: ExceptionPredicate | None = None,
-    ) -> FixedDelayRetryStrategy:  # fmt: skip
+    ) -> FixedDelayRetryStrategy:
         """At most ``max_attempts`` retries, so one call more (rule 11.25), each after the same pause."""
         return FixedDelayRetryStrategy(max_attempts, backoff_time_millis, result_predicate, exception_predicate)
 
     @staticmethod
     def exponential_backoff(
-        max_attempts: int, initial_delay: int, max_retry_delay: int, multiplier: float,
-        result_predicate: ResultPredicate | None = None, exception_predicate: ExceptionPredicate | None = None,
-    ) -> ExponentialBackoffDelayRetryStrategy:  # fmt: skip
+        max_attempts: int,
+        initial_delay: int,
+        max_retry_delay: int,
+        multiplier: float,
+        result_predicate: ResultPredicate | None = None,
+        exception_predicate: ExceptionPredicate | None = None,
+    ) -> ExponentialBackoffDelayRetryStrategy:
         """Each pause ``multiplier`` times the last one, which all records of a subtask share (rule 11.26)."""
         return ExponentialBackoffDelayRetryStrategy(
             max_attempts, initial_delay, max_retry_delay, multiplier, result_predicate, exception_predicate
@@ -131,9 +137,13 @@ def retry_params(strategy: core.AsyncRetryStrategy) -> dict[str, object] | None:
         return {"kind": "fixed", "max_attempts": attempts, "delay_ms": delay_ms, **asked}
     if isinstance(strategy, ExponentialBackoffDelayRetryStrategy):
         return {
-            "kind": "exponential", "max_attempts": strategy.max_attempts, "initial_ms": strategy.initial_delay,
-            "max_ms": strategy.max_retry_delay, "multiplier": strategy.multiplier, **asked,
-        }  # fmt: skip
+            "kind": "exponential",
+            "max_attempts": strategy.max_attempts,
+            "initial_ms": strategy.initial_delay,
+            "max_ms": strategy.max_retry_delay,
+            "multiplier": strategy.multiplier,
+            **asked,
+        }
     return {"kind": "custom", "max_attempts": None, **asked}
 
 

@@ -7,7 +7,11 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 from flowsim.datastream.function import Function
-from flowsim.operators.broadcast_contexts import BroadcastContext, KeyedBroadcastContext, ReadOnlyBroadcastContext
+from flowsim.operators.functions.broadcast_contexts import (
+    BroadcastContext,
+    KeyedBroadcastContext,
+    ReadOnlyBroadcastContext,
+)
 from flowsim.state.states import State
 
 

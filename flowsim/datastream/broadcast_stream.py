@@ -11,7 +11,7 @@ from flowsim.datastream.operator_factories import MakeOperator, timer_params
 from flowsim.datastream.transformation import Upstream
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import OperatorDescription
-from flowsim.operators.co_broadcast import CoBroadcastWithKeyedOperator, CoBroadcastWithNonKeyedOperator
+from flowsim.operators.functions.co_broadcast import CoBroadcastWithKeyedOperator, CoBroadcastWithNonKeyedOperator
 from flowsim.state.broadcast_state import check_broadcast_descriptor
 from flowsim.state.descriptors import MapStateDescriptor
 from flowsim.values import TypeInformation
@@ -68,18 +68,24 @@ class BroadcastConnectedStream:
                 )
             isolated(func, "process")
             return self._transform(
-                "Co-Process-Broadcast-Keyed", "keyed_broadcast", output_type,
-                lambda name: CoBroadcastWithKeyedOperator(isolated(func, name), descriptors), timer_params(func),
-            )  # fmt: skip
+                "Co-Process-Broadcast-Keyed",
+                "keyed_broadcast",
+                output_type,
+                lambda name: CoBroadcastWithKeyedOperator(isolated(func, name), descriptors),
+                timer_params(func),
+            )
         if not isinstance(func, BroadcastProcessFunction):
             raise TypeError(
                 f"connect(...).process: a stream without keys needs a BroadcastProcessFunction, got {func!r}"
             )
         isolated(func, "process")
         return self._transform(
-            "Co-Process-Broadcast", "broadcast", output_type,
-            lambda name: CoBroadcastWithNonKeyedOperator(isolated(func, name), descriptors), {},
-        )  # fmt: skip
+            "Co-Process-Broadcast",
+            "broadcast",
+            output_type,
+            lambda name: CoBroadcastWithNonKeyedOperator(isolated(func, name), descriptors),
+            {},
+        )
 
     def _stream_of(self, upstream: Upstream, output_type: TypeInformation | None) -> DataStream:
         # Here, because a stream can be broadcast itself.

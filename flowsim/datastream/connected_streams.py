@@ -16,7 +16,7 @@ from flowsim.datastream.keyed_functions import KeyedCoFlatMap, KeyedCoMap, Keyed
 from flowsim.datastream.operator_factories import AnyKeySelector, MakeOperator
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import OperatorDescription
-from flowsim.operators.reading_order import READINGS, Reading
+from flowsim.operators.inputs.reading_order import READINGS, Reading
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.values import TypeInformation
 
@@ -94,17 +94,25 @@ class ConnectedStreams:
         return self.stream1.key[0] is not None and self.stream2.key[0] is not None
 
     def _keyed(
-        self, adapter: KeyedCoProcessFunction, name: str, kind: type[object], func: object,
+        self,
+        adapter: KeyedCoProcessFunction,
+        name: str,
+        kind: type[object],
+        func: object,
         output_type: TypeInformation | None,
-    ) -> DataStream:  # fmt: skip
+    ) -> DataStream:
         if not isinstance(func, kind):
             raise TypeError(f"connect(...): expected a {kind.__name__}, got {func!r}")
         return self.process(adapter, output_type).name(name)
 
     def _transform(
-        self, name: str, kind: str, make: MakeOperator, output_type: TypeInformation | None,
+        self,
+        name: str,
+        kind: str,
+        make: MakeOperator,
+        output_type: TypeInformation | None,
         params: Mapping[str, object] | None = None,
-    ) -> DataStream:  # fmt: skip
+    ) -> DataStream:
         env = self.stream1.get_execution_environment()
         description = OperatorDescription(kind, {"reading": self._reading, **(params or {})})
         return env.add_inputs(name, description, make, (self.stream1, self.stream2), output_type)

@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self, overload
 
-from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.print import PrintSink
 from flowsim.connectors.source import Sink
 from flowsim.datastream import operator_factories as factories
@@ -152,9 +152,14 @@ class DataStream(OperatorHandle):
         return self.put_behind(operator_name, "operator", lambda name: operator_factory(), output_type, yields=yields)
 
     def put_behind(
-        self, name: str, kind: str, make: MakeOperator, output_type: TypeInformation | None = None,
-        params: Mapping[str, object] | None = None, yields: bool = False,
-    ) -> DataStream:  # fmt: skip
+        self,
+        name: str,
+        kind: str,
+        make: MakeOperator,
+        output_type: TypeInformation | None = None,
+        params: Mapping[str, object] | None = None,
+        yields: bool = False,
+    ) -> DataStream:
         """An operator of ``kind`` behind this stream; for the stream classes of flowsim. ``yields``: rule 1.10."""
         added = self._add(name, OperatorDescription(kind, params or {}), make)
         added.yields = yields
@@ -307,7 +312,7 @@ class DataStream(OperatorHandle):
         return self.sink_to(sink_func)
 
     def sink_to(self, sink: Sink) -> DataStreamSink:
-        """Hands every record to a sink, such as ``flowsim.connectors.parquet.ParquetSink``."""
+        """Hands every record to a sink, such as ``flowsim.connectors.files.parquet.ParquetSink``."""
         make = factories.sink_operator(sink)
         description = OperatorDescription("sink", {"sink": sink.kind, **sink.params})
         return DataStreamSink(self._env, self._add("Sink: Unnamed", description, make))

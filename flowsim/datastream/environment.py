@@ -9,9 +9,8 @@ from typing import Literal
 
 from flowsim.cluster.mini_cluster import JobExecutionResult, RunOptions, execute
 from flowsim.cluster.recorded_run import execute_recorded
-from flowsim.connectors.collection import CollectionSource
-from flowsim.connectors.columns import nearest
-from flowsim.connectors.legacy import LegacySource
+from flowsim.connectors.files.columns import nearest
+from flowsim.connectors.memory import CollectionSource
 from flowsim.connectors.script import ScriptedSource
 from flowsim.connectors.source import Source
 from flowsim.datastream import operator_factories as factories
@@ -27,8 +26,8 @@ from flowsim.datastream.transformation import Transformation, Upstream, generate
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import JobSettings, OperatorDescription, StreamGraph
+from flowsim.legacy.source_function import LegacySource, ParallelSourceFunction, SourceFunction
 from flowsim.operators.input_selection import MAX_SUPPORTED_INPUT_COUNT
-from flowsim.operators.sources.source_function import ParallelSourceFunction, SourceFunction
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.values import Row, TypeInformation, TypeKind
 
@@ -158,7 +157,7 @@ class StreamExecutionEnvironment:
         source_name: str,
         type_info: TypeInformation | None = None,
     ) -> DataStream:
-        """A stream of what a source reads, such as ``flowsim.connectors.csv.CsvSource``.
+        """A stream of what a source reads, such as ``flowsim.connectors.files.csv.CsvSource``.
 
         A source that emits watermarks itself keeps them under ``WatermarkStrategy.no_watermarks()``.
         """
@@ -311,7 +310,7 @@ def _integer(name: str, value: object) -> int:
 
 def _check_source(source: object, called: str) -> None:
     if not callable(getattr(source, "create_reader", None)):
-        raise TypeError(f"{called}: expected a source such as flowsim.connectors.csv.CsvSource, got {source!r}")
+        raise TypeError(f"{called}: expected a source such as flowsim.connectors.files.csv.CsvSource, got {source!r}")
 
 
 def _as_row(value: object, type_info: TypeInformation) -> object:

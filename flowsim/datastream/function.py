@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 
-from flowsim.operators.runtime_context import RuntimeContext
+from flowsim.operators.user_functions import RuntimeContext
 
 
 class Function(ABC):  # noqa: B024 - the base of all, as in PyFlink; what is abstract is said by its children

@@ -18,9 +18,9 @@ from flowsim.datastream.broadcast_functions import (
     KeyedBroadcastProcessFunction,
 )
 from flowsim.datastream.function import Function
-from flowsim.operators.process import ProcessContext
-from flowsim.operators.runtime_context import RuntimeContext
-from flowsim.operators.sources.source_function import ParallelSourceFunction, SourceFunction
+from flowsim.legacy.source_function import ParallelSourceFunction, SourceFunction
+from flowsim.operators.functions.process import ProcessContext
+from flowsim.operators.user_functions import RuntimeContext
 from flowsim.state.keyed_state import KeyedStateStore
 
 __all__ = [

@@ -11,8 +11,8 @@ from flowsim.datastream.function import Function
 from flowsim.datastream.isolation import isolated
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import OperatorDescription
-from flowsim.operators.interval_join import IntervalBounds, IntervalJoinOperator, JoinContext
-from flowsim.operators.reading_order import Reading, reading_order
+from flowsim.operators.functions.interval_join import IntervalBounds, IntervalJoinOperator, JoinContext
+from flowsim.operators.inputs.reading_order import Reading, reading_order
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.values import TypeInformation
@@ -118,10 +118,13 @@ class IntervalJoined:
             return IntervalJoinOperator(mine, bounds, late_left, late_right, reading_order(reading))
 
         params = {
-            "lower_ms": bounds.lower_ms, "upper_ms": bounds.upper_ms, "late_left": late_left is not None,
-            "late_right": late_right is not None, "reading": reading,
+            "lower_ms": bounds.lower_ms,
+            "upper_ms": bounds.upper_ms,
+            "late_left": late_left is not None,
+            "late_right": late_right is not None,
+            "reading": reading,
             "late_tags": sorted({tag.tag_id for tag in (late_left, late_right) if tag is not None}),
-        }  # fmt: skip
+        }
         env = self._stream1.get_execution_environment()
         description = OperatorDescription("interval_join", params)
         return env.add_inputs("Interval Join", description, make, (self._stream1, self._stream2), output_type)

@@ -20,7 +20,7 @@ from flowsim.datastream.functions import (
     MapFunction,
     RuntimeContext,
 )
-from flowsim.operators.process import ProcessContext
+from flowsim.operators.functions.process import ProcessContext
 
 F = TypeVar("F", bound=Function)
 

@@ -20,8 +20,8 @@ from flowsim.datastream.reduce import AnyReduce, aggregate_operator, reduce_oper
 from flowsim.datastream.transformation import Transformation, Upstream
 from flowsim.datastream.windowed_stream import WindowedStream
 from flowsim.graph.stream_graph import OperatorDescription
-from flowsim.operators.aggregation.aggregators import AggregationType
-from flowsim.operators.aggregation.field_accessor import Field
+from flowsim.operators.functions.aggregators import AggregationType
+from flowsim.operators.functions.field_accessor import Field
 from flowsim.operators.stream_operator import KeySelector
 from flowsim.operators.windowing.assigners import GlobalWindows, WindowAssigner
 from flowsim.values import TypeInformation

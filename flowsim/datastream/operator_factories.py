@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeGuard
 
-from flowsim.connectors.legacy import LegacySource
 from flowsim.connectors.source import Sink, Source
 from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
 from flowsim.datastream.function import has_life_cycle
@@ -25,20 +24,20 @@ from flowsim.datastream.functions import (
 )
 from flowsim.datastream.isolation import isolated
 from flowsim.graph.stream_graph import JobSettings
+from flowsim.legacy.source_function import LegacySource, SourceFunction
+from flowsim.legacy.stream_source import StreamSource
 from flowsim.operators import stream_operator
-from flowsim.operators.basic import FilterOperator, FlatMapOperator, MapOperator
-from flowsim.operators.co_process import (
+from flowsim.operators.functions.basic import FilterOperator, FlatMapOperator, MapOperator
+from flowsim.operators.functions.co_process import (
     CoFlatMapOperator,
     CoMapOperator,
     CoProcessOperator,
     KeyedCoProcessOperator,
 )
-from flowsim.operators.process import KeyedProcessOperator, ProcessOperator
-from flowsim.operators.reading_order import Reading, reading_order
+from flowsim.operators.functions.process import KeyedProcessOperator, ProcessOperator
+from flowsim.operators.inputs.reading_order import Reading, reading_order
 from flowsim.operators.sink import SinkOperator
 from flowsim.operators.sources.source import SourceOperator
-from flowsim.operators.sources.source_function import SourceFunction
-from flowsim.operators.sources.stream_source import StreamSource
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 
@@ -178,7 +177,7 @@ def source_function_operator(function: SourceFunction | LegacySource, settings: 
 def sink_operator(sink: Sink) -> MakeOperator:
     """Raises TypeError unless ``sink`` is a flowsim sink."""
     if not callable(getattr(sink, "create_writer", None)):
-        raise TypeError(f"sink_to: expected a sink such as flowsim.connectors.parquet.ParquetSink, got {sink!r}")
+        raise TypeError(f"sink_to: expected a sink such as flowsim.connectors.files.parquet.ParquetSink, got {sink!r}")
     return lambda name: SinkOperator(sink.create_writer())
 
 

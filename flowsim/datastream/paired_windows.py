@@ -66,9 +66,12 @@ class Where(Generic[P]):
     """Two streams, the first with its key. Flink: CoGroupedStreams.Where, JoinedStreams.Where."""
 
     def __init__(
-        self, streams: tuple[DataStream, DataStream], selector: AnyKeySelector, key_type: TypeInformation | None,
+        self,
+        streams: tuple[DataStream, DataStream],
+        selector: AnyKeySelector,
+        key_type: TypeInformation | None,
         finish: Callable[[WindowedStream], P],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._streams = streams
         self._selector = factories.key_selector_of(selector)
         self._key_type = key_type
@@ -88,9 +91,12 @@ class EqualTo(Generic[P]):
     """Two streams with keys. Flink: CoGroupedStreams.Where.EqualTo, JoinedStreams.Where.EqualTo."""
 
     def __init__(
-        self, streams: tuple[DataStream, DataStream], key: KeySelector, key_type: TypeInformation | None,
+        self,
+        streams: tuple[DataStream, DataStream],
+        key: KeySelector,
+        key_type: TypeInformation | None,
         finish: Callable[[WindowedStream], P],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._streams = streams
         self._key = key
         self._key_type = key_type

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from flowsim.datastream.functions import ReduceFunction
 from flowsim.datastream.isolation import isolated
 from flowsim.datastream.operator_factories import MakeOperator
-from flowsim.operators.aggregation.aggregators import AggregationType, aggregator
-from flowsim.operators.aggregation.field_accessor import Field
-from flowsim.operators.grouped_reduce import GroupedReduceOperator
+from flowsim.operators.functions.aggregators import AggregationType, aggregator
+from flowsim.operators.functions.field_accessor import Field
+from flowsim.operators.functions.grouped_reduce import GroupedReduceOperator
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.values import TypeInformation
 

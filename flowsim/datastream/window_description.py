@@ -51,14 +51,18 @@ def _assigner(assigner: WindowAssigner) -> dict[str, object]:
     match assigner:
         case assigners.TumblingEventTimeWindows() | assigners.TumblingProcessingTimeWindows():
             return {
-                "assigner": f"tumbling_{time}", "size_ms": assigner.size_ms, "offset_ms": assigner.offset_ms,
+                "assigner": f"tumbling_{time}",
+                "size_ms": assigner.size_ms,
+                "offset_ms": assigner.offset_ms,
                 "stagger": assigner.stagger.value,
-            }  # fmt: skip
+            }
         case assigners.SlidingEventTimeWindows() | assigners.SlidingProcessingTimeWindows():
             return {
-                "assigner": f"sliding_{time}", "size_ms": assigner.size_ms, "slide_ms": assigner.slide_ms,
+                "assigner": f"sliding_{time}",
+                "size_ms": assigner.size_ms,
+                "slide_ms": assigner.slide_ms,
                 "offset_ms": assigner.offset_ms,
-            }  # fmt: skip
+            }
         case assigners.EventTimeSessionWindows() | assigners.ProcessingTimeSessionWindows():
             return {"assigner": f"session_{time}", "gap_ms": assigner.gap_ms}
         case assigners.DynamicEventTimeSessionWindows() | assigners.DynamicProcessingTimeSessionWindows():
@@ -87,9 +91,12 @@ def _trigger(trigger: Trigger) -> dict[str, object]:
             return {"kind": "delta", "threshold": trigger.threshold}
         case triggers.ProcessingTimeoutTrigger():
             return {
-                "kind": "timeout", "of": _trigger(trigger.nested_trigger), "interval_ms": trigger.interval_ms,
-                "reset_on_element": trigger.reset_on_element, "clear_on_timeout": trigger.clear_on_timeout,
-            }  # fmt: skip
+                "kind": "timeout",
+                "of": _trigger(trigger.nested_trigger),
+                "interval_ms": trigger.interval_ms,
+                "reset_on_element": trigger.reset_on_element,
+                "clear_on_timeout": trigger.clear_on_timeout,
+            }
     return {"kind": "custom", "class": type(trigger).__name__}
 
 

@@ -98,9 +98,13 @@ class WindowOperatorBuilder:
         """What judges know of the operator (table ``operators``)."""
         trigger = self.own_trigger if self.own_trigger is not None else self.assigner.default_trigger()
         described = describe_window(
-            self.assigner, trigger, self.allowed_lateness_ms, self.late_tag is not None, self.own_evictor,
+            self.assigner,
+            trigger,
+            self.allowed_lateness_ms,
+            self.late_tag is not None,
+            self.own_evictor,
             window_all=window_all,
-        )  # fmt: skip
+        )
         return described if self.late_tag is None else {**described, "late_tags": [self.late_tag.tag_id]}
 
     def build(

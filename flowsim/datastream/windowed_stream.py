@@ -68,9 +68,13 @@ class WindowedStream(WindowsOfStream):
         return self._windowed(what, None, function, output_type, more)
 
     def _windowed(
-        self, what: str, fold: Fold | None, function: AnyWindowFunction | None, output_type: TypeInformation | None,
+        self,
+        what: str,
+        fold: Fold | None,
+        function: AnyWindowFunction | None,
+        output_type: TypeInformation | None,
         more: Mapping[str, object] | None = None,
-    ) -> DataStream:  # fmt: skip
+    ) -> DataStream:
         if function is not None and not isinstance(function, ProcessWindowFunction | WindowFunction):
             raise TypeError(
                 f"window: {what.lower()}: expected a ProcessWindowFunction or a WindowFunction, got {function!r}"

@@ -28,10 +28,11 @@ def links_of_edges(links: Sequence[Link], vertices: Sequence[JobVertex], edges: 
                 raise LinkError(number, end, f"there is no operator {name!r}; there are: {', '.join(names)}")
         if not any(_fits(link, edge) for edge in edges):
             raise LinkError(
-                number, None,
+                number,
+                None,
                 f"nothing goes from {link.source or 'any task'} to {link.target or 'any task'} over the network: "
                 "name operators of two tasks that an edge connects (flowsim graph shows them)",
-            )  # fmt: skip
+            )
     found: dict[int, Link] = {}
     for edge in edges:
         fitting = next((link for link in links if _fits(link, edge)), None)

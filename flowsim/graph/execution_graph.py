@@ -8,111 +8,13 @@ from dataclasses import dataclass, field
 
 from flowsim.facts import schema
 from flowsim.facts.tracer import Recorder
+from flowsim.graph.edge_expansion import EdgeExpansion, Subtask
 from flowsim.graph.edge_links import links_of_edges
 from flowsim.graph.job_graph import JobEdge, JobGraph, JobVertex
 from flowsim.graph.network_memory import NetworkMemory, plan_network_memory, pool_rows, task_manager_rows
 from flowsim.graph.pipelined_regions import PipelinedRegion, pipelined_regions
 from flowsim.graph.placement import Chain, Placement, place
 from flowsim.graph.stream_graph import JobSettings, Link
-from flowsim.network.writers.partitioner import POINTWISE
-from flowsim.state.key_group_range import KeyGroupRange, compute_key_group_range_for_operator_index
-
-
-@dataclass(frozen=True, slots=True)
-class Subtask:
-    """One parallel instance of a vertex. Flink: ExecutionVertex. ``id`` counts over the whole job."""
-
-    id: int
-    vertex: JobVertex
-    index: int
-
-    @property
-    def name(self) -> str:
-        """As Flink prints it: ``map -> sink (2/3)``."""
-        return f"{self.vertex.name} ({self.index + 1}/{self.vertex.parallelism})"
-
-    @property
-    def key_group_range(self) -> KeyGroupRange:
-        vertex = self.vertex
-        return compute_key_group_range_for_operator_index(vertex.max_parallelism, vertex.parallelism, self.index)
-
-
-@dataclass(frozen=True, slots=True)
-class EdgeExpansion:
-    """The channels of one edge, as arithmetic: nothing is kept per channel.
-
-    Subtask ``s`` of the source has ``subpartitions(s)`` subpartitions; channel ids run over sources, then subpartitions.
-    """
-
-    edge: JobEdge
-    first_channel: int
-
-    @property
-    def is_pointwise(self) -> bool:
-        return self.edge.partitioner.name in POINTWISE
-
-    @property
-    def _sources(self) -> int:
-        return self.edge.source.parallelism
-
-    @property
-    def _targets(self) -> int:
-        return self.edge.target.parallelism
-
-    def _group(self, source: int) -> range:
-        """Targets that read partition ``source`` of a pointwise edge (rule 1.16)."""
-        sources, targets = self._sources, self._targets
-        if sources >= targets:
-            target = ((source + 1) * targets - 1) // sources
-            return range(target, target + 1)
-        return range((source * targets + sources - 1) // sources, ((source + 1) * targets + sources - 1) // sources)
-
-    def subpartitions(self, source: int) -> int:
-        return len(self._group(source)) if self.is_pointwise else self._targets
-
-    def first_channel_of(self, source: int) -> int:
-        """Channel id of subpartition 0 of subtask ``source``."""
-        if not self.is_pointwise:
-            return self.first_channel + source * self._targets
-        return self.first_channel + sum(self.subpartitions(s) for s in range(source))
-
-    def input_count(self, target: int) -> int:
-        """How many channels subtask ``target`` reads."""
-        if not self.is_pointwise:
-            return self._sources
-        sources, targets = self._sources, self._targets
-        return (target + 1) * sources // targets - target * sources // targets if sources >= targets else 1
-
-    def input_at(self, target: int, index: int) -> tuple[int, int]:
-        """(source subtask, its subpartition) of channel ``index`` of subtask ``target``."""
-        if not self.is_pointwise:
-            return index, target
-        sources, targets = self._sources, self._targets
-        if sources >= targets:
-            return target * sources // targets + index, 0
-        source = target * sources // targets
-        return source, target % len(self._group(source))  # rule 1.17: rotated inside the group
-
-    def input_index(self, target: int, source: int) -> int:
-        """The channel of subtask ``target`` that reads subtask ``source``."""
-        if not self.is_pointwise:
-            return source
-        return source - target * self._sources // self._targets if self._sources >= self._targets else 0
-
-    def target_of(self, source: int, subpartition: int) -> int:
-        """The subtask that reads a subpartition."""
-        if not self.is_pointwise:
-            return subpartition
-        group = self._group(source)
-        if self._sources >= self._targets:
-            return group[0]
-        return next(t for t in group if t % len(group) == subpartition)
-
-    @property
-    def channel_count(self) -> int:
-        if not self.is_pointwise:
-            return self._sources * self._targets
-        return sum(self.subpartitions(source) for source in range(self._sources))
 
 
 @dataclass(slots=True)
@@ -187,20 +89,38 @@ def describe(execution: ExecutionGraph, recorder: Recorder) -> None:
     recorder.static(
         schema.OPERATORS,
         [
-            (v.id, o.index, o.node.name, o.node.description.kind,
-             json.dumps(_recorded_params(o.node.description.params, job.graph.settings), sort_keys=True, ensure_ascii=False),
-             o.input_operator, o.input_tag or "")
-            for v in job.vertices for o in v.operators
+            (
+                v.id,
+                o.index,
+                o.node.name,
+                o.node.description.kind,
+                json.dumps(
+                    _recorded_params(o.node.description.params, job.graph.settings), sort_keys=True, ensure_ascii=False
+                ),
+                o.input_operator,
+                o.input_tag or "",
+            )
+            for v in job.vertices
+            for o in v.operators
         ],
-    )  # fmt: skip
+    )
     recorder.static(
         schema.EDGES,
         [
-            (e.id, e.source.id, e.source_operator, e.target.id, e.input_index, e.partitioner.name,
-             e.partitioner.key_type or "", e.side_output or "", e.exchange.name)
+            (
+                e.id,
+                e.source.id,
+                e.source_operator,
+                e.target.id,
+                e.input_index,
+                e.partitioner.name,
+                e.partitioner.key_type or "",
+                e.side_output or "",
+                e.exchange.name,
+            )
             for e in job.edges
         ],
-    )  # fmt: skip
+    )
     recorder.static(schema.CHANNELS, list(channel_rows(execution)))
     segment_bytes = job.graph.settings.segment_size_bytes
     recorder.static(schema.TASK_MANAGERS, task_manager_rows(execution.memory, execution.placement, segment_bytes))
@@ -231,9 +151,15 @@ def channel_rows(execution: ExecutionGraph) -> Iterator[tuple[int | str, ...]]:
             for subpartition in range(expansion.subpartitions(source)):
                 target = expansion.target_of(source, subpartition)
                 yield (
-                    first + subpartition, edge.id, first_source + source, subpartition, first_target + target,
-                    edge.input_index, input_channels[target, source], int(share(first_source + source, first_target + target)),
-                )  # fmt: skip
+                    first + subpartition,
+                    edge.id,
+                    first_source + source,
+                    subpartition,
+                    first_target + target,
+                    edge.input_index,
+                    input_channels[target, source],
+                    int(share(first_source + source, first_target + target)),
+                )
 
 
 def _first_task(execution: ExecutionGraph, vertex: JobVertex) -> int:

@@ -161,11 +161,17 @@ def create_job_graph(graph: StreamGraph) -> JobGraph:
                     exchange = graph.settings.exchange if edge.exchange is None else edge.exchange
                     job.edges.append(
                         JobEdge(
-                            len(job.edges), vertex, operator.index, target, edge.input_index,
-                            resolved_partitioner(graph, edge), edge.side_output,
-                            _buffer_timeout(graph, operator.node, exchange), exchange,
+                            len(job.edges),
+                            vertex,
+                            operator.index,
+                            target,
+                            edge.input_index,
+                            resolved_partitioner(graph, edge),
+                            edge.side_output,
+                            _buffer_timeout(graph, operator.node, exchange),
+                            exchange,
                         )
-                    )  # fmt: skip
+                    )
     return job
 
 

@@ -18,7 +18,7 @@ from flowsim.network.buffers.local_buffer_pool import UNLIMITED
 from flowsim.network.gates.input_gate_spec import create_gate_buffers_spec
 
 if TYPE_CHECKING:
-    from flowsim.graph.execution_graph import EdgeExpansion, Subtask
+    from flowsim.graph.edge_expansion import EdgeExpansion, Subtask
 
 UNBOUNDED_SHARE: Final = 2048
 """Segments that a pool without an upper bound is counted with where ``network_buffers`` is not set: 64 MiB of 32 KiB."""
@@ -94,10 +94,18 @@ def _output(settings: JobSettings, number: int, owner: int, subtask: Subtask, ex
     has_overdraft = exchange.has_overdraft and not subtask.vertex.is_legacy_source
     bound = count * settings.exclusive_buffers_per_channel + settings.floating_buffers_per_gate
     return PlannedPool(
-        number, owner, subtask, expansion.edge, PoolKind.OUTPUT, count + 1,
+        number,
+        owner,
+        subtask,
+        expansion.edge,
+        PoolKind.OUTPUT,
+        count + 1,
         max(bound, count + 1) if exchange.is_bounded else UNLIMITED,
-        settings.overdraft_buffers if has_overdraft else 0, settings.max_buffers_per_channel, 0, 0,
-    )  # fmt: skip
+        settings.overdraft_buffers if has_overdraft else 0,
+        settings.max_buffers_per_channel,
+        0,
+        0,
+    )
 
 
 def _input(
@@ -115,9 +123,18 @@ def _input(
     )
     remote = count - local_channels.count(expansion, subtask)
     return PlannedPool(
-        number, owner, subtask, expansion.edge, PoolKind.INPUT, spec.floating_required, spec.floating_maximum, 0,
-        UNLIMITED, remote * spec.exclusive, spec.exclusive,
-    )  # fmt: skip
+        number,
+        owner,
+        subtask,
+        expansion.edge,
+        PoolKind.INPUT,
+        spec.floating_required,
+        spec.floating_maximum,
+        0,
+        UNLIMITED,
+        remote * spec.exclusive,
+        spec.exclusive,
+    )
 
 
 class _LocalChannels:
@@ -173,9 +190,20 @@ def _too_few(name: str, total: int, least: int, pools: Sequence[PlannedPool]) ->
 def pool_rows(memory: NetworkMemory) -> list[tuple[int, ...]]:
     """Rows of table ``pools``."""
     return [
-        (p.id, p.task_manager, p.subtask.id, p.edge.id, p.kind, p.required, p.maximum, p.overdraft, p.per_channel, p.exclusive)
+        (
+            p.id,
+            p.task_manager,
+            p.subtask.id,
+            p.edge.id,
+            p.kind,
+            p.required,
+            p.maximum,
+            p.overdraft,
+            p.per_channel,
+            p.exclusive,
+        )
         for p in memory.pools
-    ]  # fmt: skip
+    ]
 
 
 def task_manager_rows(memory: NetworkMemory, placement: Placement, segment_bytes: int) -> list[tuple[int | str, ...]]:

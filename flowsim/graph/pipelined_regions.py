@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from flowsim.errors import BadInput
 
 if TYPE_CHECKING:
-    from flowsim.graph.execution_graph import EdgeExpansion, Subtask
+    from flowsim.graph.edge_expansion import EdgeExpansion, Subtask
 
 
 @dataclass(frozen=True, slots=True)

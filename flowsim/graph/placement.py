@@ -115,10 +115,11 @@ class _Places:
             if self.task_manager_of.setdefault(subtask, number) != number:
                 other, by = self._by[subtask]
                 raise PlacementError(
-                    task_manager, position,
+                    task_manager,
+                    position,
                     f"{operator}/{index} is chained with {by}/{index}, which runs on {other!r}: "
                     f"the operators of a chain ({' -> '.join(chain.names)}) run in one task",
-                )  # fmt: skip
+                )
             self._by.setdefault(subtask, (task_manager, operator))
 
     def _resolve(self, task_manager: str, position: int, text: str) -> tuple[str, tuple[int, Chain], range]:

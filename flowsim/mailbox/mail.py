@@ -1,12 +1,12 @@
-"""One unit of work for a task's mailbox. Flink: Mail, MailboxExecutor.MailOptions."""
+"""A mail, its options, and the future of a submitted mail. Flink: Mail, MailboxExecutor.MailOptions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import Final
+from typing import Final, Generic, TypeVar
 
-from flowsim.mailbox.mail_future import MailFuture
+from flowsim.errors import WouldBlock
 
 MIN_PRIORITY: Final = -1
 """Priority of the main mailbox executor (rule 3.8)."""
@@ -50,3 +50,46 @@ class Mail:
 
     def __repr__(self) -> str:
         return self.description
+
+
+T = TypeVar("T")
+
+
+class MailFuture(Generic[T]):
+    """The command of a mail that keeps its result; its error stays in it too, and fails no task. Flink: FutureTask.
+
+    It is pending until it ran or was cancelled, and then stays as it is: a cancelled one does nothing when it is run.
+    """
+
+    __slots__ = ("_command", "_result", "_error", "done", "cancelled")
+
+    def __init__(self, command: Callable[[], T]) -> None:
+        self._command = command
+        self._result: list[T] = []
+        self._error: Exception | None = None
+        self.done = False
+        self.cancelled = False
+
+    def __call__(self) -> None:
+        if self.done:
+            return
+        try:
+            self._result.append(self._command())
+        except Exception as error:
+            self._error = error
+        self.done = True
+
+    def cancel(self) -> bool:
+        """Whether it was still pending."""
+        if self.done:
+            return False
+        self.done = self.cancelled = True
+        return True
+
+    def result_nowait(self) -> T:
+        """What the command answered; raises its error, or WouldBlock when it did not run to its end."""
+        if self._error is not None:
+            raise self._error
+        if not self._result:
+            raise WouldBlock("the mail was cancelled" if self.cancelled else "the mail has not run yet")
+        return self._result[0]

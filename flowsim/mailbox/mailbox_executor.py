@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from flowsim.mailbox.mail import Mail, MailOptions
-from flowsim.mailbox.mail_future import MailFuture
+from flowsim.mailbox.mail import Mail, MailFuture, MailOptions
 from flowsim.mailbox.task_mailbox import MailboxState, TaskMailbox
 
 T = TypeVar("T")

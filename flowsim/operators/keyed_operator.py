@@ -1,17 +1,52 @@
-"""What all keyed operators share: the current key and timers. Flink: AbstractStreamOperator (keyed), KeyContext."""
+"""Operators with keys, state and timers. Flink: AbstractStreamOperator, MailboxWatermarkProcessor."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 
 from flowsim.errors import BadInput
-from flowsim.operators.mailbox_watermark_processor import MailboxWatermarkProcessor
-from flowsim.operators.runtime_context import RuntimeContext
-from flowsim.operators.stream_operator import KeySelector, OperatorContext, Output, StreamOperator
+from flowsim.mailbox.mail import MailOptions
+from flowsim.operators.stream_operator import KeySelector, MailboxExecutor, OperatorContext, Output, StreamOperator
+from flowsim.operators.user_functions import RuntimeContext
 from flowsim.state.keyed_state import KeyedStateBackend, KeyedStateStore
 from flowsim.timers.internal_time_service_manager import InternalTimeServiceManager, TimersOfKeyGroup
-from flowsim.timers.key_facts import KeyFacts
 from flowsim.timers.key_groups import KeyGroups
+from flowsim.timers.recorded_timer_service import KeyFacts
+from flowsim.units import NO_TIMESTAMP
+
+
+class MailboxWatermarkProcessor:
+    """Takes an operator's watermarks; each is forwarded once all its timers have fired. Flink: MailboxWatermarkProcessor.
+
+    A mail that waits ends the firing after any timer, and a deferrable mail goes on with it; records may come between.
+    Watermarks that arrive meanwhile raise the one that is worked on. Invariant: at most one such mail waits.
+    """
+
+    __slots__ = ("_output", "_executor", "_time_services", "_is_scheduled", "_max_input_watermark")
+
+    def __init__(self, output: Output, executor: MailboxExecutor, time_services: InternalTimeServiceManager) -> None:
+        self._output = output
+        self._executor = executor
+        self._time_services = time_services
+        self._is_scheduled = False
+        self._max_input_watermark = NO_TIMESTAMP
+
+    def emit_watermark_inside_mailbox(self, timestamp: int) -> None:
+        """Event time is now at least ``timestamp`` ms: fires what it can."""
+        self._max_input_watermark = max(self._max_input_watermark, timestamp)
+        self._progress()
+
+    def _progress(self) -> None:
+        watermark = self._max_input_watermark
+        if self._time_services.try_advance_watermark(watermark, self._executor.should_interrupt):
+            self._output.emit_watermark(watermark)
+        elif not self._is_scheduled:
+            self._is_scheduled = True
+            self._executor.execute(self._continue, "emitWatermarkInsideMailbox", MailOptions.DEFERRABLE)
+
+    def _continue(self) -> None:
+        self._is_scheduled = False
+        self._progress()
 
 
 class KeyedOperator(StreamOperator):
@@ -21,9 +56,15 @@ class KeyedOperator(StreamOperator):
     """
 
     __slots__ = (
-        "current_key", "current_key_id", "key_selector", "state", "time_services", "key_facts", "_move_state",
+        "current_key",
+        "current_key_id",
+        "key_selector",
+        "state",
+        "time_services",
+        "key_facts",
+        "_move_state",
         "_watermark_processor",
-    )  # fmt: skip
+    )
 
     current_key: object
     current_key_id: object
@@ -52,9 +93,15 @@ class KeyedOperator(StreamOperator):
         self.key_facts = KeyFacts(trace, ctx.key_type) if trace is not None else None
         full = trace.full if trace is not None else None
         self.time_services = InternalTimeServiceManager(
-            self, ctx.processing_time, ctx.operator_index, full, self.key_facts, ctx.faults,
-            KeyGroups(ctx.key_group_range, ctx.max_parallelism, ctx.key_type), ctx.cancellation,
-        )  # fmt: skip
+            self,
+            ctx.processing_time,
+            ctx.operator_index,
+            full,
+            self.key_facts,
+            ctx.faults,
+            KeyGroups(ctx.key_group_range, ctx.max_parallelism, ctx.key_type),
+            ctx.cancellation,
+        )
 
     def _keep_move(self) -> None:
         self._move_state = self.state.set_current_key_and_id

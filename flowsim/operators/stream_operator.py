@@ -1,27 +1,58 @@
 """The contract between an operator and the task that runs it. Flink: StreamOperator, Output, StreamOperatorFactory.
 
 Records are two arguments, ``(value, timestamp)``, timestamp in ms or None; there is no object per record. Everything here
-is synchronous: an operator that must wait calls its ``MailboxExecutor`` (D3), nothing awaits.
-"""
+is synchronous: an operator that must wait calls its ``MailboxExecutor`` (D3), nothing awaits."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from random import Random
 from typing import Protocol
 
+from flowsim.errors import BadInput
 from flowsim.facts.tracer import TaskTrace
+from flowsim.legacy.async_wait_operator import LegacyThreads
 from flowsim.mailbox.mail import MailOptions
 from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.input_selection import InputSelectable
 from flowsim.operators.latency_stats import LatencyStats
-from flowsim.operators.legacy_threads import LegacyThreads
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.streamrecord.elements import LatencyMarker, OutputTag, StreamElement, WatermarkStatus
 from flowsim.timers.internal_timer_service import CancellationContext
 from flowsim.timers.processing_time_service import ProcessingTimeService
-from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+from flowsim.watermark.idleness import PausableRelativeClock
+
+
+class DataInputStatus(Enum):
+    """Flink: DataInputStatus."""
+
+    MORE_AVAILABLE = "more available"
+    NOTHING_AVAILABLE = "nothing available"
+    """More will come; the task waits for the input to become available."""
+    END_OF_RECOVERY = "end of recovery"
+    STOPPED = "stopped"
+    """No more data, and event time is not flushed (NO_DRAIN)."""
+    END_OF_DATA = "end of data"
+    """No more data, and event time is flushed (DRAIN)."""
+    END_OF_INPUT = "end of input"
+    """Not even events will follow."""
+
+
+def checked_timestamp(timestamp: object, what: str) -> int:
+    """``timestamp`` when it is whole milliseconds of 64 bits; raises BadInput naming ``what`` otherwise.
+
+    >>> checked_timestamp(5, "timer")
+    5
+    """
+    if type(timestamp) is int and NO_TIMESTAMP <= timestamp <= MAX_WATERMARK:
+        return timestamp
+    raise BadInput(
+        f"{what}: expected whole milliseconds of 64 bits, got {timestamp!r:.60} ({type(timestamp).__name__})"
+    )
+
 
 Value = object
 """A member of the closed value set of ``flowsim.values``."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from flowsim.operators.generated_watermarks import RecordedWatermarks
-from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator, Value
-from flowsim.operators.timestamps import checked_timestamp
+from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator, Value, checked_timestamp
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.watermark.broken_generators import strategy_under
 from flowsim.watermark.generators import WatermarkGenerator
-from flowsim.watermark.observed_generator import ObservedGenerator
-from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
+from flowsim.watermark.idleness import PausableRelativeClock
+from flowsim.watermark.recorded_watermarks import ObservedGenerator, RecordedWatermarks
 from flowsim.watermark.watermark_strategy import TimestampExtractor, WatermarkStrategy
 from flowsim.watermark.watermark_to_data_output import WatermarkToDataOutput
 
@@ -23,9 +21,14 @@ class TimestampsAndWatermarksOperator(StreamOperator):
     """
 
     __slots__ = (
-        "_input_activity_clock", "watermark_output", "_strategy", "_interval_ms", "_generator", "_extract",
+        "_input_activity_clock",
+        "watermark_output",
+        "_strategy",
+        "_interval_ms",
+        "_generator",
+        "_extract",
         "_assigner_name",
-    )  # fmt: skip
+    )
 
     _input_activity_clock: PausableRelativeClock
     watermark_output: WatermarkToDataOutput

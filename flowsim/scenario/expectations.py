@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from flowsim.cluster.run_options import JobExecutionResult, JobStatus, TaskSummary
+from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, TaskSummary
 from flowsim.laws.catalogue import Verdict
 from flowsim.scenario.models.expect import ExpectModel
 from flowsim.scenario.models.scenario import ScenarioModel

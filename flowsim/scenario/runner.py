@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Literal
 
 from flowsim.cluster.faults import Fault
+from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, Progress, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.recorded_run import run_and_close
-from flowsim.cluster.run_options import JobExecutionResult, JobStatus, Progress, RunOptions
 from flowsim.facts.kinds import Level
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.recording.manifest import Manifest

@@ -13,10 +13,9 @@ from itertools import count, repeat
 from typing import Any, Final, TypeVar, TypeVarTuple, Unpack
 
 from flowsim.errors import Deadlock, FlowsimError, InvariantViolation
-from flowsim.sim.asyncio_services import AsyncioServices
+from flowsim.sim.asyncio_services import AsyncioServices, VirtualClockRefusal
 from flowsim.sim.handles import VirtualHandle, VirtualTimer
 from flowsim.sim.policy import ChoiceRecorder, FifoPolicy, SchedulingPolicy
-from flowsim.sim.refusals import VirtualClockRefusal
 
 START_NS: Final = 1_000_000_000
 """Virtual time begins at one second: Flink reads a clock of 0 as "not started" (rule 0.5)."""

@@ -28,8 +28,17 @@ class Actor:
     """
 
     __slots__ = (
-        "_body", "_charges", "_greenlet", "_is_ended", "_leave", "_owes", "_scheduler", "_waits", "actor_id", "name",
-    )  # fmt: skip
+        "_body",
+        "_charges",
+        "_greenlet",
+        "_is_ended",
+        "_leave",
+        "_owes",
+        "_scheduler",
+        "_waits",
+        "actor_id",
+        "name",
+    )
 
     def __init__(self, actor_id: int, name: str, scheduler: Scheduler, body: Callable[[], None]) -> None:
         self.actor_id = actor_id

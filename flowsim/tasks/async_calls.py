@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from flowsim.errors import BadInput
 from flowsim.mailbox.task_mailbox import MailboxClosedException
+from flowsim.sim.asyncio_services import AnswerFromThread
 from flowsim.sim.close_down import throw_away
-from flowsim.sim.refusals import AnswerFromThread
 from flowsim.sim.scheduler import Timer
 from flowsim.tasks.processing_time import TaskTimers
 

@@ -34,9 +34,21 @@ class Batches:
     """
 
     __slots__ = (
-        "actor", "waiting_for", "on_batch_end", "reentrancy_fault", "chain", "processor", "_on_begin", "_scheduler", "_clock",
-        "_timers", "_outbox", "_times", "_budget", "_start_ns",
-    )  # fmt: skip
+        "actor",
+        "waiting_for",
+        "on_batch_end",
+        "reentrancy_fault",
+        "chain",
+        "processor",
+        "_on_begin",
+        "_scheduler",
+        "_clock",
+        "_timers",
+        "_outbox",
+        "_times",
+        "_budget",
+        "_start_ns",
+    )
 
     def __init__(
         self,

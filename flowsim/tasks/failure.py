@@ -8,7 +8,7 @@ from typing import Final
 import flowsim
 from flowsim.errors import ElementFailed, EscapedExit, JobFailed
 from flowsim.operators.stream_operator import StreamOperator
-from flowsim.sim.refusals import AnswerFromThread
+from flowsim.sim.asyncio_services import AnswerFromThread
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.units import NO_TIMESTAMP
 

@@ -55,9 +55,19 @@ class MailboxProcessor:
     """
 
     __slots__ = (
-        "mailbox", "mails_processed", "suspension", "suspended", "loop_running", "_default_action", "_wait_for_mail",
-        "_after_default_action", "_give_others_time", "_trace", "_actions", "_waits",
-    )  # fmt: skip
+        "mailbox",
+        "mails_processed",
+        "suspension",
+        "suspended",
+        "loop_running",
+        "_default_action",
+        "_wait_for_mail",
+        "_after_default_action",
+        "_give_others_time",
+        "_trace",
+        "_actions",
+        "_waits",
+    )
 
     def __init__(
         self,

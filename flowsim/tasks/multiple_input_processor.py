@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.input_selection import NONE_AVAILABLE, InputSelectable
-from flowsim.operators.multiple_input_selection_handler import MultipleInputSelectionHandler
+from flowsim.operators.inputs.multiple_input_selection_handler import MultipleInputSelectionHandler
+from flowsim.operators.stream_operator import DataInputStatus
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.task_input import ReadInput
 

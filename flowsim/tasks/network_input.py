@@ -9,8 +9,7 @@ from flowsim.facts.tracer import TaskTrace
 from flowsim.network.gates.checkpointed_input_gate import CheckpointedInputGate
 from flowsim.network.gates.input_channel import InputChannel, Received
 from flowsim.network.gates.input_gate import EndOfDataStatus, InputGate
-from flowsim.operators.data_input_status import DataInputStatus
-from flowsim.operators.stream_operator import OperatorInput, Value
+from flowsim.operators.stream_operator import DataInputStatus, OperatorInput, Value
 from flowsim.streamrecord.codec import LATENCY_MARKER_LENGTH, WATERMARK_LENGTH, Element, ElementDecoder, latency_marker
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.streamrecord.events import EndOfData, Event
@@ -69,9 +68,19 @@ class StreamTaskNetworkInput:
     """
 
     __slots__ = (
-        "gate", "_operator", "_clock", "_trace", "_valve", "_output", "_decoder", "_channel", "_received", "_elements",
-        "records_in", "channel_fault",
-    )  # fmt: skip
+        "gate",
+        "_operator",
+        "_clock",
+        "_trace",
+        "_valve",
+        "_output",
+        "_decoder",
+        "_channel",
+        "_received",
+        "_elements",
+        "records_in",
+        "channel_fault",
+    )
 
     def __init__(
         self,

@@ -8,8 +8,7 @@ from flowsim.facts.kinds import ElementKind
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.gates.input_channel import InputChannel, Received
 from flowsim.network.gates.input_gate import InputGate
-from flowsim.operators.data_input_status import DataInputStatus
-from flowsim.operators.stream_operator import OperatorInput
+from flowsim.operators.stream_operator import DataInputStatus, OperatorInput
 from flowsim.streamrecord.codec import RECORD_LENGTH, Element
 from flowsim.tasks.network_input import BUFFERS_PER_BATCH, StreamTaskNetworkInput
 from flowsim.tasks.task_clock import TaskClock
@@ -30,9 +29,15 @@ class OneElementInput(StreamTaskNetworkInput):
     _following: Element | None
 
     def __init__(
-        self, gate: InputGate, channels: int, operator: OperatorInput, clock: TaskClock, trace: TaskTrace | None,
-        valve_faults: frozenset[str], input_index: int,
-    ) -> None:  # fmt: skip
+        self,
+        gate: InputGate,
+        channels: int,
+        operator: OperatorInput,
+        clock: TaskClock,
+        trace: TaskTrace | None,
+        valve_faults: frozenset[str],
+        input_index: int,
+    ) -> None:
         super().__init__(gate, channels, operator, clock, trace, valve_faults, input_index)
         self._buffers = 0
 

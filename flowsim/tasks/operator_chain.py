@@ -11,7 +11,7 @@ from flowsim.operators.stream_operator import StreamOperator
 from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.operator_outputs import OperatorOutput
 from flowsim.tasks.processing_time import OperatorProcessingTimeService
-from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
+from flowsim.watermark.idleness import PausableRelativeClock
 
 
 class OperatorWrapper:

@@ -95,8 +95,16 @@ class OperatorOutput:
     """
 
     __slots__ = (
-        "edges", "collect", "_side", "_elements", "_choose", "side_records", "_main_records", "current_watermark", "_idle",
-    )  # fmt: skip
+        "edges",
+        "collect",
+        "_side",
+        "_elements",
+        "_choose",
+        "side_records",
+        "_main_records",
+        "current_watermark",
+        "_idle",
+    )
 
     def __init__(self, edges: Sequence[OutputEdge], choose: Callable[[int], int]) -> None:
         self.edges = tuple(edges)

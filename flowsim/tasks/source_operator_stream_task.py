@@ -1,11 +1,57 @@
-"""A task whose head is a source operator. Flink: SourceOperatorStreamTask (rules 4.10, 4.20)."""
+"""A task whose head is a source, and the input that polls it. Flink: SourceOperatorStreamTask, StreamTaskSourceInput."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from flowsim.mailbox.task_mailbox import MailboxState
 from flowsim.operators.sources.source import SourceOperator
+from flowsim.operators.stream_operator import DataInputStatus
 from flowsim.streamrecord.events import StopMode
+from flowsim.tasks.operator_chain import OperatorChain
+from flowsim.tasks.processing_time import TaskTimers
 from flowsim.tasks.stream_task import StreamTask
+from flowsim.units import NO_TIMESTAMP
+
+
+class StreamTaskSourceInput:
+    """Polls the reader of a source. Flink: StreamTaskSourceInput."""
+
+    __slots__ = ("_source", "_timers")
+
+    records_in = 0
+    """Nothing comes over the network."""
+
+    current_watermark = NO_TIMESTAMP
+    queued_buffers = 0
+
+    def __init__(self, source: SourceOperator, timers: TaskTimers) -> None:
+        self._source = source
+        self._timers = timers
+
+    @property
+    def is_available(self) -> bool:
+        if self._source.stopping is not None:
+            return True
+        wake_time_ns = self._source.wake_time_ns
+        return wake_time_ns is not None and wake_time_ns <= self._timers.clock.now_ns
+
+    def emit_next(self) -> DataInputStatus:
+        return self._source.poll_next()
+
+    def when_available(self, callback: Callable[[], None]) -> None:
+        """At the time that the reader named, or when the source is told to stop or may read on."""
+        self._source.on_available = callback
+        wake_time_ns = self._source.wake_time_ns
+        if wake_time_ns is not None:
+            self._timers.call_at_ns(wake_time_ns, callback)
+
+    def end_of_input_with_drain(self, chain: OperatorChain) -> None:
+        """Rule 4.10: only sources emit MAX_WATERMARK."""
+        self._source.advance_to_end_of_event_time()
+
+    def close(self) -> None:
+        """The reader is closed with its operator."""
 
 
 class SourceOperatorStreamTask(StreamTask):

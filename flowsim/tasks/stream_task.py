@@ -1,9 +1,10 @@
-"""One subtask from deployment to its end. Flink: Task, StreamTask, OneInputStreamTask, SourceOperatorStreamTask (section 4)."""
+"""Where a task is in its life. Flink: ExecutionState."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
+from enum import Enum
 
 from flowsim.facts.kinds import ActionKind, LifeEvent
 from flowsim.facts.tracer import TaskTrace
@@ -14,7 +15,7 @@ from flowsim.network.gates.remote_input_channel import RemoteInputChannel
 from flowsim.network.senders.view_reader import ViewReader
 from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.network.writers.record_writer_delegate import NonRecordWriter, RecordWriterDelegate, record_writer_delegate
-from flowsim.operators.data_input_status import DataInputStatus
+from flowsim.operators.stream_operator import DataInputStatus
 from flowsim.sim.scheduler import Scheduler
 from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.actor import Actor
@@ -27,9 +28,25 @@ from flowsim.tasks.processing_time import OperatorProcessingTimeService, TaskTim
 from flowsim.tasks.snapshots import TaskSnapshot, take_snapshot
 from flowsim.tasks.task_clock import TaskClock
 from flowsim.tasks.task_input import TaskInput
-from flowsim.tasks.task_state import TaskState
 from flowsim.tasks.time_buckets import TimeBuckets
 from flowsim.timers.internal_timer_service import CancellationContext
+
+
+class TaskState(Enum):
+    """Flink: ExecutionState, as far as a task here goes through it."""
+
+    DEPLOYED = "DEPLOYED"
+    INITIALIZING = "INITIALIZING"
+    """Its operators are opened (rule 4.2)."""
+    RUNNING = "RUNNING"
+    CANCELING = "CANCELING"
+    FINISHED = "FINISHED"
+    CANCELED = "CANCELED"
+    FAILED = "FAILED"
+
+    @property
+    def is_terminal(self) -> bool:
+        return self in (TaskState.FINISHED, TaskState.CANCELED, TaskState.FAILED)
 
 
 class StreamTask:
@@ -193,8 +210,12 @@ class StreamTask:
             wrapper.processing_time.quiesce()
         errors: list[BaseException] = []
         steps = (
-            self.input.close, self.chain.close, self._release_partitions, self.async_calls.close, self.mailbox_processor.close,
-        )  # fmt: skip
+            self.input.close,
+            self.chain.close,
+            self._release_partitions,
+            self.async_calls.close,
+            self.mailbox_processor.close,
+        )
         for step in steps:
             try:
                 step()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from flowsim.operators.data_input_status import DataInputStatus
+from flowsim.operators.stream_operator import DataInputStatus
 from flowsim.tasks.operator_chain import OperatorChain
 
 

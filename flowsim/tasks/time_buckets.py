@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from flowsim.tasks.task_clock import TaskClock
 from flowsim.tasks.timer_gauge import NanosecondClock, TimerGauge
-from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
+from flowsim.watermark.idleness import PausableRelativeClock
 
 
 class PeriodTimer:

@@ -29,9 +29,19 @@ class TimerGauge:
     """
 
     __slots__ = (
-        "_clock", "_interval_ms", "_samples_ms", "_index", "_is_full", "_value", "_current_ms", "_started_ms", "_counted_ms",
-        "_longest_ms", "_last_longest_ms", "_accumulated_ms",
-    )  # fmt: skip
+        "_clock",
+        "_interval_ms",
+        "_samples_ms",
+        "_index",
+        "_is_full",
+        "_value",
+        "_current_ms",
+        "_started_ms",
+        "_counted_ms",
+        "_longest_ms",
+        "_last_longest_ms",
+        "_accumulated_ms",
+    )
 
     def __init__(self, clock: NanosecondClock, interval_ms: int = UPDATE_INTERVAL_MS, samples: int = SAMPLES) -> None:
         self._clock = clock

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from flowsim.testing.async_steps import Answer, AsyncStep, Retry
     from flowsim.testing.async_strategies import async_jobs, async_steps
     from flowsim.testing.harness import OneInputOperatorHarness
-    from flowsim.testing.job_run import JobRun, run_job
     from flowsim.testing.random_job import RandomJob, SourceStage, Stage
     from flowsim.testing.random_windows import WindowJob, window_jobs
+    from flowsim.testing.runs import JobRun, run_job
     from flowsim.testing.schedule import FIFO, Schedule, some_schedules
     from flowsim.testing.scripted_calls import Reply, ScriptedCalls
     from flowsim.testing.strategies import (

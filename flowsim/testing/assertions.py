@@ -9,8 +9,7 @@ from flowsim.cluster.faults import Fault
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import LAW_IDS, LAWS, Outcome, Verdict
-from flowsim.testing.job_run import JobRun, run_job
-from flowsim.testing.observed_graph import Job
+from flowsim.testing.runs import Job, JobRun, run_job
 from flowsim.testing.schedule import FIFO, Schedule, some_schedules
 from flowsim.values import encode_value
 
@@ -22,9 +21,14 @@ View = Callable[[JobRun], object]
 
 
 def assert_laws(
-    job: Job | JobRun, *, schedule: Schedule | None = None, must_examine: Sequence[str] = (),
-    expect_violated: Sequence[str] = (), level: Level = Level.FULL, faults: Iterable[Fault] = (),
-) -> JobRun:  # fmt: skip
+    job: Job | JobRun,
+    *,
+    schedule: Schedule | None = None,
+    must_examine: Sequence[str] = (),
+    expect_violated: Sequence[str] = (),
+    level: Level = Level.FULL,
+    faults: Iterable[Fault] = (),
+) -> JobRun:
     """Runs the job (or takes a run of it) and demands that no law is violated; answers the run for further claims.
 
     ``must_examine`` names laws that must have had something to examine: not vacuous, and applicable.

@@ -116,9 +116,15 @@ class AsyncFunctionHarness(OneInputOperatorHarness):
     """
 
     def __init__(
-        self, function: AnyAsyncFunction, *, mode: OutputMode = "ordered", capacity: int = 100, timeout_ms: int = 0,
-        retry_strategy: AsyncRetryStrategy = NO_RETRY_STRATEGY, seed: int = 0,
-    ) -> None:  # fmt: skip
+        self,
+        function: AnyAsyncFunction,
+        *,
+        mode: OutputMode = "ordered",
+        capacity: int = 100,
+        timeout_ms: int = 0,
+        retry_strategy: AsyncRetryStrategy = NO_RETRY_STRATEGY,
+        seed: int = 0,
+    ) -> None:
         self.calls = ManualAsyncCalls()
         asking = AsyncWaitOperator(for_subtask(function, "asked"), timeout_ms, capacity, mode, retry_strategy)
         super().__init__(asking, seed=seed, async_calls=self.calls)

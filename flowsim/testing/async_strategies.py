@@ -51,8 +51,12 @@ def retries() -> SearchStrategy[Retry]:
 
 @st.composite
 def async_steps(
-    draw: st.DrawFn, *, tries_again: bool | None = None, silent_retries: bool = False, designs: tuple[Design, ...] = ("mailbox",),
-) -> AsyncStep:  # fmt: skip
+    draw: st.DrawFn,
+    *,
+    tries_again: bool | None = None,
+    silent_retries: bool = False,
+    designs: tuple[Design, ...] = ("mailbox",),
+) -> AsyncStep:
     """One async operator whose every outcome is determined: no answer near its timeout.
 
     Calls of the legacy design are all answered: a timeout failed the job (rule 11.31), and nothing was tried again.
@@ -89,9 +93,13 @@ def _decided(draw: st.DrawFn, given: bool | None) -> bool:
 
 @st.composite
 def async_jobs(
-    draw: st.DrawFn, *, max_sources: int = 2, max_stages: int = 4, max_records: int = 12,
+    draw: st.DrawFn,
+    *,
+    max_sources: int = 2,
+    max_stages: int = 4,
+    max_records: int = 12,
     designs: tuple[Design, ...] = ("mailbox",),
-) -> RandomJob:  # fmt: skip
+) -> RandomJob:
     """``random_jobs`` of whose stages some call asynchronously: in chains, between exchanges, several in a row.
 
     ``RandomJob.expected`` says what must come out: what the calls answer, and in place of those whose time ran out what

@@ -2,7 +2,7 @@
 
 No task, no network, no event loop: each door calls the operator directly, and processing time moves only when told to.
 
->>> from flowsim.operators.basic import FilterOperator
+>>> from flowsim.operators.functions.basic import FilterOperator
 >>> with OneInputOperatorHarness(FilterOperator(lambda value: value > 1)) as harness:
 ...     harness.process_elements([(1, 10), (2, 11)])
 ...     harness.process_watermark(11)
@@ -13,7 +13,7 @@ No task, no network, no event loop: each door calls the operator directly, and p
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from types import TracebackType
 from typing import Literal, Self
@@ -195,11 +195,21 @@ class OneInputOperatorHarness:
     """
 
     def __init__(
-        self, operator: StreamOperator, *, key_selector: KeySelector | None = None, key_type: str | None = None,
-        subtask_index: int = 0, parallelism: int = 1, max_parallelism: int = 128, cost_ns: int = 0, seed: int = 0,
-        faults: Iterable[str] = (), trace: Callable[[ManualClock], TaskTrace] | None = None,
-        key_selectors: tuple[KeySelector | None, ...] = (), async_calls: AsyncCalls | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        operator: StreamOperator,
+        *,
+        key_selector: KeySelector | None = None,
+        key_type: str | None = None,
+        subtask_index: int = 0,
+        parallelism: int = 1,
+        max_parallelism: int = 128,
+        cost_ns: int = 0,
+        seed: int = 0,
+        faults: Iterable[str] = (),
+        trace: Callable[[ManualClock], TaskTrace] | None = None,
+        key_selectors: tuple[KeySelector | None, ...] = (),
+        async_calls: AsyncCalls | None = None,
+    ) -> None:
         """``trace`` builds the operator's trace over the harness's clock; None records nothing."""
         self.operator = operator
         self.clock = ManualClock(NS_PER_MS)
@@ -269,4 +279,34 @@ class OneInputOperatorHarness:
         """What a drained task does at its end (rules 4.9-4.12): the last watermark, ``end_input``, ``finish``."""
         self.operator.process_watermark(MAX_WATERMARK)
         self.operator.end_input()
+        self.operator.finish()
+
+
+class MultipleInputOperatorHarness(OneInputOperatorHarness):
+    """As the harness for one input; each door has the id of an input, from 1. Flink: MultiInputStreamOperatorTestHarness."""
+
+    def __init__(
+        self, operator: StreamOperator, *, key_selectors: Sequence[KeySelector] = (), key_type: str | None = None
+    ) -> None:
+        """``key_selectors``: one per input, for an operator that needs keys."""
+        first = key_selectors[0] if key_selectors else None
+        super().__init__(operator, key_selector=first, key_type=key_type, key_selectors=tuple(key_selectors))
+
+    def element(self, input_id: int, value: Value, timestamp: int | None = None) -> None:
+        """A user record."""
+        self.operator.inputs[input_id - 1].process_element(value, timestamp)
+
+    def watermark(self, input_id: int, timestamp: int) -> None:
+        """What the valve of the input emitted."""
+        self.operator.inputs[input_id - 1].process_watermark(timestamp)
+
+    def status(self, input_id: int, status: WatermarkStatus) -> None:
+        """The same, a status."""
+        self.operator.inputs[input_id - 1].process_watermark_status(status)
+
+    def end_of_input(self) -> None:
+        """What a drained task does at its end: each input's last watermark and end, then ``finish`` (rule 7.27)."""
+        for index, each in enumerate(self.operator.inputs):
+            each.process_watermark(MAX_WATERMARK)
+            self.operator.end_input_of(index + 1)
         self.operator.finish()

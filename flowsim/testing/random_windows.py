@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 from hypothesis import strategies as st
 
-from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import Entry, ScriptedSource, record, sleep, watermark
 from flowsim.datastream import OutputTag, StreamExecutionEnvironment
 from flowsim.datastream.all_windowed_stream import AllWindowedStream
@@ -182,9 +182,14 @@ def window_jobs(draw: st.DrawFn) -> WindowJob:
     pairs = [(a, t) for a in ASSIGNERS for t in TRIGGERS if accepted(a, t)]
     assigner, trigger = draw(st.sampled_from(pairs))
     return WindowJob(
-        assigner, trigger, draw(st.sampled_from(sorted(EVICTORS))), draw(st.sampled_from((0, 3, 9))), draw(st.booleans()),
-        draw(st.integers(0, 5)) == 0, tuple(draw(st.lists(_scripts(), min_size=1, max_size=2))),
-    )  # fmt: skip
+        assigner,
+        trigger,
+        draw(st.sampled_from(sorted(EVICTORS))),
+        draw(st.sampled_from((0, 3, 9))),
+        draw(st.booleans()),
+        draw(st.integers(0, 5)) == 0,
+        tuple(draw(st.lists(_scripts(), min_size=1, max_size=2))),
+    )
 
 
 @st.composite

@@ -15,8 +15,8 @@ from flowsim.datastream.async_functions import ResultFutureFunction
 from flowsim.errors import BadInput
 from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.async_wait.result_future import ResultFuture
-from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.stream_operator import Value
+from flowsim.operators.user_functions import RuntimeContext
 from flowsim.units import NS_PER_MS
 
 

@@ -212,9 +212,15 @@ def network_settings() -> SearchStrategy[dict[str, object]]:
 
 @st.composite
 def random_jobs(
-    draw: st.DrawFn, *, max_sources: int = 2, max_stages: int = 4, max_parallelism: int = 3, max_records: int = 12,
-    max_fan_out: int = 4, settings: SearchStrategy[dict[str, object]] | None = None,
-) -> RandomJob:  # fmt: skip
+    draw: st.DrawFn,
+    *,
+    max_sources: int = 2,
+    max_stages: int = 4,
+    max_parallelism: int = 3,
+    max_records: int = 12,
+    max_fan_out: int = 4,
+    settings: SearchStrategy[dict[str, object]] | None = None,
+) -> RandomJob:
     """Acyclic jobs over numbers: sources, unions, two inputs, fan-outs, every partitioner, parallelism, narrow networks.
 
     Simple first: one source, one stage, Flink's settings. ``RandomJob.expected`` says what must come out, whatever the
@@ -246,6 +252,4 @@ def _stages(draw: st.DrawFn, widths: list[int], max_parallelism: int, max_fan_ou
     may_forward = all(widths[position] == parallelism for position in (*inputs, *second))
     possible = ["hash"] if kind == "count" else [p for p in PARTITIONINGS if p != "forward" or may_forward]
     fan_out = draw(st.integers(0, max_fan_out)) if kind == "flat_map" else 1
-    return Stage(
-        inputs, draw(st.sampled_from(possible)), kind, parallelism, fan_out, not draw(st.booleans()), second
-    )  # fmt: skip
+    return Stage(inputs, draw(st.sampled_from(possible)), kind, parallelism, fan_out, not draw(st.booleans()), second)

@@ -22,10 +22,9 @@ from flowsim.timers.internal_timer_service import (
     TimersSnapshot,
     Triggerable,
 )
-from flowsim.timers.key_facts import KeyFacts
 from flowsim.timers.key_groups import KeyGroups
 from flowsim.timers.processing_time_service import ProcessingTimeService
-from flowsim.timers.traced_internal_timer_service import TimerTrace, TracedInternalTimerService
+from flowsim.timers.recorded_timer_service import KeyFacts, TimerTrace, TracedInternalTimerService
 from flowsim.values import java_hash
 from flowsim.values.java_hash_map import JavaHashMap
 
@@ -51,15 +50,31 @@ class InternalTimeServiceManager:
     """
 
     __slots__ = (
-        "_key_context", "_processing_time", "_trace", "_operator", "_key_facts", "_faults", "_key_groups", "_cancellation",
-        "_services", "_created", "_advancing", "_in_order",
-    )  # fmt: skip
+        "_key_context",
+        "_processing_time",
+        "_trace",
+        "_operator",
+        "_key_facts",
+        "_faults",
+        "_key_groups",
+        "_cancellation",
+        "_services",
+        "_created",
+        "_advancing",
+        "_in_order",
+    )
 
     def __init__(
-        self, key_context: KeyContext, processing_time: ProcessingTimeService, operator: int = 0,
-        trace: TaskTrace | None = None, key_facts: KeyFacts | None = None, faults: frozenset[str] = frozenset(),
-        key_groups: KeyGroups | None = None, cancellation: CancellationContext | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        key_context: KeyContext,
+        processing_time: ProcessingTimeService,
+        operator: int = 0,
+        trace: TaskTrace | None = None,
+        key_facts: KeyFacts | None = None,
+        faults: frozenset[str] = frozenset(),
+        key_groups: KeyGroups | None = None,
+        cancellation: CancellationContext | None = None,
+    ) -> None:
         """``trace`` is that of level full, or None; with it ``key_facts`` must be given."""
         self._key_context = KeyContextThatStays(key_context) if TIMER_UNDER_WRONG_KEY in faults else key_context
         self._processing_time = processing_time
@@ -96,14 +111,25 @@ class InternalTimeServiceManager:
         create_queue: Callable[[KeyGroups], HeapPriorityQueueSet[N]] = queue_factory(self._faults)
         if self._trace is None or self._key_facts is None:
             return InternalTimerService(
-                name, self._key_context, self._processing_time, triggerable, self._key_groups, self._cancellation,
+                name,
+                self._key_context,
+                self._processing_time,
+                triggerable,
+                self._key_groups,
+                self._cancellation,
                 create_queue,
-            )  # fmt: skip
+            )
         timer_trace = TimerTrace(self._trace, self._operator, self._key_facts, window_of, len(self._services))
         return TracedInternalTimerService(
-            name, self._key_context, self._processing_time, triggerable, timer_trace, self._key_groups,
-            self._cancellation, create_queue,
-        )  # fmt: skip
+            name,
+            self._key_context,
+            self._processing_time,
+            triggerable,
+            timer_trace,
+            self._key_groups,
+            self._cancellation,
+            create_queue,
+        )
 
     def advance_watermark(self, timestamp: int) -> None:
         """Fires what is due in every service (rule 9.12)."""

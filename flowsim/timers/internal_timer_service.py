@@ -63,15 +63,29 @@ class InternalTimerService(Generic[N]):
     """
 
     __slots__ = (
-        "name", "current_watermark", "fired_timers", "_key_context", "_processing_time", "_triggerable", "_key_groups",
-        "_cancellation", "_event_queue", "_processing_queue", "_next_timer",
-    )  # fmt: skip
+        "name",
+        "current_watermark",
+        "fired_timers",
+        "_key_context",
+        "_processing_time",
+        "_triggerable",
+        "_key_groups",
+        "_cancellation",
+        "_event_queue",
+        "_processing_queue",
+        "_next_timer",
+    )
 
     def __init__(
-        self, name: str, key_context: KeyContext, processing_time: ProcessingTimeService, triggerable: Triggerable[N],
-        key_groups: KeyGroups | None = None, cancellation: CancellationContext | None = None,
+        self,
+        name: str,
+        key_context: KeyContext,
+        processing_time: ProcessingTimeService,
+        triggerable: Triggerable[N],
+        key_groups: KeyGroups | None = None,
+        cancellation: CancellationContext | None = None,
         create_queue: Callable[[KeyGroups], HeapPriorityQueueSet[N]] = HeapPriorityQueueSet,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """``key_groups`` None: all keys are of one key group; ``cancellation`` None: the task is never cancelled."""
         self.name = name
         self.current_watermark = NO_TIMESTAMP
@@ -130,8 +144,11 @@ class InternalTimerService(Generic[N]):
         """
         self.current_watermark = timestamp
         poll, cancellation, set_current_key, on_event_time = (
-            self._event_queue.poll, self._cancellation, self._key_context.set_current_key, self._triggerable.on_event_time,
-        )  # fmt: skip
+            self._event_queue.poll,
+            self._cancellation,
+            self._key_context.set_current_key,
+            self._triggerable.on_event_time,
+        )
         while not cancellation.is_cancelled and (timer := poll(timestamp)) is not None:
             set_current_key(timer.key, timer.key_id)
             on_event_time(timer)
@@ -173,8 +190,9 @@ class InternalTimerService(Generic[N]):
     def restore_timers_for_key_group(self, snapshot: TimersSnapshot[N]) -> None:
         """Adds the timers of one key group; ``start`` arms what is overdue (rule 9.15)."""
         for queue, timers in (
-            (self._event_queue, snapshot.event_time), (self._processing_queue, snapshot.processing_time),
-        ):  # fmt: skip
+            (self._event_queue, snapshot.event_time),
+            (self._processing_queue, snapshot.processing_time),
+        ):
             for timer in self._as_read([InternalTimer(*parts) for parts in timers]):
                 queue.add(timer)
 

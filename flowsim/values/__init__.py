@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from flowsim.values.closed_set import INT_MAX, INT_MIN, MAX_DEPTH, check
-from flowsim.values.copying import copy_value
+from flowsim.values.closed_set import INT_MAX, INT_MIN, MAX_DEPTH, check, copy_value
 from flowsim.values.encoding import (
     decode_extension,
     decode_value,

@@ -1,13 +1,8 @@
-"""The closed set of record values and its guard.
-
-A value is None, ``bool``, ``int`` of 64 bits, ``float``, ``str`` without lone surrogates, ``bytes``, or a ``tuple``,
-``list``, ``dict`` or ``Row`` of values. Exact types count: an IntEnum, a namedtuple or a numpy number is refused, since
-it would arrive as something else. Keys of a dict are None, bool, int, float, str, bytes, or tuples of such keys. Values
-nest at most 100 deep.
-"""
+"""The closed set of values that a record may hold, and how they are checked and copied."""
 
 from __future__ import annotations
 
+from operator import is_not
 from typing import Final
 
 from flowsim.errors import ValueNotAllowed
@@ -17,6 +12,7 @@ MAX_DEPTH: Final = 100
 """How deep containers may nest."""
 
 INT_MIN: Final = -(2**63)
+
 INT_MAX: Final = 2**63 - 1
 
 SCALARS: Final = frozenset((type(None), bool, int, float, str, bytes))
@@ -114,6 +110,7 @@ def _check_dict_key(key: object, place: str, depth: int) -> None:
 
 
 _EXACT: Final = (bool, int, float, str, bytes, tuple, list, dict, Row)
+
 _ADVICE: Final = {
     "set": "use a sorted list or tuple",
     "frozenset": "use a sorted list or tuple",
@@ -138,3 +135,32 @@ def _refusal(value: object, place: str) -> str:
 
 def _start(place: str) -> str:
     return place if len(place) <= 80 else f"{place[:80]}..."
+
+
+def copy_value(value: object) -> object:
+    """A deep copy; the same object where nothing inside it can change.
+
+    Deeper than the closed set allows, or outside it, the same object is returned as it is.
+    """
+    kind = type(value)
+    if kind in SCALARS:
+        return value
+    if isinstance(value, tuple):
+        for item in value:
+            if type(item) not in SCALARS:
+                return _copy_items(value)
+        return value
+    if isinstance(value, list):
+        return list(map(copy_value, value))
+    if isinstance(value, dict):
+        return {key: copy_value(item) for key, item in value.items()}
+    if isinstance(value, Row):
+        items = _copy_items(value.field_values)
+        return value if items is value.field_values else Row.of(items, value.field_names)
+    return value
+
+
+def _copy_items(items: tuple[object, ...]) -> tuple[object, ...]:
+    """The same tuple if no item had to be copied."""
+    copies = tuple(map(copy_value, items))
+    return copies if any(map(is_not, copies, items)) else items

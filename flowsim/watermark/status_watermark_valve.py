@@ -33,9 +33,18 @@ class StatusWatermarkValve:
     """
 
     __slots__ = (
-        "last_output_watermark", "last_output_status", "_output", "_watermarks", "_idle", "_aligned", "_active_count",
-        "_heap", "_in_heap", "_heap_is_filled", "_takes_maximum",
-    )  # fmt: skip
+        "last_output_watermark",
+        "last_output_status",
+        "_output",
+        "_watermarks",
+        "_idle",
+        "_aligned",
+        "_active_count",
+        "_heap",
+        "_in_heap",
+        "_heap_is_filled",
+        "_takes_maximum",
+    )
 
     def __init__(self, channel_count: int, output: ValveOutput, faults: frozenset[str] = frozenset()) -> None:
         if channel_count < 1:

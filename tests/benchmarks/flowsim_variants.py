@@ -15,7 +15,7 @@ from typing import Literal
 from workload import WINDOW_MS, Outcome, Results, Variant, add, key_of, map_record, source, time_of
 
 from flowsim.cluster.deployment import Deployment
-from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.source import BlockReader
 from flowsim.datastream import AggregateFunction, ProcessWindowFunction, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, WatermarkStrategy
@@ -25,7 +25,7 @@ from flowsim.facts.schema import FACT_TABLES
 from flowsim.graph.execution_graph import create_execution_graph
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.stream_graph import OperatorDescription, PartitionerSpec, StreamEdge, StreamGraph, StreamNode
-from flowsim.operators.basic import MapOperator
+from flowsim.operators.functions.basic import MapOperator
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.recording.manifest import RunDescription, RunStatus
 from flowsim.recording.writer import RecordingWriter

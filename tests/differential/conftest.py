@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from flink import Flink, Missing
-from machine import Differential, Tallies
+
+from tests.support.flink.gateway import Flink, Missing
+from tests.support.flink.machine import Differential, Tallies
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -9,10 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from flink import Thrown
 from hypothesis import given
 from hypothesis import strategies as st
-from machine import Differential, outcome_of_java
 
 from flowsim.errors import BadInput
 from flowsim.operators.async_wait.async_retry_strategy import (
@@ -21,6 +19,8 @@ from flowsim.operators.async_wait.async_retry_strategy import (
     ExponentialBackoffDelayRetryStrategy,
     FixedDelayRetryStrategy,
 )
+from tests.support.flink.gateway import Thrown
+from tests.support.flink.machine import Differential, outcome_of_java
 
 LONGEST = 2**63 - 1
 pauses_ms = st.one_of(st.integers(1, 50), st.integers(1, 10**6), st.integers(2**52, 2**54), st.integers(1, LONGEST))

@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from async_wait_scripts import case_of, long_case
-from async_waits import AsyncWaits
 from hypothesis import example, given
 from hypothesis import strategies as st
-from machine import Differential
+
+from tests.support.flink.async_wait_scripts import case_of, long_case
+from tests.support.flink.async_waits import AsyncWaits
+from tests.support.flink.machine import Differential
 
 
 def compare(differential: Differential, case: dict[str, Any]) -> None:

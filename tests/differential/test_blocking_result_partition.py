@@ -9,7 +9,6 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
-from machine import Differential, DifferentialMachine, java_text
 
 from flowsim.network.buffers.data_type import DataType
 from flowsim.network.buffers.local_buffer_pool import UNLIMITED, LocalBufferPool
@@ -19,6 +18,7 @@ from flowsim.network.partitions.blocking_result_partition import BlockingResultP
 from flowsim.network.partitions.blocking_subpartition import BoundedBlockingSubpartition
 from flowsim.network.partitions.blocking_subpartition_reader import BoundedBlockingSubpartitionReader
 from flowsim.streamrecord.events import StopMode
+from tests.support.flink.machine import Differential, DifferentialMachine, java_text
 
 SEGMENTS = 64
 

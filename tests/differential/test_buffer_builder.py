@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
-from machine import Differential, DifferentialMachine, java_text
 
 from flowsim.errors import InvariantViolation
 from flowsim.network.buffers.buffer import BufferSlice, MemorySegment
 from flowsim.network.buffers.buffer_builder import BufferBuilder, BufferConsumer
 from flowsim.network.misuse import IllegalArgument, IllegalState, OutOfBounds
+from tests.support.flink.machine import Differential, DifferentialMachine, java_text
 
 MISUSE: dict[type[InvariantViolation], str] = {
     IllegalState: "IllegalStateException",

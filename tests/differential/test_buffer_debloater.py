@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
-from machine import Differential, DifferentialMachine
 
 from flowsim.network.gates.input_gate_spec import create_gate_buffers_spec
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.network.throughput.buffer_debloater import BufferDebloater
 from flowsim.network.throughput.buffer_size_ema import BufferSizeEMA
 from flowsim.network.throughput.throughput_calculator import ThroughputCalculator
+from tests.support.flink.machine import Differential, DifferentialMachine
 
 BOUNDS = [(32768, 32768, 256), (1024, 32768, 256), (1024, 512, 256), (256, 4096, 256), (300, 300, 300), (64, 1000, 1)]
 """(starting, maximum, minimum) size."""

@@ -9,13 +9,13 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from machine import Differential
 
-from flowsim.connectors.collection import CollectionSource
+from flowsim.connectors.memory import CollectionSource
 from flowsim.datastream import AsyncDataStream, AsyncFunction, DataStream, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, WatermarkStrategy
 from flowsim.graph.job_graph import create_job_graph
-from flowsim.operators.sources.source_function import ParallelSourceFunction
+from flowsim.legacy.source_function import ParallelSourceFunction
+from tests.support.flink.machine import Differential
 
 
 @dataclass(frozen=True)

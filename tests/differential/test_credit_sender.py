@@ -7,8 +7,6 @@ from typing import Any, ClassVar
 
 from hypothesis.stateful import initialize, precondition, rule
 from hypothesis.strategies import booleans, data, integers, sampled_from
-from machine import Differential, DifferentialMachine
-from named_events import BARRIERS, event_of
 
 from flowsim.network.buffers.buffer import MemorySegment
 from flowsim.network.buffers.buffer_builder import BufferBuilder
@@ -17,6 +15,8 @@ from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartit
 from flowsim.network.partitions.result_subpartition import Buffer
 from flowsim.network.senders.partition_request_queue import PartitionRequestQueue
 from flowsim.network.senders.view_reader import BufferResponse, ViewReader
+from tests.support.flink.machine import Differential, DifferentialMachine
+from tests.support.flink.named_events import BARRIERS, event_of
 
 SEGMENT = 8
 channels = integers(0, 2)

@@ -8,15 +8,15 @@ far apart. ``job_comparison.py`` runs one job alone.
 from __future__ import annotations
 
 import pytest
-from async_job_writer import AsyncJobWriter
-from job_comparison import FAILED, difference, ours, report, theirs
-from machine import Differential
-from script_writer import goes_back
 
 from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.memory import MemoryRecorder
+from tests.support.described.async_job_writer import AsyncJobWriter
+from tests.support.described.job_comparison import FAILED, difference, ours, report, theirs
+from tests.support.described.script_writer import goes_back
+from tests.support.flink.machine import Differential
 
 MAILS_THAT_WAIT = (1004, 1021)
 """Seeds of jobs in which mails wait that a yield must not run: of a timer, of the async operator before."""

@@ -7,15 +7,15 @@ either alone.
 from __future__ import annotations
 
 import pytest
-from job_comparison import FAILED, difference, ours, report, theirs
-from job_writer import JobWriter
-from machine import Differential
-from script_writer import goes_back
 
 from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.memory import MemoryRecorder
+from tests.support.described.job_comparison import FAILED, difference, ours, report, theirs
+from tests.support.described.job_writer import JobWriter
+from tests.support.described.script_writer import goes_back
+from tests.support.flink.machine import Differential
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

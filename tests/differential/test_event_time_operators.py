@@ -6,20 +6,18 @@ from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
-from machine import Differential, DifferentialMachine
 
-from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.sources.source_output import ReaderOutput
-from flowsim.operators.stream_operator import OperatorContext
+from flowsim.operators.stream_operator import DataInputStatus, OperatorContext
 from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.streamrecord.events import StopMode
 from flowsim.testing.harness import Emitted, OneInputOperatorHarness
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
-from flowsim.watermark.watched_generator import AnyGenerator
-from flowsim.watermark.watermark_alignment_params import WatermarkAlignmentParams
-from flowsim.watermark.watermark_strategy import WatermarkStrategy
+from flowsim.watermark.user_generator import AnyGenerator
+from flowsim.watermark.watermark_strategy import WatermarkAlignmentParams, WatermarkStrategy
+from tests.support.flink.machine import Differential, DifferentialMachine
 
 SPLITS = ("a", "b", "c")
 TIMESTAMPS = st.one_of(st.integers(-5, 120), st.sampled_from([NO_TIMESTAMP, NO_TIMESTAMP + 3, 10**6]))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from machine import Differential, java_text
 
 from flowsim.errors import BadInput
 from flowsim.operators.windowing.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, TimestampedValue
 from flowsim.operators.windowing.global_window import GLOBAL_WINDOW
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+from tests.support.flink.machine import Differential, java_text
 
 timestamps = st.one_of(
     st.integers(-20, 40), st.integers(-20, 40), st.integers(NO_TIMESTAMP, NO_TIMESTAMP + 30), st.just(MAX_WATERMARK)

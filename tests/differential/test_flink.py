@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from flink import Flink, Thrown, Throws, thrown
 from py4j.protocol import Py4JJavaError
+
+from tests.support.flink.gateway import Flink, Thrown, Throws, thrown
 
 MAILBOX = "org.apache.flink.streaming.runtime.tasks.mailbox.TaskMailboxImpl"
 

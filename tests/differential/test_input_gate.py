@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gate_machines import GateMachine
 from hypothesis.stateful import initialize, precondition, rule
 from hypothesis.strategies import booleans, integers, sampled_from
-from machine import Differential
-from named_events import event_of
-from remote_gates import RemoteGatesMachine
 
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
@@ -20,6 +16,10 @@ from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartit
 from flowsim.network.partitions.result_partition import ResultPartition
 from flowsim.network.partitions.result_subpartition import UNCONNECTED
 from flowsim.streamrecord.events import StopMode
+from tests.support.flink.gate_machines import GateMachine
+from tests.support.flink.machine import Differential
+from tests.support.flink.named_events import event_of
+from tests.support.flink.remote_gates import RemoteGatesMachine
 
 PLENTY = 2_000
 channels = integers(0, 2)

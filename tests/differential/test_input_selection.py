@@ -9,14 +9,14 @@ from typing import ClassVar
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
-from machine import Differential, DifferentialMachine
 
 from flowsim.errors import BadInput, InvariantViolation
-from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.input_selection import InputSelection
-from flowsim.operators.multiple_input_selection_handler import MultipleInputSelectionHandler
+from flowsim.operators.inputs.multiple_input_selection_handler import MultipleInputSelectionHandler
+from flowsim.operators.stream_operator import DataInputStatus
 from flowsim.tasks.multiple_input_processor import StreamMultipleInputProcessor
 from flowsim.units import NO_TIMESTAMP
+from tests.support.flink.machine import Differential, DifferentialMachine
 
 STATUSES = [status for status in DataInputStatus if status is not DataInputStatus.END_OF_RECOVERY]
 MASKS = st.one_of(st.just(-1), st.sampled_from([1, 2, 4]), st.integers(0, 7), st.integers(0, 2**63 - 1))

@@ -13,13 +13,13 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from machine import Differential
 
 from flowsim.errors import BadInput
-from flowsim.operators.interval_join import IntervalBounds, IntervalJoinOperator, JoinContext
-from flowsim.operators.runtime_context import RuntimeContext
+from flowsim.operators.functions.interval_join import IntervalBounds, IntervalJoinOperator, JoinContext
+from flowsim.operators.user_functions import RuntimeContext
 from flowsim.streamrecord.elements import OutputTag
-from flowsim.testing.multiple_input_harness import MultipleInputOperatorHarness
+from flowsim.testing.harness import MultipleInputOperatorHarness
+from tests.support.flink.machine import Differential
 
 DISTANCE = OutputTag("distance")
 

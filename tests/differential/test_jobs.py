@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
-from machine import Differential
-from scripted_chain import Case, Writer, run
 
-from flowsim.cluster.run_options import JobStatus
+from flowsim.cluster.job_execution import JobStatus
+from tests.support.flink.machine import Differential
+from tests.support.flink.scripted_chain import Case, Writer, run
 
 
 def agrees(differential: Differential, case: Case) -> None:

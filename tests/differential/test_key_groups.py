@@ -6,8 +6,6 @@ import json
 
 from hypothesis import given
 from hypothesis import strategies as st
-from keys import Key, hashed
-from machine import Differential
 
 from flowsim.state.key_group_range import (
     KeyGroupRange,
@@ -20,6 +18,8 @@ from flowsim.state.key_group_range import (
     murmur_hash,
 )
 from flowsim.values import java_hash
+from tests.support.flink.keys import Key, hashed
+from tests.support.flink.machine import Differential
 
 SCRAMBLED_TO_THE_EDGES = [-2_089_875_627, 1_814_469_223, 994_512_208, -1_035_494_534]
 """Hashes whose scrambled form is, before its sign is taken off, the least int, the one after it, the greatest, and 0."""

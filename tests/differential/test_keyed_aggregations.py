@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from machine import Differential
 
 from flowsim.errors import BadInput
-from flowsim.operators.aggregation.aggregators import AggregationType, aggregator
+from flowsim.operators.functions.aggregators import AggregationType, aggregator
 from flowsim.values import Row, Types, parse_type
+from tests.support.flink.machine import Differential
 
 BITS = {"BYTE": 8, "SHORT": 16, "INT": 32, "LONG": 64}
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from machine import Differential
 
 from flowsim.datastream.common.time import Duration
 from flowsim.errors import BadInput, ValueNotAllowed
@@ -25,6 +24,7 @@ from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.keyed_state import KeyedStateBackend
 from flowsim.state.state_ttl_config import StateTtlConfig
 from flowsim.values import Types, parse_type
+from tests.support.flink.machine import Differential
 
 Script = dict[str, Any]
 Command = list[Any]

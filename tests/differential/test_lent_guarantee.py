@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from flink import Flink
-from machine import Differential
-
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
+from tests.support.flink.gateway import Flink
+from tests.support.flink.machine import Differential
 
 SEGMENTS, SIZE = 5, 1024
 SUBJECT = "a guarantee that is lent"

@@ -7,25 +7,24 @@ import json
 from typing import Any
 
 import pytest
-from flink import Flink
-from machine import Differential
 
+from flowsim.cluster.job_execution import JobStatus
 from flowsim.cluster.run_actions import CancelJob, RunAction, StopJob
-from flowsim.cluster.run_options import JobStatus
-from flowsim.connectors.distributions import SequenceOf
-from flowsim.connectors.generator import GeneratorSource
-from flowsim.connectors.legacy import LegacySource
+from flowsim.connectors.generator import GeneratorSource, SequenceOf
 from flowsim.connectors.source import Source
 from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
-from flowsim.operators.operator_inputs import combined_inputs
+from flowsim.legacy.source_function import LegacySource
+from flowsim.legacy.stream_source import StreamSource
+from flowsim.operators.inputs.combined_input import combined_inputs
 from flowsim.operators.sources.source import SourceOperator
-from flowsim.operators.sources.stream_source import StreamSource
 from flowsim.operators.stream_operator import OperatorContext, OperatorInput, Output, StreamOperator
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
-from tests.small_jobs import SmallJob
+from tests.support.flink.gateway import Flink
+from tests.support.flink.machine import Differential
+from tests.support.jobs.small_jobs import SmallJob
 
 Logs = dict[str, list[str]]
 

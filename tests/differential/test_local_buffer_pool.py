@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
-from machine import Differential, DifferentialMachine, java_text
 
 from flowsim.errors import FlowsimError
 from flowsim.network.buffers.buffer import MemorySegment
@@ -23,6 +22,7 @@ from flowsim.network.buffers.local_buffer_pool import (
 )
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.misuse import IllegalArgument
+from tests.support.flink.machine import Differential, DifferentialMachine, java_text
 
 ERRORS: dict[type[FlowsimError], str] = {
     BufferPoolDestroyed: "CancelTaskException",

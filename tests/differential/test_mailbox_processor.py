@@ -8,15 +8,14 @@ from typing import Any, ClassVar, Protocol
 
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
-from machine import Differential, DifferentialMachine
 
 from flowsim.errors import InvariantViolation
-from flowsim.mailbox.mail import MAX_PRIORITY, MailOptions
-from flowsim.mailbox.mail_future import MailFuture
+from flowsim.mailbox.mail import MAX_PRIORITY, MailFuture, MailOptions
 from flowsim.mailbox.task_mailbox import MailboxClosedException, MailboxState, TaskMailbox
 from flowsim.tasks.mailbox_processor import MailboxProcessor, Suspension
 from flowsim.tasks.task_clock import TaskClock
 from flowsim.tasks.time_buckets import PeriodTimer
+from tests.support.flink.machine import Differential, DifferentialMachine
 
 OPTIONS = {"options": MailOptions.DEFAULT, "urgent": MailOptions.URGENT, "deferrable": MailOptions.DEFERRABLE}
 Script = list[tuple[Any, ...]]

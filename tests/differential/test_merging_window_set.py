@@ -6,8 +6,6 @@ from collections.abc import Collection
 
 from hypothesis import given
 from hypothesis import strategies as st
-from machine import Differential
-from scripted_context import written
 
 from flowsim.errors import InvariantViolation
 from flowsim.operators.windowing.assigners import EventTimeSessionWindows
@@ -15,6 +13,8 @@ from flowsim.operators.windowing.merging_window_set import MergingWindowSet
 from flowsim.operators.windowing.time_window import TimeWindow
 from flowsim.operators.windowing.window import Window
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+from tests.support.flink.machine import Differential
+from tests.support.operators.scripted_context import written
 
 starts = st.one_of(st.integers(0, 60), st.integers(0, 400), st.integers(-30, 30), st.integers(-(2**40), 2**40))
 lengths = st.one_of(st.integers(1, 6), st.integers(1, 6), st.integers(1, 60))

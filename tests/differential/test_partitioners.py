@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from keys import Key, keys
-from machine import Differential
 
 from flowsim.network.writers.partitioner import (
     POINTWISE,
@@ -25,6 +23,8 @@ from flowsim.network.writers.partitioner import (
     ShufflePartitioner,
     StreamPartitioner,
 )
+from tests.support.flink.keys import Key, keys
+from tests.support.flink.machine import Differential
 
 VALUES = [["INT", number] for number in range(120)]
 

@@ -11,7 +11,6 @@ from random import Random
 
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
-from machine import Differential, DifferentialMachine, java_text
 
 from flowsim.network.buffers.local_buffer_pool import UNLIMITED, LocalBufferPool
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
@@ -24,6 +23,7 @@ from flowsim.streamrecord.codec import encode_latency_marker_into, encode_waterm
 from flowsim.streamrecord.elements import LatencyMarker
 from flowsim.streamrecord.events import EndOfData, StopMode
 from flowsim.values import encode_record
+from tests.support.flink.machine import Differential, DifferentialMachine, java_text
 
 TIMESTAMP = 2**40
 MARKER = LatencyMarker(TIMESTAMP, 1, 1)

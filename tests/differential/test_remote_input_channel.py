@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from hypothesis.stateful import initialize, rule
 from hypothesis.strategies import integers
-from machine import Differential
-from remote_gates import RemoteGatesMachine, backlogs, picks
+
+from tests.support.flink.machine import Differential
+from tests.support.flink.remote_gates import RemoteGatesMachine, backlogs, picks
 
 
 class RemoteInputChannelMachine(RemoteGatesMachine):

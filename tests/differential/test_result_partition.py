@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
-from machine import Differential, DifferentialMachine, java_text
 
 from flowsim.errors import FlowsimError
 from flowsim.network.buffers.local_buffer_pool import UNLIMITED, BufferPoolDestroyed, LocalBufferPool
@@ -28,6 +27,7 @@ from flowsim.streamrecord.events import (
     EventAnnouncement,
     StopMode,
 )
+from tests.support.flink.machine import Differential, DifferentialMachine, java_text
 
 ERRORS: dict[type[FlowsimError], str] = {
     IllegalState: "IllegalStateException",

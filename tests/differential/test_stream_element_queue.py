@@ -15,11 +15,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from machine import Differential
 
 from flowsim.errors import BadInput, InvariantViolation
-from flowsim.operators.async_wait.ordered_stream_element_queue import OrderedStreamElementQueue
 from flowsim.operators.async_wait.stream_element_queue import (
+    OrderedStreamElementQueue,
     QueueEntry,
     StreamElementQueue,
     StreamRecordQueueEntry,
@@ -28,6 +27,7 @@ from flowsim.operators.async_wait.stream_element_queue import (
 from flowsim.operators.async_wait.unordered_stream_element_queue import UnorderedStreamElementQueue
 from flowsim.streamrecord.elements import StreamElement, Watermark
 from flowsim.testing.harness import CollectingOutput
+from tests.support.flink.machine import Differential
 
 times = st.integers(0, 99)
 results = st.lists(st.sampled_from(["x", "y", "z"]), max_size=3)

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 from hypothesis.stateful import precondition, rule
 from hypothesis.strategies import booleans, integers, sampled_from
-from machine import Differential, DifferentialMachine
 
 from flowsim.mailbox.mail import MAX_PRIORITY, Mail, MailOptions
 from flowsim.mailbox.task_mailbox import MailboxClosedException, TaskMailbox
+from tests.support.flink.machine import Differential, DifferentialMachine
 
 NAMES = {MailOptions.DEFAULT: "options", MailOptions.URGENT: "urgent", MailOptions.DEFERRABLE: "deferrable"}
 options = sampled_from([MailOptions.DEFAULT, MailOptions.DEFAULT, MailOptions.URGENT, MailOptions.DEFERRABLE])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
-from machine import Differential, DifferentialMachine
 
 from flowsim.tasks.timer_gauge import TimerGauge
 from flowsim.units import NS_PER_MS
+from tests.support.flink.machine import Differential, DifferentialMachine
 
 
 class _Clock:

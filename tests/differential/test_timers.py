@@ -12,8 +12,6 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from machine import Differential, java_text
-from system_timer import SystemTimer
 
 from flowsim.operators.windowing.time_window import TimeWindow
 from flowsim.state.key_group_range import KeyGroupRange
@@ -24,6 +22,8 @@ from flowsim.timers.internal_timer_service import CancellationContext, InternalT
 from flowsim.timers.key_groups import KeyGroups
 from flowsim.values import Types, java_hash, state_key
 from flowsim.values.java_hash_map import JavaHashMap
+from tests.support.flink.machine import Differential, java_text
+from tests.support.flink.system_timer import SystemTimer
 
 MOST_ANSWERS = 60
 SERVICES = ("user-timers", "window-timers", "CLEANUP_TIMER", "Aa", "BB", "timers")

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from machine import Differential, java_text
-from scripted_context import ScriptedContext, written
 
 from flowsim.errors import BadInput
 from flowsim.operators.windowing.global_window import GLOBAL_WINDOW
@@ -30,6 +28,8 @@ from flowsim.operators.windowing.triggers import (
 from flowsim.operators.windowing.window import Window
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.values import Types
+from tests.support.flink.machine import Differential, java_text
+from tests.support.operators.scripted_context import ScriptedContext, written
 
 TIME_WINDOWS: tuple[Window, ...] = (
     TimeWindow(0, 10), TimeWindow(5, 40), TimeWindow(-30, 1), TimeWindow(-7, -2), TimeWindow(MAX_WATERMARK - 50, NO_TIMESTAMP),

@@ -6,9 +6,9 @@ import json
 
 from hypothesis import given
 from hypothesis import strategies as st
-from machine import Differential
 
-from flowsim.graph.execution_graph import EdgeExpansion, create_execution_graph
+from flowsim.graph.edge_expansion import EdgeExpansion
+from flowsim.graph.execution_graph import create_execution_graph
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.stream_graph import (
     JobSettings,
@@ -18,7 +18,8 @@ from flowsim.graph.stream_graph import (
     StreamGraph,
     StreamNode,
 )
-from flowsim.operators.basic import MapOperator
+from flowsim.operators.functions.basic import MapOperator
+from tests.support.flink.machine import Differential
 
 parallelisms = st.one_of(st.integers(1, 12), st.integers(1, 130))
 

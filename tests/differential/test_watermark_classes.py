@@ -6,9 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
-from machine import Differential, DifferentialMachine
 
 from flowsim.cluster.watermark_alignment import SourceCoordinator, WatermarkAggregator
+from flowsim.operators.sources.source_alignment import WatermarkSampler
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
 from flowsim.watermark.combined_watermark_status import IndexedCombinedWatermarkStatus
@@ -16,14 +16,13 @@ from flowsim.watermark.generators import (
     AscendingTimestampsWatermarks,
     BoundedOutOfOrdernessWatermarks,
     WatermarkGenerator,
-    WatermarksWithIdleness,
 )
-from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
+from flowsim.watermark.idleness import PausableRelativeClock, WatermarksWithIdleness
 from flowsim.watermark.status_watermark_valve import StatusWatermarkValve
-from flowsim.watermark.watermark_alignment_params import WatermarkAlignmentParams
 from flowsim.watermark.watermark_output_multiplexer import WatermarkOutputMultiplexer
-from flowsim.watermark.watermark_sampler import WatermarkSampler
+from flowsim.watermark.watermark_strategy import WatermarkAlignmentParams
 from flowsim.watermark.watermark_to_data_output import WatermarkToDataOutput
+from tests.support.flink.machine import Differential, DifferentialMachine
 
 WATERMARKS = st.one_of(st.integers(-3, 40), st.sampled_from([NO_TIMESTAMP, NO_TIMESTAMP + 1, MAX_WATERMARK]))
 SPLITS = st.sampled_from(["a", "b", "c", "d"])

@@ -7,8 +7,6 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from machine import Differential
-from scripted_context import written
 
 from flowsim.datastream.window_description import describe_window
 from flowsim.errors import BadInput
@@ -27,6 +25,8 @@ from flowsim.operators.windowing.assigners import (
 from flowsim.operators.windowing.time_window import TimeWindow, window_from
 from flowsim.operators.windowing.window_stagger import WindowStagger
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+from tests.support.flink.machine import Differential
+from tests.support.operators.scripted_context import written
 
 Record = tuple[int, int, int]
 """Element (the gap of a dynamic session), timestamp, processing time."""

@@ -8,7 +8,6 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from machine import Differential
 
 from flowsim.datastream.common.time import Duration
 from flowsim.datastream.functions import AggregateFunction, ProcessWindowFunction, ReduceFunction
@@ -30,6 +29,7 @@ from flowsim.state.descriptors import ReducingStateDescriptor, ValueStateDescrip
 from flowsim.testing.harness import OneInputOperatorHarness
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.values import Types
+from tests.support.flink.machine import Differential
 
 Described = list[Any]
 Case = dict[str, Any]

@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 
-from flowsim.report.async_stage import AsyncStage
-from flowsim.report.distribution import Distribution
-from flowsim.report.measures import Measures
-from flowsim.report.study_files import row_data, table_text
-from flowsim.report.study_plot import plot_svg
-from flowsim.report.study_rows import Study
-from flowsim.report.study_run import StudyPlan, StudyRow, run_combination
-from flowsim.report.variation import Combination, Variation, combinations_of
+from flowsim.studies.async_stage import AsyncStage
+from flowsim.studies.columns import Distribution
+from flowsim.studies.files import row_data, table_text
+from flowsim.studies.measures import Measures
+from flowsim.studies.plot import plot_svg
+from flowsim.studies.run import Study, StudyPlan, StudyRow, run_combination
+from flowsim.studies.variation import Combination, Variation, combinations_of
 
 ROOT = Path(__file__).parents[2]
 STUDIES = ROOT / "docs" / "studies"

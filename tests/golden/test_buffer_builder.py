@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from golden import cases
-
 from flowsim.errors import InvariantViolation
 from flowsim.network.buffers.buffer import MemorySegment
 from flowsim.network.buffers.buffer_builder import BufferBuilder, BufferConsumer
 from flowsim.network.misuse import IllegalArgument, IllegalState, OutOfBounds
+from tests.support.flink.golden import cases
 
 ERRORS = {
     IllegalState: "IllegalStateException",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from golden import cases
-
 from flowsim.network.buffers.buffer import MemorySegment
 from flowsim.network.buffers.buffer_builder import BufferBuilder
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
@@ -13,6 +11,7 @@ from flowsim.network.partitions.result_subpartition import UNLIMITED_SIZE, Buffe
 from flowsim.network.senders.partition_request_queue import PartitionRequestQueue
 from flowsim.network.senders.view_reader import ViewReader
 from flowsim.streamrecord.events import Alignment, CheckpointBarrier, EndOfData, StopMode
+from tests.support.flink.golden import cases
 
 
 class Wire:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from golden import cases
 
 from flowsim.graph.stream_graph import PartitionerSpec
-from tests.small_jobs import Arrivals, SmallJob, by_key
+from tests.support.flink.golden import cases
+from tests.support.jobs.small_jobs import Arrivals, SmallJob, by_key
 
 pytestmark = pytest.mark.golden
 NAMES = {"rebalance", "rescale", "broadcast", "shuffle", "global", "forward"}

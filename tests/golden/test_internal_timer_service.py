@@ -8,10 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from system_timer import SystemTimer
-
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.timers.internal_timer_service import InternalTimerService
+from tests.support.flink.system_timer import SystemTimer
 
 DATA = Path(__file__).parent / "data" / "component" / "internal_timer_service.jsonl.gz"
 

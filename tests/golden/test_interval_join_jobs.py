@@ -14,12 +14,11 @@ from typing import Any
 
 import pytest
 
-from flowsim.operators.interval_join import IntervalBounds, IntervalJoinOperator, JoinContext
-from flowsim.operators.runtime_context import RuntimeContext
+from flowsim.operators.functions.interval_join import IntervalBounds, IntervalJoinOperator, JoinContext
+from flowsim.operators.user_functions import RuntimeContext
 from flowsim.state.key_group_range import assign_key_to_parallel_operator
 from flowsim.streamrecord.elements import OutputTag, WatermarkStatus
-from flowsim.testing.harness import Emitted
-from flowsim.testing.multiple_input_harness import MultipleInputOperatorHarness
+from flowsim.testing.harness import Emitted, MultipleInputOperatorHarness
 from flowsim.units import MAX_WATERMARK
 
 DATA = Path(__file__).parent / "data" / "job" / "interval_join.jsonl.gz"

@@ -6,17 +6,17 @@ from collections import deque
 from collections.abc import Callable
 
 import pytest
-from golden import cases
 
 from flowsim.errors import WouldBlock
-from flowsim.operators.async_wait.legacy.ordered_stream_element_queue import LegacyOrderedStreamElementQueue
-from flowsim.operators.async_wait.legacy.stream_element_queue import LegacyStreamElementQueue
-from flowsim.operators.async_wait.legacy.stream_element_queue_entry import (
+from flowsim.legacy.stream_element_queues import (
     DoneWatermarkEntry,
     FutureEntry,
     FutureRecordEntry,
+    LegacyOrderedStreamElementQueue,
+    LegacyStreamElementQueue,
+    LegacyUnorderedStreamElementQueue,
 )
-from flowsim.operators.async_wait.legacy.unordered_stream_element_queue import LegacyUnorderedStreamElementQueue
+from tests.support.flink.golden import cases
 
 CASES = list(cases("legacy_stream_element_queue"))
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 from itertools import permutations
 from typing import Any
 
-from golden import cases
-
 from flowsim.errors import FlowsimError
 from flowsim.network.buffers.buffer_builder import BufferBuilder
 from flowsim.network.buffers.local_buffer_pool import BufferPoolDestroyed, InsufficientNetworkBuffers, LocalBufferPool
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.misuse import IllegalArgument
+from tests.support.flink.golden import cases
 
 SEGMENT_BYTES = 32
 ERRORS = {

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from golden import cases
-
 from flowsim.mailbox.mail import MailOptions
 from flowsim.mailbox.task_mailbox import TaskMailbox
 from flowsim.tasks.mailbox_processor import MailboxProcessor, Suspension
+from tests.support.flink.golden import cases
 
 OPTIONS = {"plain": MailOptions.DEFAULT, "urgent": MailOptions.URGENT, "deferrable": MailOptions.DEFERRABLE}
 

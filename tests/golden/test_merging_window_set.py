@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from golden import cases
-
 from flowsim.operators.windowing.assigners import EventTimeSessionWindows
 from flowsim.operators.windowing.merging_window_set import MergingWindowSet
 from flowsim.operators.windowing.time_window import TimeWindow
 from flowsim.operators.windowing.window import Window
+from tests.support.flink.golden import cases
 
 
 class NothingKept:

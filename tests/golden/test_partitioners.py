@@ -7,7 +7,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from golden import cases
 
 from flowsim.network.writers.partitioner import (
     POINTWISE,
@@ -21,6 +20,7 @@ from flowsim.network.writers.partitioner import (
     ShufflePartitioner,
     StreamPartitioner,
 )
+from tests.support.flink.golden import cases
 
 
 class FirstChannel(Random):

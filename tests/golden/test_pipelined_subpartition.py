@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from golden import cases
-from polled import described
 
 from flowsim.network.buffers.buffer import MemorySegment
 from flowsim.network.buffers.buffer_builder import BufferBuilder
@@ -14,6 +12,8 @@ from flowsim.network.misuse import IllegalState
 from flowsim.network.partitions.channel_state import ChannelStateFuture
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.streamrecord.events import Alignment, CheckpointBarrier, EndOfData, StopMode
+from tests.support.flink.golden import cases
+from tests.support.flink.polled import described
 
 ERRORS = {"IllegalStateException": IllegalState}
 

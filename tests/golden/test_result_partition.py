@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from golden import cases
-from polled import described
-
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.partitions.result_partition import ResultPartition
 from flowsim.network.partitions.result_subpartition import Buffer
 from flowsim.streamrecord.events import EndOfData, StopMode
+from tests.support.flink.golden import cases
+from tests.support.flink.polled import described
 
 SPARE_SEGMENTS = 20
 """The oracle gives the global pool so many more than the partition may take."""

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from golden import cases
-
-from flowsim.operators.async_wait.ordered_stream_element_queue import OrderedStreamElementQueue
 from flowsim.operators.async_wait.stream_element_queue import (
+    OrderedStreamElementQueue,
     StreamElementQueue,
     StreamRecordQueueEntry,
     WatermarkQueueEntry,
 )
 from flowsim.operators.async_wait.unordered_stream_element_queue import UnorderedStreamElementQueue
 from flowsim.testing.harness import CollectingOutput
+from tests.support.flink.golden import cases
 
 QUEUES = {"ordered": OrderedStreamElementQueue, "unordered": UnorderedStreamElementQueue}
 

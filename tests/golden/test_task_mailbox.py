@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from golden import cases
-
 from flowsim.mailbox.mail import Mail, MailOptions
 from flowsim.mailbox.task_mailbox import MailboxClosedException, TaskMailbox
+from tests.support.flink.golden import cases
 
 OPTIONS = {"plain": MailOptions.DEFAULT, "urgent": MailOptions.URGENT, "deferrable": MailOptions.DEFERRABLE}
 

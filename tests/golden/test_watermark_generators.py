@@ -14,8 +14,8 @@ from flowsim.watermark.generators import (
     BoundedOutOfOrdernessWatermarks,
     WatermarkGenerator,
     WatermarkOutput,
-    WatermarksWithIdleness,
 )
+from flowsim.watermark.idleness import WatermarksWithIdleness
 from flowsim.watermark.watermark_output_multiplexer import WatermarkOutputMultiplexer
 
 DATA = Path(__file__).parent / "data" / "component"

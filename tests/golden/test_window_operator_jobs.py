@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from flowsim.operators.process import KeyedProcessOperator, ProcessContext
-from flowsim.operators.runtime_context import RuntimeContext
+from flowsim.operators.functions.process import KeyedProcessOperator, ProcessContext
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
+from flowsim.operators.user_functions import RuntimeContext
 from flowsim.operators.windowing.assigners import (
     EventTimeSessionWindows,
     SlidingEventTimeWindows,

@@ -7,9 +7,9 @@ from bisect import bisect_right
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
-from flowsim.cluster.run_options import JobExecutionResult, JobStatus, RunOptions
-from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import Entry, ScriptedSource, record, sleep
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, WatermarkStrategy

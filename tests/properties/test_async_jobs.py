@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from async_facts import calls_of, most_queued
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowsim.cluster.faults import Fault
-from flowsim.cluster.run_options import JobStatus
+from flowsim.cluster.job_execution import JobStatus
 from flowsim.connectors.script import ScriptedSource, record
 from flowsim.datastream import AsyncDataStream, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration
@@ -24,6 +23,7 @@ from flowsim.testing import JobRun, RandomJob, Schedule, SourceStage, Stage, run
 from flowsim.testing.async_steps import Answer, AsyncStep, Retry
 from flowsim.testing.async_strategies import async_jobs
 from flowsim.testing.scripted_calls import Reply, ScriptedCalls
+from tests.support.jobs.async_facts import calls_of, most_queued
 
 pytestmark = pytest.mark.property
 

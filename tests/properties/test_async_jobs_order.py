@@ -11,12 +11,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from async_facts import calls_of, facts_of
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from flowsim.cluster.faults import Fault
-from flowsim.cluster.run_options import JobStatus
+from flowsim.cluster.job_execution import JobStatus
 from flowsim.connectors.script import IdleEntry, ScriptedSource, record, sleep, watermark
 from flowsim.datastream import (
     DataStream,
@@ -34,6 +33,7 @@ from flowsim.testing import JobRun, Schedule, job_settings, run_job, schedules, 
 from flowsim.testing.async_steps import Answer, AsyncStep, Retry
 from flowsim.testing.async_strategies import UNTIL_ALL_IS_ANSWERED_MS, async_steps
 from flowsim.units import MAX_WATERMARK
+from tests.support.jobs.async_facts import calls_of, facts_of
 
 pytestmark = pytest.mark.property
 

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.run_actions import SnapshotTask
-from flowsim.cluster.run_options import JobExecutionResult, JobStatus, RunOptions
-from flowsim.connectors.collect import CollectSink
-from flowsim.connectors.legacy import LegacySource
+from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import Entry, ScriptedSource, record, sleep, watermark
 from flowsim.datastream import AsyncDataStream, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration
 from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
+from flowsim.legacy.source_function import LegacySource
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.elements import StreamRecord
 from flowsim.testing.scripted_calls import Reply, ScriptedCalls

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flowsim.cluster.job_execution import JobStatus
 from flowsim.cluster.run_actions import CancelJob, StopJob
-from flowsim.cluster.run_options import JobStatus
-from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import Entry, ScriptedSource, end, record, sleep
 from flowsim.datastream import KeyedCoProcessFunction, KeyedProcessFunction, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, Types, WatermarkStrategy

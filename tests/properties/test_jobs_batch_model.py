@@ -7,7 +7,6 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 
 import pytest
-from fixed_jobs import WINDOW_MS, Fired, Pair, exchange, records_of, tagged, two_exchanges, windows, word_count
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -24,6 +23,17 @@ from flowsim.testing import (
     scripted_sources,
 )
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+from tests.support.jobs.fixed_jobs import (
+    WINDOW_MS,
+    Fired,
+    Pair,
+    exchange,
+    records_of,
+    tagged,
+    two_exchanges,
+    windows,
+    word_count,
+)
 
 pytestmark = pytest.mark.property
 

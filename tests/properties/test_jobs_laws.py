@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from fixed_jobs import asks_twice, becomes_idle, exchange, sessions_and_counts, two_exchanges, windows, word_count
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,15 @@ from flowsim.testing import (
     job_settings,
     schedules,
     scripted_sources,
+)
+from tests.support.jobs.fixed_jobs import (
+    asks_twice,
+    becomes_idle,
+    exchange,
+    sessions_and_counts,
+    two_exchanges,
+    windows,
+    word_count,
 )
 
 pytestmark = pytest.mark.property

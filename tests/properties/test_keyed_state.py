@@ -13,7 +13,7 @@ from flowsim.datastream import BroadcastProcessFunction, RuntimeContext, StreamE
 from flowsim.datastream.common import Types
 from flowsim.datastream.common.time import Duration
 from flowsim.datastream.state import MapStateDescriptor, StateTtlConfig
-from flowsim.operators.broadcast_contexts import BroadcastContext, ReadOnlyBroadcastContext
+from flowsim.operators.functions.broadcast_contexts import BroadcastContext, ReadOnlyBroadcastContext
 from flowsim.state.descriptors import ListStateDescriptor, ValueStateDescriptor
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.keyed_state import KeyedStateBackend

@@ -13,15 +13,15 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from flowsim.cluster.run_options import JobStatus
+from flowsim.cluster.job_execution import JobStatus
 from flowsim.facts.kinds import Level
 from flowsim.graph.execution_graph import ExecutionGraph, create_execution_graph
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.stream_graph import BufferDebloatSettings, Link, StreamGraph
 from flowsim.laws.catalogue import Verdict
 from flowsim.testing import RandomJob, Schedule, random_jobs, run_job, schedules
-from flowsim.testing.observed_graph import observe
-from tests.small_jobs import SmallJob
+from flowsim.testing.runs import observe
+from tests.support.jobs.small_jobs import SmallJob
 
 pytestmark = pytest.mark.property
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 
-from flowsim.cluster.run_options import JobStatus
+from flowsim.cluster.job_execution import JobStatus
 from flowsim.errors import BadInput
 from flowsim.laws.catalogue import Verdict
 from flowsim.testing import RandomJob, Schedule, SourceStage, Stage, random_jobs, run_job, schedules

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowsim.cluster.run_options import JobExecutionResult, JobStatus
+from flowsim.cluster.job_execution import JobExecutionResult, JobStatus
 from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import PartitionerSpec
 from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.units import MAX_WATERMARK
-from tests.small_jobs import Arrivals, SmallJob, by_key
+from tests.support.jobs.small_jobs import Arrivals, SmallJob, by_key
 
 pytestmark = pytest.mark.property
 ACROSS = ("REBALANCE", "RESCALE", "SHUFFLE", "BROADCAST", "GLOBAL", "HASH")

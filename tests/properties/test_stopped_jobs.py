@@ -6,20 +6,19 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from fixed_jobs import WINDOW_MS, Contents, environment, exchange
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flowsim.cluster.job_execution import JobStatus
 from flowsim.cluster.run_actions import CancelJob, StopJob
-from flowsim.cluster.run_options import JobStatus
-from flowsim.connectors.collect import CollectSink
-from flowsim.connectors.legacy import LegacySource
+from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import ScriptedSource
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, Types
 from flowsim.datastream.window import TumblingEventTimeWindows
 from flowsim.facts.kinds import ElementKind, LifeEvent
 from flowsim.laws.catalogue import Verdict
+from flowsim.legacy.source_function import LegacySource
 from flowsim.testing import (
     JobRun,
     RandomJob,
@@ -32,6 +31,7 @@ from flowsim.testing import (
     scripted_sources,
 )
 from flowsim.units import MAX_WATERMARK
+from tests.support.jobs.fixed_jobs import WINDOW_MS, Contents, environment, exchange
 
 pytestmark = pytest.mark.property
 

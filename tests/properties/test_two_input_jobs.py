@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flowsim.cluster.run_options import JobStatus
+from flowsim.cluster.job_execution import JobStatus
 from flowsim.facts.kinds import ElementKind, Level, LifeEvent
 from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
-from flowsim.operators.multiple_input import MultipleInputOperator
-from flowsim.operators.reading_order import READINGS, Reading, reading_order
+from flowsim.operators.inputs.multiple_input import MultipleInputOperator
+from flowsim.operators.inputs.reading_order import READINGS, Reading, reading_order
 from flowsim.operators.stream_operator import Value
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.testing.schedule import Schedule
 from flowsim.testing.strategies import job_settings, schedules
 from flowsim.units import MAX_WATERMARK
-from tests.small_jobs import Arrivals, SmallJob, by_key
+from tests.support.jobs.small_jobs import Arrivals, SmallJob, by_key
 
 pytestmark = pytest.mark.property
 

@@ -7,10 +7,10 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from window_forms import Damaged, audited, folded, in_process
 
 from flowsim.testing import Schedule, assert_laws, schedules
 from flowsim.testing.random_windows import WindowJob, window_jobs
+from tests.support.jobs.window_forms import Damaged, audited, folded, in_process
 
 pytestmark = pytest.mark.property
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from window_forms import Damaged, audited, folded, in_process
 
-from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import Entry, ScriptedSource, record, watermark
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common import Types
@@ -17,6 +16,7 @@ from flowsim.facts.schema import TABLES
 from flowsim.testing import assert_laws, run_job
 from flowsim.testing.random_windows import ASSIGNERS, EVICTORS, TRIGGERS, WindowJob, accepted
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+from tests.support.jobs.window_forms import Damaged, audited, folded, in_process
 
 LAST, FIRST = MAX_WATERMARK, NO_TIMESTAMP + 1
 ENDS: dict[str, tuple[Entry, ...]] = {

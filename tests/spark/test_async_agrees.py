@@ -13,8 +13,8 @@ from flowsim.laws.catalogue import Outcome, Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.reader import Recording
 from flowsim.validation.judge import validate
-from tests.spark.async_damage import damage_async
-from tests.spark.async_jobs import recorded_jobs
+from tests.support.facts.async_damage import damage_async
+from tests.support.facts.async_jobs import recorded_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from flowsim.validation.verdict import Line
-    from tests.spark.fact_builder import FactBuilder
+    from tests.support.facts.fact_builder import FactBuilder
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import Entry, ScriptedSource, end, record, sleep
 from flowsim.datastream import KeyedCoProcessFunction, KeyedProcessFunction, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, Types, WatermarkStrategy
@@ -19,9 +19,9 @@ from flowsim.laws.judge import check_all
 from flowsim.recording.reader import Recording
 from flowsim.testing import JobRun, run_job
 from flowsim.validation.judge import validate
-from tests.spark.async_damage import damage_async
-from tests.spark.async_jobs import recorded_jobs
-from tests.spark.fact_builder import FactBuilder
+from tests.support.facts.async_damage import damage_async
+from tests.support.facts.async_jobs import recorded_jobs
+from tests.support.facts.fact_builder import FactBuilder
 
 if TYPE_CHECKING:
     from pathlib import Path

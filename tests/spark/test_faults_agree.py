@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from flowsim.cluster.run_options import JobStatus
+from flowsim.cluster.job_execution import JobStatus
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import Table
 from flowsim.facts.tracer import Append, Stamp, stamping
@@ -17,7 +17,7 @@ from flowsim.recording.manifest import RunDescription, RunStatus
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.recording.writer import RecordingWriter
 from flowsim.validation.judge import validate
-from tests.fault_matrix import CASES, fault_runs
+from tests.support.jobs.fault_matrix import CASES, fault_runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,9 +13,9 @@ from flowsim.laws.judge import check_all
 from flowsim.recording.manifest import RunStatus
 from flowsim.recording.reader import Recording
 from flowsim.validation.judge import validate
-from tests.spark.fact_builder import FactBuilder
-from tests.spark.honest_job import honest_job
-from tests.spark.mutations import MUTATIONS
+from tests.support.facts.fact_builder import FactBuilder
+from tests.support.facts.mutations import MUTATIONS
+from tests.support.facts.valid_job import honest_job
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,8 +14,8 @@ from flowsim.recording.reader import Recording
 from flowsim.validation.judge import validate
 from tests.benchmarks.bench_judge import write
 from tests.benchmarks.big_recording import BigJob
-from tests.spark.honest_job import honest_job
-from tests.spark.random_mutations import KINDS
+from tests.support.facts.random_mutations import KINDS
+from tests.support.facts.valid_job import honest_job
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from flowsim.validation.verdict import Line
-    from tests.spark.fact_builder import FactBuilder
+    from tests.support.facts.fact_builder import FactBuilder
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 

@@ -15,7 +15,7 @@ from flowsim.laws.catalogue import Verdict
 from flowsim.validation import report as reports
 from flowsim.validation.judge import validate
 from flowsim.validation.recordings import open_recording, open_recordings
-from tests.spark.fact_builder import FactBuilder
+from tests.support.facts.fact_builder import FactBuilder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,8 +15,8 @@ from flowsim.recording.reader import Recording
 from flowsim.testing import Schedule, run_job
 from flowsim.testing.random_windows import ASSIGNERS, TRIGGERS
 from flowsim.validation.judge import validate
-from tests.spark.event_time_jobs import other_jobs, window_jobs
-from tests.spark.fact_builder import recorded
+from tests.support.facts.event_time_jobs import other_jobs, window_jobs
+from tests.support.facts.fact_builder import recorded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from flowsim.validation.verdict import Line
-    from tests.spark.fact_builder import FactBuilder
+    from tests.support.facts.fact_builder import FactBuilder
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from flowsim.connectors.columns import nearest
+from flowsim.connectors.files.columns import nearest
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import BufferDebloatSettings
 from flowsim.units import duration_ms

@@ -11,8 +11,8 @@ from flowsim.datastream.isolation import isolated
 from flowsim.errors import BadInput
 from flowsim.watermark import watermark_strategy as runtime
 from flowsim.watermark.generators import NoWatermarks, WatermarkOutput
-from flowsim.watermark.watched_generator import AnyGenerator
-from flowsim.watermark.watermark_alignment_params import DEFAULT_UPDATE_INTERVAL_MS, WatermarkAlignmentParams
+from flowsim.watermark.user_generator import AnyGenerator
+from flowsim.watermark.watermark_strategy import DEFAULT_UPDATE_INTERVAL_MS, WatermarkAlignmentParams
 
 __all__ = ["TimestampAssigner", "WatermarkGenerator", "WatermarkOutput", "WatermarkStrategy"]
 

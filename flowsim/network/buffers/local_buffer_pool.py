@@ -55,9 +55,24 @@ class LocalBufferPool:
     """
 
     __slots__ = (
-        "_global", "required", "maximum", "_max_per_channel", "overdraft", "size", "_free", "requested", "_per_channel",
-        "_channels_at_limit", "available", "on_available", "on_unavailable", "_listeners", "destroyed", "_pool_id", "_trace",
-    )  # fmt: skip
+        "_global",
+        "required",
+        "maximum",
+        "_max_per_channel",
+        "overdraft",
+        "size",
+        "_free",
+        "requested",
+        "_per_channel",
+        "_channels_at_limit",
+        "available",
+        "on_available",
+        "on_unavailable",
+        "_listeners",
+        "destroyed",
+        "_pool_id",
+        "_trace",
+    )
 
     def __init__(
         self,

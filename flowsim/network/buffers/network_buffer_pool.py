@@ -17,8 +17,16 @@ class NetworkBufferPool:
     """
 
     __slots__ = (
-        "total_segments", "segment_size_bytes", "movements", "_free", "_made", "_required", "_reserved", "_pools", "_waiting",
-    )  # fmt: skip
+        "total_segments",
+        "segment_size_bytes",
+        "movements",
+        "_free",
+        "_made",
+        "_required",
+        "_reserved",
+        "_pools",
+        "_waiting",
+    )
 
     def __init__(self, total_segments: int, segment_size_bytes: int) -> None:
         self.total_segments = total_segments

@@ -37,9 +37,16 @@ class BufferManager:
     """
 
     __slots__ = (
-        "_pool", "exclusive_available", "_floating", "required", "waiting", "_released", "_on_buffers_available",
-        "on_exclusive_released", "_is_releasing",
-    )  # fmt: skip
+        "_pool",
+        "exclusive_available",
+        "_floating",
+        "required",
+        "waiting",
+        "_released",
+        "_on_buffers_available",
+        "on_exclusive_released",
+        "_is_releasing",
+    )
 
     def __init__(self, pool: FloatingPool, exclusive: int, on_buffers_available: Callable[[int], None]) -> None:
         self._pool = pool

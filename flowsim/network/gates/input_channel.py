@@ -70,9 +70,19 @@ class InputChannel:
     """
 
     __slots__ = (
-        "gate", "index", "channel_id", "released", "tail", "position", "trace", "on_resume", "on_all_records_processed",
-        "enqueued", "end_of_partition", "last_priority_sequence_number",
-    )  # fmt: skip
+        "gate",
+        "index",
+        "channel_id",
+        "released",
+        "tail",
+        "position",
+        "trace",
+        "on_resume",
+        "on_all_records_processed",
+        "enqueued",
+        "end_of_partition",
+        "last_priority_sequence_number",
+    )
 
     def __init__(self, gate: ChannelGate, index: int, channel_id: int, trace: TaskTrace | None) -> None:
         self.gate = gate

@@ -40,8 +40,14 @@ class RemoteInputChannel(InputChannel):
     """
 
     __slots__ = (
-        "buffers", "_received", "_expected", "initial_credit", "unannounced_credit", "on_credit", "announce_credit",
-    )  # fmt: skip
+        "buffers",
+        "_received",
+        "_expected",
+        "initial_credit",
+        "unannounced_credit",
+        "on_credit",
+        "announce_credit",
+    )
 
     def __init__(
         self, gate: RemoteGate, index: int, channel_id: int, exclusive_buffers: int, trace: TaskTrace | None

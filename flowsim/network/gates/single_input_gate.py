@@ -28,9 +28,21 @@ class SingleInputGate:
     """
 
     __slots__ = (
-        "count", "pool", "availability", "priority_availability", "_channels", "_create_channel", "_queue",
-        "_ended_data", "_ended_partitions", "_drain", "finished", "_closed", "throughput", "_local",
-    )  # fmt: skip
+        "count",
+        "pool",
+        "availability",
+        "priority_availability",
+        "_channels",
+        "_create_channel",
+        "_queue",
+        "_ended_data",
+        "_ended_partitions",
+        "_drain",
+        "finished",
+        "_closed",
+        "throughput",
+        "_local",
+    )
 
     def __init__(
         self, channels: int, pool: LocalBufferPool, create_channel: Callable[[SingleInputGate, int], InputChannel]

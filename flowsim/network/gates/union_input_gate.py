@@ -18,8 +18,14 @@ class UnionInputGate:
     """
 
     __slots__ = (
-        "gates", "availability", "priority_availability", "_queue", "_gates_with_partitions", "_gates_with_data", "_drain",
-    )  # fmt: skip
+        "gates",
+        "availability",
+        "priority_availability",
+        "_queue",
+        "_gates_with_partitions",
+        "_gates_with_data",
+        "_drain",
+    )
 
     def __init__(self, gates: Sequence[SingleInputGate]) -> None:
         self.gates = tuple(gates)

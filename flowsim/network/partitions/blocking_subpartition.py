@@ -23,9 +23,18 @@ class BoundedBlockingSubpartition:
     """
 
     __slots__ = (
-        "index", "finished", "released", "data_buffers", "_data", "_spilled", "_current", "_readers", "_trace", "_channel_id",
+        "index",
+        "finished",
+        "released",
+        "data_buffers",
+        "_data",
+        "_spilled",
+        "_current",
+        "_readers",
+        "_trace",
+        "_channel_id",
         "_on_unused",
-    )  # fmt: skip
+    )
 
     def __init__(
         self,

@@ -35,10 +35,26 @@ class PipelinedSubpartition:
     """
 
     __slots__ = (
-        "index", "buffers", "backlog", "flush_requested", "finished", "released", "blocked", "sequence_number",
-        "buffer_size_bytes", "zero_exclusive_buffers", "on_data_available", "on_priority_event", "_state_writer",
-        "_state_future", "_state_checkpoint", "_trace", "_channel_id", "_queued", "_length",
-    )  # fmt: skip
+        "index",
+        "buffers",
+        "backlog",
+        "flush_requested",
+        "finished",
+        "released",
+        "blocked",
+        "sequence_number",
+        "buffer_size_bytes",
+        "zero_exclusive_buffers",
+        "on_data_available",
+        "on_priority_event",
+        "_state_writer",
+        "_state_future",
+        "_state_checkpoint",
+        "_trace",
+        "_channel_id",
+        "_queued",
+        "_length",
+    )
 
     def __init__(
         self,

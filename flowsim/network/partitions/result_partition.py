@@ -26,10 +26,25 @@ class ResultPartition:
     """
 
     __slots__ = (
-        "count", "pool", "unicast", "_resting", "_broadcast", "_open_unicast", "_subpartitions", "_wait_for_buffer",
-        "on_subpartition_created", "buffers_out", "bytes_out", "finished", "_end_of_data_sent", "_zero_exclusive",
-        "_buffer_size", "_trace", "_first_channel", "_length",
-    )  # fmt: skip
+        "count",
+        "pool",
+        "unicast",
+        "_resting",
+        "_broadcast",
+        "_open_unicast",
+        "_subpartitions",
+        "_wait_for_buffer",
+        "on_subpartition_created",
+        "buffers_out",
+        "bytes_out",
+        "finished",
+        "_end_of_data_sent",
+        "_zero_exclusive",
+        "_buffer_size",
+        "_trace",
+        "_first_channel",
+        "_length",
+    )
 
     def __init__(
         self,

@@ -119,9 +119,15 @@ class ViewReader:
         if self.trace is not None:
             kind = BufferKind.DATA if is_data else BufferKind.EVENT
             self.trace.buffer(
-                self.channel_id, BufferSide.SENT, polled.sequence_number, kind, len(buffer), polled.backlog,
-                self.credits, polled.whole,
-            )  # fmt: skip
+                self.channel_id,
+                BufferSide.SENT,
+                polled.sequence_number,
+                kind,
+                len(buffer),
+                polled.backlog,
+                self.credits,
+                polled.whole,
+            )
         next_type = polled.next_type
         more = next_type.is_event or (self.credits > 0 and next_type is DataType.DATA_BUFFER)
         return BufferResponse(buffer, polled.sequence_number, polled.backlog, more)

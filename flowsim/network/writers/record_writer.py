@@ -34,9 +34,20 @@ class RecordWriter:
     """
 
     __slots__ = (
-        "partition", "partitioner", "timeout_ms", "first_channel", "trace", "collect", "_records", "_positions", "_random",
-        "_status", "_on_data", "emit_watermark", "watermark_after_end_of_data",
-    )  # fmt: skip
+        "partition",
+        "partitioner",
+        "timeout_ms",
+        "first_channel",
+        "trace",
+        "collect",
+        "_records",
+        "_positions",
+        "_random",
+        "_status",
+        "_on_data",
+        "emit_watermark",
+        "watermark_after_end_of_data",
+    )
 
     def __init__(
         self,
@@ -192,8 +203,12 @@ class RecordWriter:
         unicast, request, on_full = partition.unicast, partition.request_unicast, partition.on_unicast_full
         flush_always, flush, on_data = self.timeout_ms == 0, partition.flush, self._on_data
         first_channel, positions, sent, encode, digest = (
-            self.first_channel, self._positions, trace.sent, encode_into, fingerprint_frame,
-        )  # fmt: skip
+            self.first_channel,
+            self._positions,
+            trace.sent,
+            encode_into,
+            fingerprint_frame,
+        )
         records = 0
 
         def collect(value: Value, timestamp: int | None) -> None:
@@ -253,9 +268,14 @@ class RecordWriter:
                     position = self._positions[index]
                     self._positions[index] = position + 1
                     trace.sent(
-                        self.first_channel + index, position, _RECORD,
-                        NO_TIMESTAMP if timestamp is None else timestamp, printed, 0, 0,
-                    )  # fmt: skip
+                        self.first_channel + index,
+                        position,
+                        _RECORD,
+                        NO_TIMESTAMP if timestamp is None else timestamp,
+                        printed,
+                        0,
+                        0,
+                    )
             partition.broadcast(frame)
             if self.timeout_ms == 0:
                 partition.flush_all()

@@ -22,8 +22,8 @@ from flowsim.operators.async_wait.result_future import AsyncFunction, ResultFutu
 from flowsim.operators.async_wait.result_handler import ResultHandler
 from flowsim.operators.async_wait.retryable_result_handler import RetryableResultHandlerDelegator
 from flowsim.operators.async_wait.stream_element_queue import StreamElementQueue
-from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.stream_operator import Value
+from flowsim.operators.user_functions import RuntimeContext
 
 ASYNC_WATERMARK_OVERTAKES: Final = "async_watermark_overtakes"
 """The first watermark that finds records waiting leaves before them."""

@@ -8,25 +8,25 @@ from typing import Final, Literal, NoReturn
 
 from flowsim.errors import BadInput, ElementFailed
 from flowsim.facts.kinds import AsyncAction
-from flowsim.mailbox.mail_future import MailFuture
+from flowsim.mailbox.mail import MailFuture
 from flowsim.mailbox.task_mailbox import MailboxClosedException
+from flowsim.operators.async_wait.async_observer import AsyncTrace
 from flowsim.operators.async_wait.async_retry_strategy import NO_RETRY_STRATEGY, AsyncRetryStrategy
-from flowsim.operators.async_wait.async_trace import AsyncTrace
-from flowsim.operators.async_wait.awaited_elements import awaited_elements
-from flowsim.operators.async_wait.ordered_stream_element_queue import OrderedStreamElementQueue
 from flowsim.operators.async_wait.result_future import AsyncFunction, ResultFuture
 from flowsim.operators.async_wait.result_handler import ResultHandler
 from flowsim.operators.async_wait.retryable_result_handler import RetryableResultHandlerDelegator
 from flowsim.operators.async_wait.stream_element_queue import (
+    OrderedStreamElementQueue,
     QueueEntry,
     StreamElementQueue,
     StreamRecordQueueEntry,
     WatermarkQueueEntry,
+    awaited_elements,
     checked_capacity,
 )
 from flowsim.operators.async_wait.unordered_stream_element_queue import UnorderedStreamElementQueue
-from flowsim.operators.runtime_context import FunctionOperator
 from flowsim.operators.stream_operator import OperatorContext, Output, Value
+from flowsim.operators.user_functions import FunctionOperator
 from flowsim.streamrecord.elements import StreamElement, StreamRecord
 from flowsim.timers.processing_time_service import TimerHandle
 from flowsim.values import copy_value
@@ -35,8 +35,9 @@ from flowsim.values.java_long import wrapped
 OutputMode = Literal["ordered", "unordered"]
 
 _QUEUES: Final[dict[str, Callable[[int], StreamElementQueue]]] = {
-    "ordered": OrderedStreamElementQueue, "unordered": UnorderedStreamElementQueue,
-}  # fmt: skip
+    "ordered": OrderedStreamElementQueue,
+    "unordered": UnorderedStreamElementQueue,
+}
 
 
 class AsyncWaitOperator(FunctionOperator):
@@ -48,17 +49,33 @@ class AsyncWaitOperator(FunctionOperator):
     """
 
     __slots__ = (
-        "timeout_ms", "retry_strategy", "awaiting_retry", "retries_are_over", "function", "_capacity", "_mode", "queue",
-        "_facts", "_numbers", "_retries", "_retry_result", "_retry_exception", "_restored",
-    )  # fmt: skip
+        "timeout_ms",
+        "retry_strategy",
+        "awaiting_retry",
+        "retries_are_over",
+        "function",
+        "_capacity",
+        "_mode",
+        "queue",
+        "_facts",
+        "_numbers",
+        "_retries",
+        "_retry_result",
+        "_retry_exception",
+        "_restored",
+    )
 
     queue: StreamElementQueue
     _facts: AsyncTrace | None
 
     def __init__(
-        self, function: AsyncFunction, timeout_ms: int, capacity: int, mode: OutputMode,
+        self,
+        function: AsyncFunction,
+        timeout_ms: int,
+        capacity: int,
+        mode: OutputMode,
         retry_strategy: AsyncRetryStrategy = NO_RETRY_STRATEGY,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(function)
         if mode not in _QUEUES:
             raise BadInput(f"the mode of an async operator must be ordered or unordered, got {mode!r}")

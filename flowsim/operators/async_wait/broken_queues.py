@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from flowsim.operators.async_wait.ordered_stream_element_queue import OrderedStreamElementQueue
 from flowsim.operators.async_wait.result_future import ResultFuture
 from flowsim.operators.async_wait.stream_element_queue import (
+    OrderedStreamElementQueue,
     QueueEntry,
     StreamElementQueue,
     StreamRecordQueueEntry,

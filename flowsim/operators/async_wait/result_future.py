@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
-from flowsim.operators.runtime_context import UserFunction
 from flowsim.operators.stream_operator import Value
+from flowsim.operators.user_functions import UserFunction
 
 _TEXTS: Final = (str, bytes, bytearray, memoryview)
 

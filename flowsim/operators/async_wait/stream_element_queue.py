@@ -1,14 +1,16 @@
-"""What waits in an async operator, in which order it leaves. Flink: StreamElementQueue, StreamElementQueueEntry."""
+"""Queues of the async operator: entries, base class and the ordered queue. Flink: StreamElementQueue."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from flowsim.errors import BadInput, InvariantViolation
 from flowsim.operators.async_wait.result_future import checked_results
 from flowsim.operators.stream_operator import Output, Value
 from flowsim.streamrecord.elements import StreamElement, StreamRecord, Watermark
+from flowsim.units import NO_TIMESTAMP
 
 
 class StreamRecordQueueEntry:
@@ -106,3 +108,65 @@ class StreamElementQueue(Protocol):
 
     def values(self) -> list[StreamElement]:
         """All that a snapshot must hold, in the order in which they would be put in again (rule 11.20)."""
+
+
+_SHOWN: Final = 5
+
+
+def awaited_elements(pending: Sequence[StreamRecordQueueEntry], queued: int, capacity: int) -> str:
+    """How many of the ``queued`` elements have no answer, and the first of them; empty when none is awaited."""
+    if not pending:
+        return ""
+    shown = ", ".join(_element(entry) for entry in pending[:_SHOWN])
+    more = f" and {len(pending) - _SHOWN} more" if len(pending) > _SHOWN else ""
+    answers = "the answer to 1 element" if len(pending) == 1 else f"the answers to {len(pending)} elements"
+    return f"{answers} ({queued} of {capacity} places taken): {shown}{more}"
+
+
+def _element(entry: StreamRecordQueueEntry) -> str:
+    record = repr(entry.value)
+    if len(record) > 100:
+        record = record[:100] + "..."
+    when = "" if entry.timestamp in (None, NO_TIMESTAMP) else f" @ {entry.timestamp}"
+    late = ", whose timeout passed" if entry.timed_out else ""
+    return f"number {entry.number}, record {record}{when}{late}"
+
+
+class OrderedStreamElementQueue:
+    """First in, first out: what is done waits for all before it (rule 11.5). Flink: OrderedStreamElementQueue."""
+
+    __slots__ = ("capacity", "_entries")
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = checked_capacity(capacity)
+        self._entries: deque[QueueEntry] = deque()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def try_put(self, entry: QueueEntry) -> bool:
+        if len(self._entries) >= self.capacity:
+            return False
+        self._entries.append(entry)
+        return True
+
+    def complete(self, entry: QueueEntry, results: Sequence[Value]) -> None:
+        entry.complete(results)
+
+    @property
+    def has_completed_elements(self) -> bool:
+        return bool(self._entries) and self._entries[0].is_done
+
+    def emit_completed_element(self, output: Output) -> QueueEntry | None:
+        if not self.has_completed_elements:
+            return None
+        head = self._entries.popleft()
+        head.emit_result(output)
+        return head
+
+    @property
+    def pending(self) -> list[StreamRecordQueueEntry]:
+        return [entry for entry in self._entries if isinstance(entry, StreamRecordQueueEntry) and not entry.is_done]
+
+    def values(self) -> list[StreamElement]:
+        return [entry.element for entry in self._entries]

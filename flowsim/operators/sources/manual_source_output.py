@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from flowsim.operators.idleness_manager import MainWatermarkOutput
 from flowsim.operators.sources.source_output import SourceOutput
 from flowsim.operators.stream_operator import OperatorContext, Output, Value
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.units import NO_TIMESTAMP
 from flowsim.watermark.generators import WatermarkOutput
-from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
+from flowsim.watermark.idleness import PausableRelativeClock
 from flowsim.watermark.watermark_output_multiplexer import WatermarkOutputMultiplexer
+from flowsim.watermark.watermark_to_data_output import MainWatermarkOutput
 
 
 class ManualSourceOutput:

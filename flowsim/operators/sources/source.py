@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from flowsim.errors import BadInput
-from flowsim.operators.data_input_status import DataInputStatus
-from flowsim.operators.latency_marker_emitter import LatencyMarkerEmitter
-from flowsim.operators.progressive_timestamps_and_watermarks import StreamingReaderOutput
+from flowsim.operators.sources.latency_marker_emitter import LatencyMarkerEmitter
 from flowsim.operators.sources.manual_source_output import ManualReaderOutput
+from flowsim.operators.sources.progressive_timestamps_and_watermarks import StreamingReaderOutput
 from flowsim.operators.sources.source_alignment import SourceAlignment
 from flowsim.operators.sources.source_reader import SourceReader, SplitReader
-from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator, Value
+from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, Output, StreamOperator, Value
 from flowsim.streamrecord.events import StopMode
 from flowsim.units import MAX_WATERMARK
-from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
+from flowsim.watermark.idleness import PausableRelativeClock
 from flowsim.watermark.watermark_strategy import WatermarkStrategy
 
 __all__ = ["SourceOperator", "SourceReader", "SplitReader"]
@@ -28,9 +27,20 @@ class SourceOperator(StreamOperator):
     """
 
     __slots__ = (
-        "source_output", "alignment", "stopping", "on_available", "_reader", "_strategy", "_interval_ms", "_latency_ms",
-        "_sample_count", "_markers", "_ended", "_is_open", "_emits_periodically",
-    )  # fmt: skip
+        "source_output",
+        "alignment",
+        "stopping",
+        "on_available",
+        "_reader",
+        "_strategy",
+        "_interval_ms",
+        "_latency_ms",
+        "_sample_count",
+        "_markers",
+        "_ended",
+        "_is_open",
+        "_emits_periodically",
+    )
 
     source_output: ManualReaderOutput | StreamingReaderOutput
 
@@ -66,9 +76,15 @@ class SourceOperator(StreamOperator):
             return
         if strategy.alignment is not None:
             self.alignment = SourceAlignment(
-                strategy.alignment, self._sample_count, self._wait, self._go_on, self._pause_or_resume_splits,
-                self._index_of_split, ctx.trace, ctx.operator_index,
-            )  # fmt: skip
+                strategy.alignment,
+                self._sample_count,
+                self._wait,
+                self._go_on,
+                self._pause_or_resume_splits,
+                self._index_of_split,
+                ctx.trace,
+                ctx.operator_index,
+            )
         self.source_output = StreamingReaderOutput(ctx, output, strategy, self.alignment, self._on_first_split)
 
     @property

@@ -1,14 +1,46 @@
-"""Keeps one source subtask from running ahead of its group. Flink: SourceOperator's part of FLIP-182 and FLIP-217."""
+"""Keeps a source from running ahead of its watermark group. Flink: SourceOperator, WatermarkSampler."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 
 from flowsim.facts.tracer import TaskTrace
-from flowsim.operators.generated_watermarks import WHOLE_OPERATOR
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
-from flowsim.watermark.watermark_alignment_params import WatermarkAlignmentParams
-from flowsim.watermark.watermark_sampler import WatermarkSampler
+from flowsim.watermark.recorded_watermarks import WHOLE_OPERATOR
+from flowsim.watermark.watermark_strategy import WatermarkAlignmentParams
+
+
+class WatermarkSampler:
+    """Keeps ``capacity`` samples, at first all "none"; with capacity 0 the oldest sample is the latest value.
+
+    Flink: WatermarkSampler.
+    """
+
+    __slots__ = ("latest", "_samples")
+
+    def __init__(self, capacity: int) -> None:
+        if capacity < 0:
+            raise ValueError(f"a sampler keeps 0 samples or more, got {capacity}")
+        self.latest = NO_TIMESTAMP
+        self._samples = deque([NO_TIMESTAMP] * capacity, maxlen=capacity)
+
+    def add_latest(self, watermark: int) -> None:
+        self.latest = watermark
+
+    def sample(self) -> None:
+        """An interval has passed: the latest value is sampled, the oldest sample forgotten."""
+        self._samples.append(self.latest)
+
+    @property
+    def oldest_sample(self) -> int:
+        return self._samples[0] if self._samples else self.latest
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether further samples change nothing."""
+        return all(sample == self.latest for sample in self._samples)
+
 
 PauseOrResumeSplits = Callable[[Sequence[str], Sequence[str]], None]
 
@@ -23,15 +55,37 @@ class SourceAlignment:
     """
 
     __slots__ = (
-        "params", "limit", "is_waiting", "reading", "idle", "report", "_capacity", "_latest", "_splits", "_idle_splits",
-        "_paused_splits", "_reported", "_pause_or_resume", "_on_wait", "_on_go_on", "_index_of", "_trace", "_operator",
-    )  # fmt: skip
+        "params",
+        "limit",
+        "is_waiting",
+        "reading",
+        "idle",
+        "report",
+        "_capacity",
+        "_latest",
+        "_splits",
+        "_idle_splits",
+        "_paused_splits",
+        "_reported",
+        "_pause_or_resume",
+        "_on_wait",
+        "_on_go_on",
+        "_index_of",
+        "_trace",
+        "_operator",
+    )
 
     def __init__(
-        self, params: WatermarkAlignmentParams, sample_count: int, on_wait: Callable[[], None],
-        on_go_on: Callable[[], None], pause_or_resume: PauseOrResumeSplits, index_of: Callable[[str], int],
-        trace: TaskTrace | None, operator: int,
-    ) -> None:  # fmt: skip
+        self,
+        params: WatermarkAlignmentParams,
+        sample_count: int,
+        on_wait: Callable[[], None],
+        on_go_on: Callable[[], None],
+        pause_or_resume: PauseOrResumeSplits,
+        index_of: Callable[[str], int],
+        trace: TaskTrace | None,
+        operator: int,
+    ) -> None:
         self.params = params
         self.limit = MAX_WATERMARK
         """The highest watermark that the coordinator allows."""

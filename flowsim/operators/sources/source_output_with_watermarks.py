@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from flowsim.operators.stream_operator import OperatorContext, Value
-from flowsim.operators.timestamps import checked_timestamp
+from flowsim.operators.stream_operator import OperatorContext, Value, checked_timestamp
 from flowsim.units import NO_TIMESTAMP
 from flowsim.watermark.generators import WatermarkGenerator, WatermarkOutput
 from flowsim.watermark.watermark_strategy import TimestampExtractor
@@ -19,14 +18,26 @@ class SourceOutputWithWatermarks:
     """
 
     __slots__ = (
-        "records", "cost_ns", "on_event_output", "periodic_output", "generator", "_clock", "_collect", "_extract",
+        "records",
+        "cost_ns",
+        "on_event_output",
+        "periodic_output",
+        "generator",
+        "_clock",
+        "_collect",
+        "_extract",
         "_assigner_name",
-    )  # fmt: skip
+    )
 
     def __init__(
-        self, ctx: OperatorContext, collect: Callable[[Value, int | None], None], extract: TimestampExtractor | None,
-        generator: WatermarkGenerator, on_event_output: WatermarkOutput, periodic_output: WatermarkOutput,
-    ) -> None:  # fmt: skip
+        self,
+        ctx: OperatorContext,
+        collect: Callable[[Value, int | None], None],
+        extract: TimestampExtractor | None,
+        generator: WatermarkGenerator,
+        on_event_output: WatermarkOutput,
+        periodic_output: WatermarkOutput,
+    ) -> None:
         self.records = 0
         self.cost_ns = ctx.cost_ns
         self.on_event_output = on_event_output

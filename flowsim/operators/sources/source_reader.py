@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.sources.source_output import ReaderOutput
-from flowsim.operators.stream_operator import OperatorContext
+from flowsim.operators.stream_operator import DataInputStatus, OperatorContext
 
 
 class SourceReader(Protocol):

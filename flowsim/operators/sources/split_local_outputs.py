@@ -6,16 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from flowsim.facts.kinds import ElementKind
-from flowsim.operators.generated_watermarks import RecordedWatermarks
 from flowsim.operators.sources.source_output_with_watermarks import SourceOutputWithWatermarks
 from flowsim.operators.stream_operator import OperatorContext, Value
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.watermark.generators import WatermarkOutput
-from flowsim.watermark.observed_generator import ObservedGenerator
-from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
+from flowsim.watermark.idleness import PausableRelativeClock
+from flowsim.watermark.recorded_watermarks import ObservedGenerator, RecordedWatermarks
 from flowsim.watermark.watermark_output_multiplexer import WatermarkOutputMultiplexer
 from flowsim.watermark.watermark_strategy import WatermarkStrategy
-from flowsim.watermark.watermark_update_listener import WatermarkUpdateListener
+from flowsim.watermark.watermark_to_data_output import WatermarkUpdateListener
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +32,29 @@ class SplitLocalOutputs:
     """
 
     __slots__ = (
-        "index_of", "released_records", "_ctx", "_collect", "_strategy", "_input_clock", "_multiplexer", "_listener",
-        "_facts", "_splits", "_created",
-    )  # fmt: skip
+        "index_of",
+        "released_records",
+        "_ctx",
+        "_collect",
+        "_strategy",
+        "_input_clock",
+        "_multiplexer",
+        "_listener",
+        "_facts",
+        "_splits",
+        "_created",
+    )
 
     def __init__(
-        self, ctx: OperatorContext, collect: Callable[[Value, int | None], None], strategy: WatermarkStrategy,
-        output: WatermarkOutput, input_clock: PausableRelativeClock, listener: WatermarkUpdateListener | None,
+        self,
+        ctx: OperatorContext,
+        collect: Callable[[Value, int | None], None],
+        strategy: WatermarkStrategy,
+        output: WatermarkOutput,
+        input_clock: PausableRelativeClock,
+        listener: WatermarkUpdateListener | None,
         facts: RecordedWatermarks | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.index_of: dict[str, int] = {}
         """Number of every split there ever was; one that comes back gets another."""
         self.released_records = 0

@@ -15,9 +15,13 @@ _TRIGGER_DOORS = ("on_element", "on_event_time", "on_processing_time", "clear")
 
 
 def create_window_operator(
-    assigner: WindowAssigner, contents: WindowContents, window_function: InternalWindowFunction,
-    trigger: Trigger | None = None, allowed_lateness_ms: int = 0, late_tag: OutputTag | None = None,
-) -> WindowOperator:  # fmt: skip
+    assigner: WindowAssigner,
+    contents: WindowContents,
+    window_function: InternalWindowFunction,
+    trigger: Trigger | None = None,
+    allowed_lateness_ms: int = 0,
+    late_tag: OutputTag | None = None,
+) -> WindowOperator:
     """The fast operator where assigner and trigger are the common ones, unchanged; else the general one.
 
     Both behave the same (a property test holds them together). Raises BadInput where windows merge and the trigger or the

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from flowsim.facts.kinds import FireCause, WindowResult
-from flowsim.operators.emitting import emit_results
 from flowsim.operators.stream_operator import OperatorContext, Output, Value
+from flowsim.operators.user_functions import emit_results
 from flowsim.operators.windowing.assigners import WindowAssigner
 from flowsim.operators.windowing.evictors import Evictor, TimestampedValue
 from flowsim.operators.windowing.triggers import Trigger
@@ -27,9 +27,14 @@ class EvictingWindowOperator(WindowOperator):
     __slots__ = ("evictor", "_evictor_context", "_evictable")
 
     def __init__(
-        self, assigner: WindowAssigner, evictor: Evictor, window_function: InternalWindowFunction,
-        trigger: Trigger | None = None, allowed_lateness_ms: int = 0, late_tag: OutputTag | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        assigner: WindowAssigner,
+        evictor: Evictor,
+        window_function: InternalWindowFunction,
+        trigger: Trigger | None = None,
+        allowed_lateness_ms: int = 0,
+        late_tag: OutputTag | None = None,
+    ) -> None:
         self._evictable = EvictableContents()
         super().__init__(assigner, self._evictable, window_function, trigger, allowed_lateness_ms, late_tag)
         self.evictor = evictor

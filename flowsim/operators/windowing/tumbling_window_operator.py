@@ -39,9 +39,13 @@ class TumblingWindowOperator(WindowOperator):
     """Panes of the window [``_start``, ``_end``), which is open; the window is empty where nothing is remembered."""
 
     def __init__(
-        self, assigner: TumblingEventTimeWindows, contents: WindowContents, window_function: InternalWindowFunction,
-        allowed_lateness_ms: int = 0, late_tag: OutputTag | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        assigner: TumblingEventTimeWindows,
+        contents: WindowContents,
+        window_function: InternalWindowFunction,
+        allowed_lateness_ms: int = 0,
+        late_tag: OutputTag | None = None,
+    ) -> None:
         super().__init__(assigner, contents, window_function, EventTimeTrigger(), allowed_lateness_ms, late_tag)
         self._size_ms = assigner.size_ms
         self._phase_ms = assigner.phase_ms

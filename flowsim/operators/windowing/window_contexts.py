@@ -7,7 +7,7 @@ from typing import Protocol, overload
 
 from flowsim.errors import BadInput
 from flowsim.operators.metric_group import MetricGroup
-from flowsim.operators.runtime_context import KeyedStateStore, RuntimeContext
+from flowsim.operators.user_functions import KeyedStateStore, RuntimeContext
 from flowsim.operators.windowing.time_window import TimeWindow
 from flowsim.operators.windowing.triggers import MergingStateDescriptor
 from flowsim.operators.windowing.window import Window

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Generic, Protocol, TypeVar
 
-from flowsim.operators.emitting import Results
-from flowsim.operators.runtime_context import KeyedStateStore, RuntimeContext, UserFunction
 from flowsim.operators.stream_operator import Value
+from flowsim.operators.user_functions import KeyedStateStore, Results, RuntimeContext, UserFunction
 from flowsim.operators.windowing.window import Window
 
 

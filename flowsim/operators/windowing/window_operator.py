@@ -8,10 +8,9 @@ from typing import Protocol
 
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import FireCause, WindowResult
-from flowsim.operators.emitting import emit_results
 from flowsim.operators.keyed_operator import KeyedOperator
-from flowsim.operators.runtime_context import FunctionLife, RuntimeContext
 from flowsim.operators.stream_operator import OperatorContext, Output, Value
+from flowsim.operators.user_functions import FunctionLife, RuntimeContext, emit_results
 from flowsim.operators.windowing.assigners import WindowAssigner
 from flowsim.operators.windowing.merging_windows import MergingWindows, merging_assigner
 from flowsim.operators.windowing.triggers import Trigger, TriggerResult
@@ -47,10 +46,29 @@ class WindowOperator(KeyedOperator):
     """
 
     __slots__ = (
-        "process_element", "take", "assigner", "trigger", "timers", "windows", "window_function", "contents", "merging",
-        "allowed_lateness_ms", "is_window_late", "is_element_late", "is_cleanup_time", "purge", "trigger_context",
-        "window_trace", "_life", "_late_tag", "_is_event_time", "_window_context", "_intake", "_add",
-    )  # fmt: skip
+        "process_element",
+        "take",
+        "assigner",
+        "trigger",
+        "timers",
+        "windows",
+        "window_function",
+        "contents",
+        "merging",
+        "allowed_lateness_ms",
+        "is_window_late",
+        "is_element_late",
+        "is_cleanup_time",
+        "purge",
+        "trigger_context",
+        "window_trace",
+        "_life",
+        "_late_tag",
+        "_is_event_time",
+        "_window_context",
+        "_intake",
+        "_add",
+    )
 
     process_element: ElementDoor
     """Bound in ``setup`` to the path that recording and faults ask for."""
@@ -72,9 +90,14 @@ class WindowOperator(KeyedOperator):
     _add: Callable[[Value, Pane], Pane]
 
     def __init__(
-        self, assigner: WindowAssigner, contents: WindowContents, window_function: InternalWindowFunction,
-        trigger: Trigger | None = None, allowed_lateness_ms: int = 0, late_tag: OutputTag | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        assigner: WindowAssigner,
+        contents: WindowContents,
+        window_function: InternalWindowFunction,
+        trigger: Trigger | None = None,
+        allowed_lateness_ms: int = 0,
+        late_tag: OutputTag | None = None,
+    ) -> None:
         if allowed_lateness_ms < 0:
             raise ValueError(f"allowed lateness must be 0 ms or more, got {allowed_lateness_ms}")
         self.assigner = assigner

@@ -10,7 +10,7 @@ from flowsim.facts.tracer import TaskTrace
 from flowsim.operators.stream_operator import Value
 from flowsim.operators.windowing.window import Window
 from flowsim.operators.windowing.window_contents import Account
-from flowsim.timers.key_facts import KeyFacts
+from flowsim.timers.recorded_timer_service import KeyFacts
 from flowsim.units import NO_TIMESTAMP
 from flowsim.values import fingerprint
 
@@ -63,15 +63,30 @@ class WindowTrace:
         return intake
 
     def fire(
-        self, window: Window, account: Account, key: Value, key_id: object, watermark: int, result: WindowResult,
-        cause: FireCause, at: int | None,
-    ) -> None:  # fmt: skip
+        self,
+        window: Window,
+        account: Account,
+        key: Value,
+        key_id: object,
+        watermark: int,
+        result: WindowResult,
+        cause: FireCause,
+        at: int | None,
+    ) -> None:
         """A trigger spoke about contents: they go to the window function, or are purged, or both."""
         key_hash, key_number = self._key_facts.of(key, key_id)
         self._trace.window_fire(
-            self._operator, key_hash, key_number, window.start, window.end, watermark,
-            *account, result, cause, _at(at),
-        )  # fmt: skip
+            self._operator,
+            key_hash,
+            key_number,
+            window.start,
+            window.end,
+            watermark,
+            *account,
+            result,
+            cause,
+            _at(at),
+        )
 
     def merge(self, merged: Collection[Window], into: Window, key: Value, key_id: object, watermark: int) -> None:
         """These windows became part of that one."""

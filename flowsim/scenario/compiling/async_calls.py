@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from flowsim.connectors.latency_trace import read_latency_trace
-from flowsim.connectors.lookup_table import read_lookup_table
+from flowsim.connectors.lookup_table import read_latency_trace, read_lookup_table
 from flowsim.datastream.async_data_stream import AsyncDataStream
 from flowsim.datastream.async_functions import AsyncFunction, ResultFutureFunction
 from flowsim.datastream.async_retry_predicates import has_exception_predicate

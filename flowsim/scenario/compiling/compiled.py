@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Literal
 
 from flowsim.cluster.faults import Fault
+from flowsim.cluster.job_execution import Progress, RunOptions
 from flowsim.cluster.run_actions import RunAction
-from flowsim.cluster.run_options import Progress, RunOptions
-from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.memory import CollectSink
 from flowsim.datastream.data_stream import DataStream
 from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.facts.kinds import Level

@@ -44,9 +44,12 @@ def _process(
 
 
 def _functions(
-    context: CompileContext, path: Path, model: ConnectModel, connected: ConnectedStreams,
+    context: CompileContext,
+    path: Path,
+    model: ConnectModel,
+    connected: ConnectedStreams,
     schemas: tuple[RecordSchema, RecordSchema],
-) -> CompiledStream:  # fmt: skip
+) -> CompiledStream:
     at: Path = (*path, "map" if model.map is not None else "flat_map")
     compiled = [_function(context, (*at, i), model, i, schemas[i]) for i in range(2)]
     (first, schema), (second, other) = compiled

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path as FilePath
 
-from flowsim.connectors.collect import CollectSink
-from flowsim.connectors.csv_sink import CsvSink
-from flowsim.connectors.json_lines_sink import JsonLinesSink
-from flowsim.connectors.parquet import ParquetSink
+from flowsim.connectors.files.parquet import ParquetSink
+from flowsim.connectors.files.text_sinks import CsvSink, JsonLinesSink
+from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.print import PrintSink
 from flowsim.connectors.source import Sink
 from flowsim.scenario.compiling.compiled import CompiledSink
@@ -21,8 +20,10 @@ from flowsim.scenario.run_directory import RECORDING, RUN_FILE
 from flowsim.scenario.yaml_positions import Path
 
 _FILE_SINKS: dict[str, Callable[[FilePath, dict[str, str]], Sink]] = {
-    "parquet": ParquetSink, "csv": CsvSink, "jsonl": JsonLinesSink,
-}  # fmt: skip
+    "parquet": ParquetSink,
+    "csv": CsvSink,
+    "jsonl": JsonLinesSink,
+}
 _RESERVED = (RECORDING, RUN_FILE)
 
 

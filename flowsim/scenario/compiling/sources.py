@@ -6,15 +6,15 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path as FilePath
 
-from flowsim.connectors import distributions, script
-from flowsim.connectors.collection import CollectionSource
-from flowsim.connectors.csv import CsvSource
-from flowsim.connectors.file_sources import JsonLinesSource, ParquetSource
+from flowsim.connectors import generator, script
+from flowsim.connectors.files.csv import CsvSource
+from flowsim.connectors.files.file_sources import JsonLinesSource, ParquetSource
 from flowsim.connectors.generator import GeneratorSource
-from flowsim.connectors.legacy import LegacySource
+from flowsim.connectors.memory import CollectionSource
 from flowsim.connectors.source import Source
 from flowsim.datastream.common.time import Duration
 from flowsim.datastream.common.watermark_strategy import WatermarkGenerator, WatermarkStrategy
+from flowsim.legacy.source_function import LegacySource
 from flowsim.scenario.compiling.compiled import CompiledStream
 from flowsim.scenario.compiling.context import CompileContext, declared
 from flowsim.scenario.language.expressions import compile_expression
@@ -225,7 +225,7 @@ def _generator(context: CompileContext, path: Path, model: GeneratorModel) -> tu
     if model.count is None and scenario.settings.until is None and not is_ended:
         message = "an endless generator needs settings.until, or an action that ends the job (or give it a count)"
         raise context.fail(path, message)
-    fields: dict[str, distributions.Distribution] = {}
+    fields: dict[str, generator.Distribution] = {}
     types: list[FieldType] = []
     for name, field in model.fields.items():
         at = (*path, "fields", name)
@@ -236,24 +236,24 @@ def _generator(context: CompileContext, path: Path, model: GeneratorModel) -> tu
     return source, RecordSchema(tuple(fields), tuple(types))
 
 
-def _distribution(model: GeneratedFieldModel) -> tuple[distributions.Distribution, FieldType]:
+def _distribution(model: GeneratedFieldModel) -> tuple[generator.Distribution, FieldType]:
     if model.sequence is not None:
         sequence = model.sequence
-        return distributions.SequenceOf(sequence.start, sequence.step, sequence.modulo), FieldType.LONG
+        return generator.SequenceOf(sequence.start, sequence.step, sequence.modulo), FieldType.LONG
     if model.uniform is not None:
         low, high = model.uniform.low, model.uniform.high
         if isinstance(low, int) and isinstance(high, int):
-            return distributions.UniformInt(low, high), FieldType.LONG
-        return distributions.UniformDouble(float(low), float(high)), FieldType.DOUBLE
+            return generator.UniformInt(low, high), FieldType.LONG
+        return generator.UniformDouble(float(low), float(high)), FieldType.DOUBLE
     if model.normal is not None:
-        return distributions.Normal(model.normal.mean, model.normal.standard_deviation), FieldType.DOUBLE
+        return generator.Normal(model.normal.mean, model.normal.standard_deviation), FieldType.DOUBLE
     if model.choice is not None:
         values = model.choice.values
         kinds = {bool: FieldType.BOOLEAN, int: FieldType.LONG, float: FieldType.DOUBLE, str: FieldType.STRING}
-        return distributions.Choice(values, model.choice.weights), kinds[type(values[0])]
+        return generator.Choice(values, model.choice.weights), kinds[type(values[0])]
     assert model.event_time is not None
     time = model.event_time
-    return distributions.JitteredTime(time.start, time.step, time.jitter), FieldType.LONG
+    return generator.JitteredTime(time.start, time.step, time.jitter), FieldType.LONG
 
 
 def _python(context: CompileContext, path: Path, model: PythonSourceModel) -> tuple[Source, RecordSchema]:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from flowsim.datastream.partitioning import PlainPartitioning
-from flowsim.operators.reading_order import Reading
+from flowsim.operators.inputs.reading_order import Reading
 from flowsim.scenario.models.alarms import AlarmModel
 from flowsim.scenario.models.async_calls import AsyncModel
 from flowsim.scenario.models.functions import FunctionModel, needs_fields

@@ -80,8 +80,14 @@ class TriggerChoiceModel(Strict):
 
 
 TRIGGER_KINDS = (
-    "count", "continuous_event_time", "continuous_processing_time", "delta", "purging", "timeout", "python",
-)  # fmt: skip
+    "count",
+    "continuous_event_time",
+    "continuous_processing_time",
+    "delta",
+    "purging",
+    "timeout",
+    "python",
+)
 NamedTrigger = Literal["event_time", "processing_time", "never", "end_of_stream"]
 TriggerModel = NamedTrigger | TriggerChoiceModel
 

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from flowsim.cli import trace_phrases, trace_sentences
-from flowsim.cli.trace_kinds import KINDS
-from flowsim.cli.trace_time import moment_ns, moment_text
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import ActionKind, CreditKind, ElementKind, LifeEvent, SegmentAction, TimerAction, WaitKind
 from flowsim.recording.manifest import MANIFEST
 from flowsim.recording.merged_facts import TASK_TABLES
+from flowsim.trace import phrases, sentences
+from flowsim.trace.kinds import KINDS
+from flowsim.trace.time import moment_ns, moment_text
 from tests.unit.cli.conftest import Flowsim
 
 ROOT = Path(__file__).parents[3]
@@ -40,30 +40,30 @@ def lines(flowsim: Flowsim, *arguments: object) -> list[str]:
 @pytest.mark.parametrize(
     ("phrases", "kinds"),
     [
-        (trace_phrases.SENT, ElementKind),
-        (trace_phrases.RECEIVED, ElementKind),
-        (trace_phrases.LIFE, LifeEvent),
-        (trace_phrases.SEGMENTS, SegmentAction),
-        (trace_phrases.CREDITS, CreditKind),
-        (trace_phrases.TIMERS, TimerAction),
-        (trace_phrases.WAITS, WaitKind),
-        (trace_phrases.ACTIONS, ActionKind),
+        (phrases.SENT, ElementKind),
+        (phrases.RECEIVED, ElementKind),
+        (phrases.LIFE, LifeEvent),
+        (phrases.SEGMENTS, SegmentAction),
+        (phrases.CREDITS, CreditKind),
+        (phrases.TIMERS, TimerAction),
+        (phrases.WAITS, WaitKind),
+        (phrases.ACTIONS, ActionKind),
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else "",
 )
-def test_every_kind_of_fact_has_words(phrases: trace_phrases.Phrases, kinds: type[IntEnum]) -> None:
+def test_every_kind_of_fact_has_words(phrases: phrases.Phrases, kinds: type[IntEnum]) -> None:
     assert set(phrases) == set(kinds)
 
 
 def test_every_table_has_a_sentence_and_a_kind() -> None:
     tables = {table.name for table in TASK_TABLES}
 
-    assert set(trace_sentences.SENTENCES) == tables
+    assert set(sentences.SENTENCES) == tables
     assert {table for group in KINDS.values() for table in group} == tables
 
 
 def test_every_rule_that_is_cited_is_stated() -> None:
-    told = "".join(Path(module.__file__).read_text() for module in (trace_phrases, trace_sentences))
+    told = "".join(Path(module.__file__).read_text() for module in (phrases, sentences))
     cited = set(re.findall(r'"(\d+\.\d+)"', told))
     stated = {found.strip("*") for found in RULE.findall((ROOT / "docs/flink_rules.md").read_text())}
 

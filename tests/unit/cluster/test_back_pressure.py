@@ -16,10 +16,10 @@ from itertools import count
 import pytest
 
 from flowsim.cluster.faults import Fault
-from flowsim.cluster.run_options import JobStatus
+from flowsim.cluster.job_execution import JobStatus
 from flowsim.connectors.script import record, sleep
 from flowsim.streamrecord.codec import encode_record_into
-from tests.small_jobs import SmallJob, by_key
+from tests.support.jobs.small_jobs import SmallJob, by_key
 
 LETTERS = 10
 FRAME = 3 + LETTERS

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from flowsim.cluster.run_options import JobStatus
+from flowsim.cluster.job_execution import JobStatus
 from flowsim.facts.kinds import BufferKind, BufferSide, Level, MailAction
 from flowsim.graph.stream_graph import BufferDebloatSettings, Link
 from flowsim.network.throughput.buffer_debloater import BufferDebloater
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.virtual_time_loop import START_NS
-from tests.small_jobs import SmallJob
+from tests.support.jobs.small_jobs import SmallJob
 
 MS = 1_000_000
 SETTINGS = BufferDebloatSettings(period_ms=200, target_ms=1000, samples=3)

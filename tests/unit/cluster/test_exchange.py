@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flowsim.cluster.run_options import JobStatus
+from flowsim.cluster.job_execution import JobStatus
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import StreamEdge
@@ -16,7 +16,7 @@ from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.recording.memory import MemoryRecorder
-from tests.small_jobs import Arrivals, NotingSink, SmallJob, by_key
+from tests.support.jobs.small_jobs import Arrivals, NotingSink, SmallJob, by_key
 
 BLOCKING, PIPELINED = ResultPartitionType.BLOCKING, ResultPartitionType.PIPELINED
 MS = 1_000_000

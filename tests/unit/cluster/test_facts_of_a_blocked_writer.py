@@ -6,7 +6,7 @@ import pytest
 
 from flowsim.cluster.faults import Fault
 from flowsim.cluster.mini_cluster import JobStatus, MiniCluster, RunOptions
-from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import ScriptedSource, watermark
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.facts.kinds import Level

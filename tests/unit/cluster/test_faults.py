@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from flowsim.cluster.faults import FAULT_KINDS, Fault
+from flowsim.cluster.job_execution import JobStatus, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
-from flowsim.cluster.run_options import JobStatus, RunOptions
 from flowsim.errors import BadInput, JobFailed
 from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import Link
@@ -14,8 +14,8 @@ from flowsim.laws.catalogue import LAW_IDS, Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.units import NS_PER_MS
-from tests.fault_matrix import CASES, FaultCase, fault_job, run_case
-from tests.small_jobs import SmallJob
+from tests.support.jobs.fault_matrix import CASES, FaultCase, fault_job, run_case
+from tests.support.jobs.small_jobs import SmallJob
 
 
 def test_every_kind_of_fault_is_in_the_matrix() -> None:

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import pytest
 
+from flowsim.cluster.job_execution import RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
-from flowsim.cluster.run_options import RunOptions
-from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import ScriptedSource, record
 from flowsim.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from flowsim.datastream.common import Types

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from flowsim.cluster.latency_summary import LatencySummary
+from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, LatencySummary, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.run_actions import StopJob
-from flowsim.cluster.run_options import JobExecutionResult, JobStatus, RunOptions
-from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import ScriptedSource, record, sleep
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.facts.kinds import ElementKind, Level

@@ -12,21 +12,20 @@ from itertools import count
 import pytest
 from greenlet import GreenletExit, getcurrent, greenlet
 
+from flowsim.cluster.job_execution import JobStatus, RunOptions
 from flowsim.cluster.mini_cluster import execute
-from flowsim.cluster.run_options import JobStatus, RunOptions
 from flowsim.connectors.script import record, watermark
 from flowsim.errors import Deadlock, JobFailed
 from flowsim.facts.kinds import ElementKind, Level, LifeEvent
-from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.sources.source_output import SourceOutput
-from flowsim.operators.stream_operator import OperatorContext, StreamOperator
+from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, StreamOperator
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.virtual_time_loop import START_NS
-from flowsim.tasks.task_state import TaskState
+from flowsim.tasks.stream_task import TaskState
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
-from tests.diary import Diary, Log
-from tests.small_jobs import SmallJob
+from tests.support.jobs.event_log import Diary, Log
+from tests.support.jobs.small_jobs import SmallJob
 
 
 def live_greenlets() -> int:

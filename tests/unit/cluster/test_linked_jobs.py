@@ -7,12 +7,12 @@ from itertools import pairwise
 import pytest
 
 from flowsim.cluster.faults import Fault
-from flowsim.cluster.run_options import JobStatus
+from flowsim.cluster.job_execution import JobStatus
 from flowsim.connectors.script import record, sleep
 from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind, Level
 from flowsim.graph.stream_graph import Link
 from flowsim.recording.memory import MemoryRecorder
-from tests.small_jobs import SmallJob
+from tests.support.jobs.small_jobs import SmallJob
 
 MS = 1_000_000
 

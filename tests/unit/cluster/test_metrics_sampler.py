@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from flowsim.cluster.faults import Fault
-from flowsim.cluster.run_options import JobExecutionResult, JobStatus
+from flowsim.cluster.job_execution import JobExecutionResult, JobStatus
 from flowsim.connectors.script import record, sleep
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import FACT_TABLES, METRICS
@@ -17,7 +17,7 @@ from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.tasks.task_metrics import MetricsSample
 from flowsim.units import NS_PER_MS
-from tests.small_jobs import Arrivals, SmallJob
+from tests.support.jobs.small_jobs import Arrivals, SmallJob
 
 Samples = dict[int, list[tuple[int, MetricsSample]]]
 """Per task: time since the start in ns, and the sample."""

@@ -8,17 +8,17 @@ from itertools import count
 import pytest
 
 from flowsim.cluster.faults import Fault
+from flowsim.cluster.job_execution import JobExecutionResult, JobStatus
 from flowsim.cluster.mini_cluster import MiniCluster
-from flowsim.cluster.run_options import JobExecutionResult, JobStatus
 from flowsim.connectors.script import record, sleep, watermark
 from flowsim.datastream import ProcessFunction
 from flowsim.errors import BadInput, JobFailed
 from flowsim.facts.kinds import Level, PoolKind
-from flowsim.operators.process import ProcessContext, ProcessOperator
+from flowsim.operators.functions.process import ProcessContext, ProcessOperator
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
-from tests.small_jobs import Arrivals, SmallJob, by_key
+from tests.support.jobs.small_jobs import Arrivals, SmallJob, by_key
 
 LETTERS = 10
 FRAME = 3 + LETTERS

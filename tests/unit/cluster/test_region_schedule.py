@@ -10,7 +10,7 @@ from flowsim.graph.execution_graph import ExecutionGraph, create_execution_graph
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.stream_graph import PartitionerSpec, StreamEdge
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
-from tests.small_jobs import SmallJob
+from tests.support.jobs.small_jobs import SmallJob
 
 BLOCKING, PIPELINED = ResultPartitionType.BLOCKING, ResultPartitionType.PIPELINED
 

@@ -8,21 +8,21 @@ from itertools import pairwise
 import pytest
 
 from flowsim.cluster.faults import Fault
+from flowsim.cluster.job_execution import JobStatus
 from flowsim.cluster.run_actions import StopJob
-from flowsim.cluster.run_options import JobStatus
 from flowsim.connectors.script import Entry, idle, record, sleep, watermark
 from flowsim.errors import BadInput, JobFailed
 from flowsim.facts.kinds import ActionKind, ActionPhase, ElementKind, Level, LifeEvent
 from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
-from flowsim.operators.co_process import CoMapOperator
+from flowsim.operators.functions.co_process import CoMapOperator
 from flowsim.operators.input_selection import InputSelection
-from flowsim.operators.multiple_input import MultipleInputOperator
-from flowsim.operators.reading_order import Reading, reading_order
+from flowsim.operators.inputs.multiple_input import MultipleInputOperator
+from flowsim.operators.inputs.reading_order import Reading, reading_order
 from flowsim.operators.stream_operator import StreamOperator, Value
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
-from tests.small_jobs import SmallJob, by_key
+from tests.support.jobs.small_jobs import SmallJob, by_key
 
 
 class Tagging(MultipleInputOperator):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.run_actions import CancelJob, RunAction, SnapshotTask
-from flowsim.cluster.run_options import JobExecutionResult, JobStatus, RunOptions
-from flowsim.connectors.collect import CollectSink
-from flowsim.connectors.legacy import LegacySource
+from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import ScriptedSource, record, sleep, watermark
 from flowsim.datastream import AsyncDataStream, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration
@@ -16,12 +15,13 @@ from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
+from flowsim.legacy.source_function import LegacySource
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.streamrecord.elements import StreamRecord, Watermark
 from flowsim.testing.scripted_calls import Reply, ScriptedCalls
 from flowsim.units import NS_PER_MS
-from tests.small_jobs import SmallJob
+from tests.support.jobs.small_jobs import SmallJob
 
 MS = NS_PER_MS
 ASK = "ask -> Sink: Unnamed (1/1)"

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from flowsim.cluster.job_execution import JobStatus, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.run_actions import CancelJob, RunAction, StopJob
-from flowsim.cluster.run_options import JobStatus, RunOptions
-from flowsim.connectors.collect import CollectSink
-from flowsim.connectors.csv_sink import CsvSink
-from flowsim.connectors.distributions import SequenceOf
-from flowsim.connectors.generator import GeneratorSource
+from flowsim.connectors.files.text_sinks import CsvSink
+from flowsim.connectors.generator import GeneratorSource, SequenceOf
+from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import record, sleep, watermark
 from flowsim.connectors.source import BlockReader
 from flowsim.datastream import DataStream, StreamExecutionEnvironment
@@ -23,13 +22,13 @@ from flowsim.errors import BadInput
 from flowsim.facts.kinds import ElementKind, Level, LifeEvent
 from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
-from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.sources.source_output import SourceOutput
+from flowsim.operators.stream_operator import DataInputStatus
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
-from tests.diary import Diary, Log
-from tests.small_jobs import SmallJob
+from tests.support.jobs.event_log import Diary, Log
+from tests.support.jobs.small_jobs import SmallJob
 
 AT = 5 * NS_PER_MS
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from flowsim.cluster.mini_cluster import JobStatus, MiniCluster, RunOptions
-from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.memory import CollectSink
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import Link, StreamGraph

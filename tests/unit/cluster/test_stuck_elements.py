@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
+from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
-from flowsim.cluster.run_options import JobExecutionResult, JobStatus, RunOptions
 from flowsim.connectors.script import ScriptedSource, record, sleep, watermark
 from flowsim.datastream import AsyncDataStream, AsyncFunction, ResultFutureFunction, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration
 from flowsim.errors import Deadlock
 from flowsim.operators.async_wait.result_future import ResultFuture
 from flowsim.units import NS_PER_MS
-from tests.coroutines import UNMARKED
+from tests.support.jobs.coroutines import UNMARKED
 
 pytestmark = UNMARKED
 NO_TIMEOUT = Duration.of_millis(0)

@@ -6,22 +6,22 @@ from itertools import pairwise
 
 import pytest
 
+from flowsim.cluster.job_execution import JobStatus, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.run_actions import StopJob
-from flowsim.cluster.run_options import JobStatus, RunOptions
 from flowsim.cluster.watermark_alignment import WatermarkAggregator
-from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import Entry, ScriptedSource, ScriptReader, record, sleep
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, WatermarkStrategy
 from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
-from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.sources.source_output import ReaderOutput
+from flowsim.operators.stream_operator import DataInputStatus
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
-from tests.unit.cluster.alignment_jobs import ALIGNED, DRIFT_MS, fast, rows_of, run, slow
+from tests.support.jobs.alignment_jobs import ALIGNED, DRIFT_MS, fast, rows_of, run, slow
 
 NS_PER_S = 1000 * NS_PER_MS
 

@@ -8,9 +8,8 @@ from random import Random
 
 import pytest
 
-from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.sources.source import SourceOperator, SourceReader
-from flowsim.operators.stream_operator import OperatorContext, Value
+from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, Value
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.streamrecord.elements import LatencyMarker, OutputTag, WatermarkStatus
 

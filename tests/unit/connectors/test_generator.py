@@ -4,11 +4,18 @@ from collections.abc import Callable
 
 import pytest
 
-from flowsim.connectors.collection import CollectionSource
-from flowsim.connectors.distributions import Choice, JitteredTime, Normal, SequenceOf, UniformDouble, UniformInt
-from flowsim.connectors.generator import GeneratorSource
+from flowsim.connectors.generator import (
+    Choice,
+    GeneratorSource,
+    JitteredTime,
+    Normal,
+    SequenceOf,
+    UniformDouble,
+    UniformInt,
+)
+from flowsim.connectors.memory import CollectionSource
 from flowsim.errors import BadInput
-from flowsim.operators.data_input_status import DataInputStatus
+from flowsim.operators.stream_operator import DataInputStatus
 
 FIELDS = {
     "id": SequenceOf(100, 10),

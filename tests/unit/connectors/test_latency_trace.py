@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from flowsim.connectors.latency_trace import read_latency_trace
+from flowsim.connectors.lookup_table import read_latency_trace
 from flowsim.errors import BadInput
 
 MS = 1_000_000

@@ -8,7 +8,7 @@ import pytest
 
 from flowsim.connectors.script import ScriptedSource, end, idle, record, sleep, watermark
 from flowsim.errors import BadInput
-from flowsim.operators.data_input_status import DataInputStatus
+from flowsim.operators.stream_operator import DataInputStatus
 
 MS = 1_000_000
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.memory import CollectSink
 from flowsim.datastream import (
     AggregateFunction,
     DataStream,
@@ -34,7 +34,7 @@ from flowsim.datastream.common import (
 )
 from flowsim.datastream.window import CountTrigger, SlidingEventTimeWindows, TumblingEventTimeWindows
 from flowsim.errors import BadInput
-from flowsim.operators.basic import MapOperator
+from flowsim.operators.functions.basic import MapOperator
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 

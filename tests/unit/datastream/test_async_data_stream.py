@@ -28,7 +28,7 @@ from flowsim.operators.async_wait.result_future import ResultFuture
 from flowsim.operators.async_wait.simulated_calls import SimulatedAsyncFunction
 from flowsim.state.descriptors import ValueStateDescriptor
 from flowsim.units import NS_PER_MS
-from tests.coroutines import BOTH_CLOCKS, asks, failure_of, last_first, results_of
+from tests.support.jobs.coroutines import BOTH_CLOCKS, asks, failure_of, last_first, results_of
 
 ENV = StreamExecutionEnvironment.get_execution_environment
 SECOND = Duration.of_seconds(1)

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
+from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.run_actions import CancelJob, RunAction, StopJob
-from flowsim.cluster.run_options import JobExecutionResult, JobStatus, RunOptions
 from flowsim.connectors.script import ScriptedSource, record, sleep
 from flowsim.datastream import AsyncDataStream, AsyncFunction, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration
 from flowsim.sim import close_down, virtual_time_loop
 from flowsim.tasks import async_calls
 from flowsim.units import NS_PER_MS
-from tests.coroutines import BOTH_CLOCKS, UNMARKED, nothing_left_behind, results_of
+from tests.support.jobs.coroutines import BOTH_CLOCKS, UNMARKED, nothing_left_behind, results_of
 
 pytestmark = UNMARKED
 

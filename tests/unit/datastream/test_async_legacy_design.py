@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
+from flowsim.cluster.job_execution import JobStatus, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
-from flowsim.cluster.run_options import JobStatus, RunOptions
-from flowsim.connectors.collection import CollectionSource
-from flowsim.connectors.legacy import LegacySource
+from flowsim.connectors.memory import CollectionSource
 from flowsim.datastream import AsyncDataStream, AsyncRetryStrategy, DataStream, StreamExecutionEnvironment
 from flowsim.datastream.async_retry_predicates import has_exception_predicate
 from flowsim.datastream.common import Duration
 from flowsim.errors import BadInput, JobFailed
 from flowsim.graph.job_graph import create_job_graph
-from tests.coroutines import BOTH_CLOCKS, UNMARKED, asks, last_first, nothing_left_behind
+from flowsim.legacy.source_function import LegacySource
+from tests.support.jobs.coroutines import BOTH_CLOCKS, UNMARKED, asks, last_first, nothing_left_behind
 
 pytestmark = UNMARKED
 ENV = StreamExecutionEnvironment.get_execution_environment

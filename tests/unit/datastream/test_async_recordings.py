@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from flowsim.cluster.job_execution import JobStatus, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
-from flowsim.cluster.run_options import JobStatus, RunOptions
 from flowsim.datastream import AsyncDataStream, AsyncFunction, AsyncRetryStrategy, StreamExecutionEnvironment
 from flowsim.datastream.async_retry_predicates import has_exception_predicate
 from flowsim.datastream.common import Duration
@@ -21,7 +21,7 @@ from flowsim.laws.catalogue import Outcome, Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.rng import RandomStreams
-from tests.coroutines import UNMARKED
+from tests.support.jobs.coroutines import UNMARKED
 
 pytestmark = UNMARKED
 ROOT = Path(__file__).parents[3]

@@ -23,7 +23,7 @@ from flowsim.datastream.async_retry_predicates import (
 )
 from flowsim.datastream.common import Duration
 from flowsim.errors import JobFailed
-from tests.coroutines import BOTH_CLOCKS
+from tests.support.jobs.coroutines import BOTH_CLOCKS
 
 ENV = StreamExecutionEnvironment.get_execution_environment
 SECOND = Duration.of_seconds(1)

@@ -19,7 +19,7 @@ from flowsim.datastream.async_retry_predicates import has_exception_predicate
 from flowsim.datastream.common import Duration
 from flowsim.errors import JobFailed
 from flowsim.operators.async_wait.result_future import ResultFuture
-from tests.coroutines import UNMARKED, nothing_left_behind
+from tests.support.jobs.coroutines import UNMARKED, nothing_left_behind
 
 pytestmark = UNMARKED
 BOTH_DESIGNS = pytest.mark.parametrize("design", ["mailbox", "legacy"])

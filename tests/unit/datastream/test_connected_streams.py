@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.memory import CollectSink
 from flowsim.datastream import (
     CoFlatMapFunction,
     CoMapFunction,
@@ -24,7 +24,7 @@ from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.operators.input_selection import InputSelection
-from flowsim.operators.multiple_input import MultipleInputOperator
+from flowsim.operators.inputs.multiple_input import MultipleInputOperator
 from flowsim.recording.memory import MemoryRecorder
 
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from flowsim.cluster.job_execution import RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
-from flowsim.cluster.run_options import RunOptions
-from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import ScriptedSource, record, sleep, watermark
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, Time, WatermarkGenerator, WatermarkOutput, WatermarkStrategy

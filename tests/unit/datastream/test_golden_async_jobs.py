@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from flowsim.connectors.legacy import LegacySource
 from flowsim.connectors.script import Entry, ScriptedSource, idle, record, sleep, watermark
 from flowsim.datastream import DataStream, StreamExecutionEnvironment
 from flowsim.facts.kinds import AsyncAction, ElementKind
+from flowsim.legacy.source_function import LegacySource
 from flowsim.operators.async_wait.async_retry_strategy import (
     NO_RETRY_STRATEGY,
     AsyncRetryStrategy,

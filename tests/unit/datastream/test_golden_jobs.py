@@ -26,7 +26,7 @@ from flowsim.datastream.window import (
     TumblingEventTimeWindows,
     WindowAssigner,
 )
-from flowsim.operators.multiple_input import MultipleInputOperator
+from flowsim.operators.inputs.multiple_input import MultipleInputOperator
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.streamrecord.elements import WatermarkStatus
 

@@ -8,9 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from flowsim.connectors.collect import CollectSink
-from flowsim.connectors.distributions import SequenceOf
-from flowsim.connectors.generator import GeneratorSource
+from flowsim.connectors.generator import GeneratorSource, SequenceOf
+from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import ScriptedSource, record
 from flowsim.datastream import (
     DataStream,

@@ -9,11 +9,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from flowsim.connectors.collect import CollectSink
-from flowsim.connectors.csv import CsvSource
-from flowsim.connectors.distributions import Choice, SequenceOf
-from flowsim.connectors.generator import GeneratorSource
-from flowsim.connectors.parquet import ParquetSink
+from flowsim.connectors.files.csv import CsvSource
+from flowsim.connectors.files.parquet import ParquetSink
+from flowsim.connectors.generator import Choice, GeneratorSource, SequenceOf
+from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import ScriptedSource, record, watermark
 from flowsim.datastream import (
     AggregateFunction,

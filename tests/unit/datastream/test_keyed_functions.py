@@ -26,8 +26,8 @@ from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
-from flowsim.operators.broadcast_contexts import BroadcastContext, ReadOnlyBroadcastContext
-from flowsim.operators.process import ProcessContext
+from flowsim.operators.functions.broadcast_contexts import BroadcastContext, ReadOnlyBroadcastContext
+from flowsim.operators.functions.process import ProcessContext
 from flowsim.recording.memory import MemoryRecorder
 
 COUNT = ValueStateDescriptor("count", Types.LONG())

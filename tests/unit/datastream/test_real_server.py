@@ -11,8 +11,8 @@ import pytest
 
 from flowsim.datastream import AsyncFunction, AsyncRetryStrategy, RuntimeContext
 from flowsim.datastream.async_retry_predicates import has_exception_predicate
-from tests.coroutines import UNMARKED, failure_of, nothing_left_behind, results_of
-from tests.unit.datastream.http_server import AirlineServer, closed_port
+from tests.support.jobs.coroutines import UNMARKED, failure_of, nothing_left_behind, results_of
+from tests.support.jobs.http_server import AirlineServer, closed_port
 
 pytestmark = UNMARKED
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import ScriptedSource, record, watermark
 from flowsim.datastream import (
     AggregateFunction,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flowsim.cluster.run_options import JobStatus
+from flowsim.cluster.job_execution import JobStatus
 from flowsim.errors import BadInput
 from flowsim.explore.explore import Exploration, Step, explore, explore_once
 from flowsim.explore.strategies import FifoSchedules, RandomSchedules, ScriptedSchedule, strategy_of, strategy_of_token

@@ -7,8 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from flowsim.connectors.collection import CollectionSource
-from flowsim.connectors.legacy import LegacySource
+from flowsim.connectors.memory import CollectionSource
 from flowsim.datastream import AsyncDataStream, AsyncFunction, DataStream, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration
 from flowsim.graph.job_graph import create_job_graph
@@ -20,7 +19,8 @@ from flowsim.graph.stream_graph import (
     StreamGraph,
     StreamNode,
 )
-from flowsim.operators.basic import MapOperator
+from flowsim.legacy.source_function import LegacySource
+from flowsim.operators.functions.basic import MapOperator
 
 
 def node(number: int, **settings: object) -> StreamNode:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowsim.graph.execution_graph import EdgeExpansion, channel_rows, create_execution_graph
+from flowsim.graph.edge_expansion import EdgeExpansion
+from flowsim.graph.execution_graph import channel_rows, create_execution_graph
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.stream_graph import (
     JobSettings,
@@ -16,7 +17,7 @@ from flowsim.graph.stream_graph import (
     StreamGraph,
     StreamNode,
 )
-from flowsim.operators.basic import MapOperator
+from flowsim.operators.functions.basic import MapOperator
 
 
 def graph_of(parallelisms: list[int], edges: list[StreamEdge], max_parallelism: int | None = None) -> StreamGraph:

@@ -17,7 +17,7 @@ from flowsim.graph.stream_graph import (
     StreamGraph,
     StreamNode,
 )
-from flowsim.operators.basic import MapOperator
+from flowsim.operators.functions.basic import MapOperator
 
 FORWARD, REBALANCE = PartitionerSpec("FORWARD"), PartitionerSpec("REBALANCE")
 

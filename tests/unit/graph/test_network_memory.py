@@ -11,7 +11,7 @@ from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.network_memory import UNBOUNDED_SHARE
 from flowsim.network.buffers.local_buffer_pool import UNLIMITED
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
-from tests.small_jobs import SmallJob
+from tests.support.jobs.small_jobs import SmallJob
 
 
 def execution(by: str = "SHUFFLE", **settings: object) -> ExecutionGraph:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tiny_job import FactSet, tiny_job
 
 from flowsim.facts.kinds import (
     ActionKind,
@@ -20,6 +19,7 @@ from flowsim.facts.kinds import (
 )  # fmt: skip
 from flowsim.laws.catalogue import Outcome, Verdict
 from flowsim.laws.judge import check_all
+from tests.support.facts.tiny_job import FactSet, tiny_job
 
 
 def judge(facts: FactSet, law: str, status: str = "complete") -> Outcome:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from async_history import IDLE, LAW_OF_ASYNC, RETRY, STATUS, WATERMARK, AsyncHistory, of_async
 
 from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent
 from flowsim.laws.catalogue import Verdict
 from flowsim.units import MAX_WATERMARK
+from tests.support.facts.async_history import IDLE, LAW_OF_ASYNC, RETRY, STATUS, WATERMARK, AsyncHistory, of_async
 
 PUT, INVOKE, RETRIED, COMPLETE, FAIL, TIMEOUT, EMIT = (
     AsyncAction.PUT, AsyncAction.INVOKE, AsyncAction.RETRY, AsyncAction.COMPLETE, AsyncAction.FAIL, AsyncAction.TIMEOUT,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tiny_job import FactSet, tiny_job
 
 from flowsim.facts.kinds import ElementKind, Level
 from flowsim.laws.catalogue import Outcome, Verdict
 from flowsim.laws.judge import check_all
+from tests.support.facts.tiny_job import FactSet, tiny_job
 
 
 def judge(facts: FactSet, law: str, status: str = "complete") -> Outcome:

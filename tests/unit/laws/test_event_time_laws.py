@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from event_time_history import ACTIVE, IDLE, RECORD, STATUS, WATERMARK, History
 
 from flowsim.facts.kinds import ElementKind, LifeEvent
 from flowsim.laws.catalogue import Verdict
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+from tests.support.facts.event_time_history import ACTIVE, IDLE, RECORD, STATUS, WATERMARK, History
 
 BOUNDED: dict[str, object] = {"watermarks": {"kind": "bounded", "bound_ms": 2, "idle_ms": 1}}
 SOURCE = (("source", BOUNDED), ("map", {}))

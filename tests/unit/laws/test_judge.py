@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tiny_job import tiny_job
-
 from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import LAW_IDS, LAWS, Verdict
 from flowsim.laws.judge import CHECKS, check_all
 from flowsim.recording.memory import MemoryRecorder
+from tests.support.facts.tiny_job import tiny_job
 
 PAGE = Path(__file__).parents[3] / "docs" / "laws.md"
 

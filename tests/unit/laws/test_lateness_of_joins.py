@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from flowsim.cluster.faults import Fault
+from flowsim.cluster.job_execution import JobStatus, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
-from flowsim.cluster.run_options import JobStatus, RunOptions
-from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import ScriptedSource, record, sleep, watermark
 from flowsim.datastream import OutputTag, ProcessJoinFunction, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, Types

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from async_history import IDLE, STATUS, WATERMARK, AsyncHistory, of_async
-
 from flowsim.facts.kinds import ElementKind, LifeEvent
 from flowsim.laws.catalogue import Verdict
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+from tests.support.facts.async_history import IDLE, STATUS, WATERMARK, AsyncHistory, of_async
 
 # What laws task-watermark and idle make of a queue of watermarks
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tiny_job import FactSet, tiny_job
 
 from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind, SegmentAction
 from flowsim.laws.catalogue import Outcome, Verdict
 from flowsim.laws.judge import check_all
+from tests.support.facts.tiny_job import FactSet, tiny_job
 
 Change = Callable[[FactSet], None]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from golden import cases
-from tiny_job import FactSet, tiny_job
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.catalogue import Outcome, Verdict
 from flowsim.laws.java_key import owner_subtask, recorded_key_hash
 from flowsim.laws.judge import check_all
 from flowsim.values import Row, Types, java_hash, key_json
+from tests.support.facts.tiny_job import FactSet, tiny_job
+from tests.support.flink.golden import cases
 
 
 def judge(facts: FactSet, status: str = "complete") -> Outcome:

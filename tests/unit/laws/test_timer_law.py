@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from event_time_history import KEY, STATUS, WATERMARK, History
 
 from flowsim.facts.kinds import LifeEvent, TimeDomain, TimerAction
 from flowsim.laws.catalogue import Verdict
 from flowsim.units import NO_TIMESTAMP
+from tests.support.facts.event_time_history import KEY, STATUS, WATERMARK, History
 
 REGISTER, DELETE, FIRE = TimerAction.REGISTER, TimerAction.DELETE, TimerAction.FIRE
 PROCESSING = TimeDomain.PROCESSING_TIME

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from golden import cases
-from tiny_job import FactSet, tiny_job
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.catalogue import Outcome, Verdict
 from flowsim.laws.judge import check_all
 from flowsim.laws.valve_model import ValveModel
+from tests.support.facts.tiny_job import FactSet, tiny_job
+from tests.support.flink.golden import cases
 
 WATERMARK, STATUS = ElementKind.WATERMARK, ElementKind.STATUS
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from tiny_job import FactSet, TinyJob, tiny_job
 
 from flowsim.facts.kinds import ElementKind, Level
 from flowsim.laws.catalogue import Outcome, Verdict
@@ -13,6 +12,7 @@ from flowsim.laws.job_graph import Operator
 from flowsim.laws.judge import check_all
 from flowsim.laws.window_plan import WindowPlan, window_plan
 from flowsim.units import MAX_WATERMARK
+from tests.support.facts.tiny_job import FactSet, TinyJob, tiny_job
 
 
 def judge(facts: FactSet, law: str, status: str = "complete") -> Outcome:

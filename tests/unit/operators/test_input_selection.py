@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from flowsim.errors import BadInput
-from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.input_selection import NONE_AVAILABLE, InputSelection
-from flowsim.operators.multiple_input_selection_handler import MultipleInputSelectionHandler
-from flowsim.operators.reading_order import OneToItsEnd, StrictTurns, reading_order
+from flowsim.operators.inputs.multiple_input_selection_handler import MultipleInputSelectionHandler
+from flowsim.operators.inputs.reading_order import OneToItsEnd, StrictTurns, reading_order
+from flowsim.operators.stream_operator import DataInputStatus
 
 MORE, NOTHING = DataInputStatus.MORE_AVAILABLE, DataInputStatus.NOTHING_AVAILABLE
 STOPPED, END_OF_DATA, END_OF_INPUT = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from flowsim.operators.process import KeyedProcessOperator, ProcessContext
-from flowsim.operators.runtime_context import RuntimeContext
+from flowsim.operators.functions.process import KeyedProcessOperator, ProcessContext
+from flowsim.operators.user_functions import RuntimeContext
 from flowsim.testing.harness import OneInputOperatorHarness
 from flowsim.units import MAX_WATERMARK
 

@@ -13,7 +13,7 @@ from flowsim.recording.manifest import RunDescription, RunStatus
 from flowsim.recording.merged_facts import TASK_TABLES, Fact, Selection, merged_facts
 from flowsim.recording.reader import Recording
 from flowsim.recording.writer import RecordingWriter
-from tests.small_jobs import SmallJob
+from tests.support.jobs.small_jobs import SmallJob
 
 
 def record_job(directory: Path, rows_per_epoch: int, level: Level = Level.FULL) -> Recording:

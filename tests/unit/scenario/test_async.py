@@ -13,7 +13,7 @@ from flowsim.facts.kinds import AsyncAction, Level
 from flowsim.facts.schema import TABLES
 from flowsim.graph.stream_graph import ChainingStrategy
 from flowsim.scenario.runner import run_scenario
-from tests.unit.scenario.compiling import compiled, results, sinks
+from tests.support.jobs.scenarios import compiled, results, sinks
 
 HEAD = """\
 flowsim: 1

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.scenario.compiling import HEAD, compiled, refused, sinks
+from tests.support.jobs.scenarios import HEAD, compiled, refused, sinks
 
 START = HEAD + "operators:\n  x:\n    input: rows\n    async:\n"
 """What follows begins on line 17 with six blanks."""

@@ -8,13 +8,13 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from flowsim.cluster.job_execution import JobStatus
 from flowsim.cluster.mini_cluster import execute
 from flowsim.cluster.run_actions import CancelJob, SnapshotTask, StopJob
-from flowsim.cluster.run_options import JobStatus
 from flowsim.facts.kinds import Level
 from flowsim.scenario.compiling.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario
-from tests.unit.scenario.compiling import HEAD, compiled, refused, results, sinks
+from tests.support.jobs.scenarios import HEAD, compiled, refused, results, sinks
 
 ROOT = Path(__file__).parents[3]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from flowsim.cluster.job_execution import JobStatus
 from flowsim.cluster.mini_cluster import execute
-from flowsim.cluster.run_options import JobStatus
 from flowsim.errors import ScenarioError
 from flowsim.scenario.compiling.compiled import CompiledScenario
 from flowsim.scenario.compiling.compiler import compile_scenario

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from flowsim.cluster.job_execution import JobStatus
 from flowsim.cluster.mini_cluster import MiniCluster, execute
-from flowsim.cluster.run_options import JobStatus
-from tests.unit.scenario.compiling import HEAD, compiled, refused, sinks
+from tests.support.jobs.scenarios import HEAD, compiled, refused, sinks
 
 
 def custom(reference: str, key: str = "word") -> str:

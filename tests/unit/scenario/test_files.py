@@ -13,7 +13,7 @@ from flowsim.cluster.mini_cluster import execute
 from flowsim.errors import JobFailed
 from flowsim.facts.kinds import Level
 from flowsim.scenario.runner import run_scenario
-from tests.unit.scenario.compiling import compiled, refused
+from tests.support.jobs.scenarios import compiled, refused
 
 CSV = "csv: {path: PATH, columns: {n: long}}"
 PARQUET = "parquet: {path: PATH, columns: {n: long}}"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.scenario.compiling import refused, results, sinks
+from tests.support.jobs.scenarios import refused, results, sinks
 
 HEAD = """\
 flowsim: 1

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from flowsim.cluster.job_execution import JobStatus
 from flowsim.cluster.mini_cluster import MiniCluster
-from flowsim.cluster.run_options import JobStatus
 from flowsim.errors import ScenarioError
 from flowsim.graph.stream_graph import BufferDebloatSettings, Link
 from flowsim.network.partitions.result_partition_type import ResultPartitionType

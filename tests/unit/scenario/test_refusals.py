@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.scenario.compiling import HEAD, compiled, refused, sinks
+from tests.support.jobs.scenarios import HEAD, compiled, refused, sinks
 
 
 @pytest.mark.parametrize("name", ["../in.csv", "/etc/hostname", "link.csv", "folder", "missing.csv", "a\\0b"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from flowsim.scenario.runner import run_scenario
-from tests.unit.scenario.compiling import compiled, refused
+from tests.support.jobs.scenarios import compiled, refused
 
 JOB = """\
 flowsim: 1

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flowsim.cluster.faults import Fault
-from flowsim.cluster.run_options import JobStatus, Progress
+from flowsim.cluster.job_execution import JobStatus, Progress
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import Verdict

@@ -9,7 +9,7 @@ import pytest
 from flowsim.facts.kinds import ElementKind, Level
 from flowsim.scenario.runner import run_scenario
 from flowsim.units import MAX_WATERMARK
-from tests.unit.scenario.compiling import compiled, refused
+from tests.support.jobs.scenarios import compiled, refused
 
 JOB = """\
 flowsim: 1

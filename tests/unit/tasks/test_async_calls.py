@@ -17,7 +17,7 @@ from flowsim.sim.virtual_time_loop import START_NS, VirtualTimeLoop
 from flowsim.tasks.async_calls import TaskAsyncCalls
 from flowsim.tasks.processing_time import TaskTimers
 from flowsim.tasks.task_clock import TaskClock
-from tests.coroutines import UNMARKED, nothing_left_behind
+from tests.support.jobs.coroutines import UNMARKED, nothing_left_behind
 
 pytestmark = UNMARKED
 MS = 1_000_000

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import ScriptedSource, record, watermark
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, Types

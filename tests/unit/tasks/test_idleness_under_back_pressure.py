@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from flowsim.cluster.faults import Fault
+from flowsim.cluster.job_execution import JobStatus
 from flowsim.cluster.mini_cluster import JobExecutionResult, MiniCluster, RunOptions
-from flowsim.cluster.run_options import JobStatus
-from flowsim.connectors.collect import CollectSink
-from flowsim.connectors.distributions import SequenceOf
-from flowsim.connectors.generator import GeneratorSource
+from flowsim.connectors.generator import GeneratorSource, SequenceOf
+from flowsim.connectors.memory import CollectSink
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, WatermarkStrategy
 from flowsim.facts.kinds import ElementKind, Level

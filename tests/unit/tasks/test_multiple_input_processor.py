@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.input_selection import InputSelection
+from flowsim.operators.stream_operator import DataInputStatus
 from flowsim.tasks.multiple_input_processor import StreamMultipleInputProcessor
 from flowsim.units import NO_TIMESTAMP
 

@@ -8,7 +8,7 @@ from flowsim.connectors.script import record, sleep
 from flowsim.facts.kinds import Level
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.units import NS_PER_MS
-from tests.small_jobs import SmallJob, by_key
+from tests.support.jobs.small_jobs import SmallJob, by_key
 
 BEAT_MS = 10
 LONG = "x" * 300

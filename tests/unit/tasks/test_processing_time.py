@@ -14,7 +14,7 @@ from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
 from flowsim.watermark.watermark_strategy import WatermarkStrategy
-from tests.small_jobs import SmallJob
+from tests.support.jobs.small_jobs import SmallJob
 
 START_MS = 1_000
 """The clock of every task starts there (rule 0.5)."""

@@ -7,7 +7,7 @@ import doctest
 import pytest
 
 from flowsim.errors import Deadlock
-from flowsim.operators.basic import MapOperator
+from flowsim.operators.functions.basic import MapOperator
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.testing import harness as harness_module
 from flowsim.testing.harness import ManualClock, ManualProcessingTimeService, OneInputOperatorHarness

@@ -6,7 +6,7 @@ import pytest
 
 from flowsim.cluster.faults import Fault
 from flowsim.cluster.mini_cluster import JobStatus
-from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import ScriptedSource, record, sleep
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.errors import BadInput, Deadlock, JobFailed

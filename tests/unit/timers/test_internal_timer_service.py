@@ -20,8 +20,8 @@ from flowsim.timers.internal_timer_service import (
     TimersSnapshot,
     Triggerable,
 )
-from flowsim.timers.key_facts import KeyFacts
 from flowsim.timers.key_groups import KeyGroups
+from flowsim.timers.recorded_timer_service import KeyFacts
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
 from flowsim.values import key_fingerprint, key_hash, state_key
 

@@ -8,8 +8,8 @@ from flowsim.errors import BadInput
 from flowsim.units import NO_TIMESTAMP
 from flowsim.watermark.broken_generators import strategy_under
 from flowsim.watermark.generators import WatermarkOutput
-from flowsim.watermark.observed_generator import ObservedGenerator
-from flowsim.watermark.watched_generator import WatchedGenerator, watched
+from flowsim.watermark.recorded_watermarks import ObservedGenerator
+from flowsim.watermark.user_generator import WatchedGenerator, watched
 from flowsim.watermark.watermark_strategy import WatermarkStrategy
 
 

@@ -11,8 +11,8 @@ from flowsim.watermark.generators import (
     NoWatermarks,
     PerRecordBoundedWatermarks,
     WatermarkGenerator,
-    WatermarksWithIdleness,
 )
+from flowsim.watermark.idleness import WatermarksWithIdleness
 
 
 class Listener:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from flowsim.operators.sources.source_alignment import WatermarkSampler
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
-from flowsim.watermark.watermark_alignment_params import WatermarkAlignmentParams
-from flowsim.watermark.watermark_sampler import WatermarkSampler
+from flowsim.watermark.watermark_strategy import WatermarkAlignmentParams
 
 
 def test_the_oldest_of_three_samples_lags_three_intervals_behind() -> None:

@@ -5,13 +5,8 @@ from __future__ import annotations
 import pytest
 
 from flowsim.streamrecord.elements import WatermarkStatus
-from flowsim.watermark.generators import (
-    BoundedOutOfOrdernessWatermarks,
-    NoWatermarks,
-    PerRecordBoundedWatermarks,
-    WatermarksWithIdleness,
-)
-from flowsim.watermark.pausable_relative_clock import PausableRelativeClock
+from flowsim.watermark.generators import BoundedOutOfOrdernessWatermarks, NoWatermarks, PerRecordBoundedWatermarks
+from flowsim.watermark.idleness import PausableRelativeClock, WatermarksWithIdleness
 from flowsim.watermark.watermark_strategy import WatermarkStrategy
 from flowsim.watermark.watermark_to_data_output import WatermarkToDataOutput
 

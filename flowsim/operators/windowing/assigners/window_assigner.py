@@ -8,8 +8,8 @@ from random import Random
 from typing import Final, Protocol, TypeGuard
 
 from flowsim.errors import BadInput
-from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.stream_operator import Value
+from flowsim.operators.user_functions import RuntimeContext
 from flowsim.operators.windowing.triggers.trigger import Trigger
 from flowsim.operators.windowing.window import Window
 from flowsim.units import NO_TIMESTAMP

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from receiving import barrier, data, gate_of, remote
-
 from flowsim.network.buffers.buffer import EventBuffer
 from flowsim.network.gates.checkpointed_input_gate import CheckpointedInputGate
 from flowsim.streamrecord.events import Alignment, CheckpointBarrier, EndOfData, EndOfPartitionEvent, Event, StopMode
+from tests.support.operators.receiving import barrier, data, gate_of, remote
 
 
 def test_the_end_of_data_is_acknowledged_to_the_sender_of_that_channel() -> None:

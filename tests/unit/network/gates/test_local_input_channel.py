@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from receiving import gate_of
 
 from flowsim.network.buffers.buffer import MemorySegment
 from flowsim.network.buffers.buffer_builder import BufferBuilder
@@ -12,6 +11,7 @@ from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.misuse import IllegalState
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.streamrecord.events import Alignment, CheckpointBarrier
+from tests.support.operators.receiving import gate_of
 
 
 class Pair:

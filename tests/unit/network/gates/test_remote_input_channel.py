@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from receiving import Returned, barrier, data, gate_of, remote
 
 from flowsim.errors import InvariantViolation
 from flowsim.network.buffers.buffer import EventBuffer
@@ -20,6 +19,7 @@ from flowsim.streamrecord.events import (
     EventAnnouncement,
     StopMode,
 )
+from tests.support.operators.receiving import Returned, barrier, data, gate_of, remote
 
 
 def test_an_arriving_buffer_reserves_floating_buffers_for_what_the_sender_still_has() -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from receiving import Returned, barrier, data, gate_of, remote
 
 from flowsim.network.buffers.buffer import EventBuffer
 from flowsim.network.gates.input_gate import EndOfDataStatus, InputGateClosed
 from flowsim.network.gates.single_input_gate import SingleInputGate, is_outdated
 from flowsim.streamrecord.events import Alignment, EndOfData, EndOfPartitionEvent, StopMode
+from tests.support.operators.receiving import Returned, barrier, data, gate_of, remote
 
 
 def order_of(gate: SingleInputGate) -> list[int]:

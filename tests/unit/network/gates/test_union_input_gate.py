@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from receiving import barrier, data, gate_of, remote
 
 from flowsim.network.buffers.buffer import EventBuffer
 from flowsim.network.gates.input_gate import EndOfDataStatus
 from flowsim.network.gates.union_input_gate import UnionInputGate
 from flowsim.streamrecord.events import Alignment, EndOfData, EndOfPartitionEvent, StopMode
+from tests.support.operators.receiving import barrier, data, gate_of, remote
 
 
 def test_united_gates_take_turns_and_end_together() -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from async_bench import AsyncBench
 
 from flowsim.facts.kinds import AsyncAction, ElementKind
 from flowsim.operators.async_wait.async_retry_strategy import FixedDelayRetryStrategy
 from flowsim.streamrecord.elements import StreamRecord, Watermark
 from flowsim.units import NO_TIMESTAMP
 from flowsim.values import fingerprint
+from tests.support.operators.async_wait_harness import AsyncBench
 
 PUT, INVOKE, RETRY, COMPLETE, FAIL, TIMEOUT, EMIT = AsyncAction
 RECORD, WATERMARK = ElementKind.RECORD, ElementKind.WATERMARK

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from async_bench import AsyncBench, HandCalls
 
 from flowsim.errors import BadInput, Deadlock
 from flowsim.facts.kinds import AsyncAction
@@ -16,6 +15,7 @@ from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator
 from flowsim.operators.async_wait.result_future import ResultFuture
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
 from flowsim.units import NS_PER_MS
+from tests.support.operators.async_wait_harness import AsyncBench, HandCalls
 
 
 @pytest.mark.parametrize("mode", ["ordered", "unordered"])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from async_bench import AsyncBench
 
 from flowsim.streamrecord.elements import StreamElement, StreamRecord, Watermark
+from tests.support.operators.async_wait_harness import AsyncBench
 
 
 @pytest.mark.parametrize("mode", ["ordered", "unordered"])

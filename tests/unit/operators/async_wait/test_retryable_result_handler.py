@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from async_bench import AsyncBench
 
 from flowsim.errors import Deadlock
 from flowsim.facts.kinds import AsyncAction
@@ -16,6 +15,7 @@ from flowsim.operators.async_wait.async_retry_strategy import (
     ExponentialBackoffDelayRetryStrategy,
     FixedDelayRetryStrategy,
 )
+from tests.support.operators.async_wait_harness import AsyncBench
 
 
 def is_empty(results: Sequence[Any]) -> bool:

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from flowsim.connectors.collect import CollectSink
+from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import ScriptedSource, record, sleep
 from flowsim.connectors.script_entries import Entry
 from flowsim.datastream import AsyncDataStream, AsyncRetryStrategy, DataStream, StreamExecutionEnvironment

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from flowsim.errors import BadInput, InvariantViolation
-from flowsim.operators.async_wait.ordered_stream_element_queue import OrderedStreamElementQueue
 from flowsim.operators.async_wait.stream_element_queue import (
+    OrderedStreamElementQueue,
     QueueEntry,
     StreamElementQueue,
     StreamRecordQueueEntry,

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from flowsim.errors import BadInput
-from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.sources.source_output import SourceOutput
-from flowsim.operators.stream_operator import OperatorContext
+from flowsim.operators.stream_operator import DataInputStatus, OperatorContext
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.testing.harness import OneInputOperatorHarness
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP

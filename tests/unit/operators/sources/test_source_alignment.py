@@ -8,16 +8,14 @@ from flowsim.connectors.script import Entry, ScriptedSource, end, idle, record, 
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.facts.tracer import TaskTrace
-from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.sources.source_output import ReaderOutput
-from flowsim.operators.stream_operator import OperatorContext
+from flowsim.operators.stream_operator import DataInputStatus, OperatorContext
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.events import StopMode
 from flowsim.testing.harness import OneInputOperatorHarness
 from flowsim.units import MAX_WATERMARK
-from flowsim.watermark.watermark_alignment_params import WatermarkAlignmentParams
-from flowsim.watermark.watermark_strategy import WatermarkStrategy
+from flowsim.watermark.watermark_strategy import WatermarkAlignmentParams, WatermarkStrategy
 
 ALIGNED = WatermarkStrategy.for_each_record(0).with_watermark_alignment(WatermarkAlignmentParams("group", 10, 100))
 NOTHING, MORE, END = (

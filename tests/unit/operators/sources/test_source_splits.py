@@ -5,8 +5,8 @@ from __future__ import annotations
 from flowsim.connectors.script import Entry, ScriptedSource, end, idle, record, sleep, watermark
 from flowsim.facts.kinds import ElementKind, Level
 from flowsim.facts.tracer import TaskTrace
-from flowsim.operators.data_input_status import DataInputStatus
 from flowsim.operators.sources.source import SourceOperator
+from flowsim.operators.stream_operator import DataInputStatus
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.testing.harness import OneInputOperatorHarness

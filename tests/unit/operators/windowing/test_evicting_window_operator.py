@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from rows_of_windows import Rows
 
 from flowsim.facts.kinds import Level, WindowResult
 from flowsim.facts.schema import TABLES
@@ -23,6 +22,7 @@ from flowsim.recording.memory import MemoryRecorder
 from flowsim.testing.harness import OneInputOperatorHarness
 from flowsim.units import MAX_WATERMARK
 from flowsim.values import fingerprint
+from tests.support.operators.rows_of_windows import Rows
 
 
 class Odd:

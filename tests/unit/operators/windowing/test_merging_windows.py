@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from flowsim.errors import BadInput
-from flowsim.operators.runtime_context import RuntimeContext
+from flowsim.operators.user_functions import RuntimeContext
 from flowsim.operators.windowing.assigners import (
     EventTimeSessionWindows,
     MergeCallback,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from scripted_context import ScriptedContext
 
 from flowsim.errors import BadInput
 from flowsim.operators.windowing.global_window import GLOBAL_WINDOW
@@ -27,6 +26,7 @@ from flowsim.operators.windowing.triggers import (
 from flowsim.operators.windowing.window import Window
 from flowsim.units import MAX_WATERMARK
 from flowsim.values import Types
+from tests.support.operators.scripted_context import ScriptedContext
 
 CONTINUE, FIRE, PURGE, FIRE_AND_PURGE = TriggerResult
 WINDOW = TimeWindow(0, 100)

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
-from rows_of_windows import Rows
 
 from flowsim.errors import BadInput
-from flowsim.operators.runtime_context import RuntimeContext
+from flowsim.operators.user_functions import RuntimeContext
 from flowsim.operators.windowing.assigners import SlidingEventTimeWindows, TumblingEventTimeWindows, WindowAssigner
 from flowsim.operators.windowing.create_window_operator import create_window_operator
 from flowsim.operators.windowing.time_window import TimeWindow
@@ -42,6 +41,7 @@ from flowsim.streamrecord.elements import OutputTag
 from flowsim.testing.harness import OneInputOperatorHarness
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.values import Types
+from tests.support.operators.rows_of_windows import Rows
 
 LATE = OutputTag("late")
 

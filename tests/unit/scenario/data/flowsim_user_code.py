@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from flowsim.connectors.collection import CollectionSource
+from flowsim.connectors.memory import CollectionSource
 from flowsim.datastream.async_functions import AsyncFunction, ResultFutureFunction
 from flowsim.datastream.broadcast_functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
 from flowsim.datastream.common.watermark_strategy import WatermarkGenerator

@@ -1,0 +1,65 @@
+"""Commands that list laws and faults, and print the schema of scenarios."""
+
+from __future__ import annotations
+
+import json
+
+from flowsim.cli.command import Answer, command
+from flowsim.cli.options import Json
+
+
+@command
+def laws(json_output: Json = False) -> Answer:
+    """List the laws: id, sentence, rules."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from flowsim.laws.catalogue import LAWS
+
+    document = [
+        {"id": law.id, "sentence": law.sentence, "rules": list(law.rules), "level": law.level.name.lower()}
+        for law in LAWS
+    ]
+
+    def show(console: Console) -> None:
+        table = Table("law", "what it says", "rules", "needs")
+        for law in LAWS:
+            table.add_row(law.id, law.sentence, ", ".join(law.rules), law.level.name.lower())
+        console.print(table)
+
+    return Answer(document, show)
+
+
+@command
+def faults(json_output: Json = False) -> Answer:
+    """List the faults that a scenario can switch on, and the law that notices each."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from flowsim.cluster.faults import FAULT_KINDS
+
+    kinds = FAULT_KINDS.values()
+    document = [{"name": k.name, "site": k.site.value, "sentence": k.sentence, "law": k.law} for k in kinds]
+
+    def show(console: Console) -> None:
+        table = Table("fault", "breaks", "what happens", "law that notices")
+        for kind in kinds:
+            table.add_row(kind.name, kind.site.value, kind.sentence, kind.law or "-")
+        console.print(table)
+
+    return Answer(document, show)
+
+
+@command
+def schema(json_output: Json = False) -> Answer:
+    """Print the JSON Schema of scenario files (with or without --json)."""
+    from rich.console import Console
+
+    from flowsim.scenario.models.scenario import json_schema
+
+    document = json_schema()
+
+    def show(console: Console) -> None:
+        console.file.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+
+    return Answer(document, show)

@@ -1,0 +1,42 @@
+"""``flowsim check``: is a scenario valid? Runs nothing and writes nothing."""
+
+from __future__ import annotations
+
+from flowsim.cli.command import Answer, command
+from flowsim.cli.options import AllowPath, AllowPython, Json, ScenarioFile, Set, default_out
+from flowsim.cli.scenarios import compiled_scenario
+
+
+@command
+def check(
+    scenario: ScenarioFile,
+    set_: Set = None,
+    allow_python: AllowPython = False,
+    allow_path: AllowPath = False,
+    json_output: Json = False,
+) -> Answer:
+    """Say whether a scenario is valid, with everything that is wrong with it."""
+    from rich.console import Console
+
+    from flowsim.graph.execution_graph import create_execution_graph
+    from flowsim.graph.job_graph import create_job_graph
+
+    compiled = compiled_scenario(scenario, default_out(scenario), set_, allow_python, allow_path)
+    execution = create_execution_graph(create_job_graph(compiled.stream_graph()))
+    digest = compiled.scenario.digest()
+    operators, tasks, channels = len(compiled.stream_graph().nodes), len(execution.subtasks), execution.channel_count
+    document = {
+        "valid": True,
+        "scenario": compiled.scenario.model.name,
+        "digest": digest,
+        "operators": operators,
+        "subtasks": tasks,
+        "channels": channels,
+        "inputs": {file.name: file.sha256 for file in compiled.inputs},
+    }
+
+    def show(console: Console) -> None:
+        console.print(f"{scenario}: valid: {operators} operators in {tasks} subtasks, {channels} channels")
+        console.print(f"digest {digest}", soft_wrap=True)
+
+    return Answer(document, show)

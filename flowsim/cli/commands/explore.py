@@ -1,0 +1,181 @@
+"""``flowsim explore``: looks for a schedule that breaks a law."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from flowsim.cli.command import Answer, ExitCode, command, duration_argument
+from flowsim.cli.options import AllowPath, AllowPython, Json, ScenarioFile, Set, Until
+from flowsim.cli.scenarios import compiled_scenario
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from flowsim.explore.explore import Exploration, Step
+    from flowsim.scenario.compiling.compiled import CompiledScenario
+
+Seeds = Annotated[int, typer.Option("--seeds", min=1, max=10_000_000, help="How many seeds to try.")]
+FirstSeed = Annotated[int, typer.Option("--first-seed", min=0, max=2**62, help="The first of them.")]
+Policy = Annotated[Literal["random", "fifo"], typer.Option("--policy", help="How each seed schedules tasks.")]
+Record = Annotated[Literal["elements", "full"], typer.Option("--record", help="What the laws get to see.")]
+Budget = Annotated[
+    int, typer.Option("--budget-records", min=0, max=1_000_000, help="Elements between two choices; 0: the scenario's.")
+]
+UntilViolation = Annotated[
+    bool, typer.Option("--until-violation/--all-seeds", help="Stop at the first finding, or try all seeds.")
+]
+TokenText = Annotated[
+    str | None, typer.Option("--token", metavar="TOKEN", help="Only the run that an exploration named by this token.")
+]
+
+
+@command
+def explore(
+    scenario: ScenarioFile,
+    seeds: Seeds = 20,
+    first_seed: FirstSeed = 1,
+    policy: Policy = "random",
+    record: Record = "full",
+    budget_records: Budget = 1,
+    until_violation: UntilViolation = True,
+    token: TokenText = None,
+    until: Until = None,
+    set_: Set = None,
+    allow_python: AllowPython = False,
+    allow_path: AllowPath = False,
+    json_output: Json = False,
+) -> Answer:
+    """Run a scenario under many schedules, in memory, and judge each at once; stop at the first violation."""
+    from flowsim.cli.progress import count_progress
+    from flowsim.explore.explore import explore as explore_seeds
+    from flowsim.explore.strategies import strategy_of, strategy_of_token
+    from flowsim.explore.token import Token
+    from flowsim.facts.kinds import Level
+
+    strategy = strategy_of(policy)
+    if token is not None:
+        named = Token.parse(token)
+        strategy, first_seed, seeds, budget_records = strategy_of_token(named), named.seed, 1, named.budget_records or 0
+    until_ns = duration_argument("--until", until)
+    with TemporaryDirectory(prefix="flowsim-explore-") as out, count_progress("exploring", json_output) as progress:
+
+        def compiled() -> CompiledScenario:
+            return compiled_scenario(scenario, Path(out), set_, allow_python, allow_path)
+
+        def on_step(step: Step, so_far: Exploration) -> None:
+            progress(so_far.runs, seeds, f"seed {step.seed}, {so_far.distinct} distinct")
+
+        if token is not None:
+            named.check_scenario(compiled().scenario.digest())
+        progress(0, seeds)
+        found = explore_seeds(
+            compiled,
+            strategy,
+            range(first_seed, first_seed + seeds),
+            record=Level[record.upper()],
+            budget_records=budget_records or None,
+            until_ns=until_ns,
+            until_violation=until_violation,
+            on_step=on_step,
+        )
+
+    overrides = [*(set_ or ()), *([f"settings.budget_records={budget_records}"] if budget_records else [])]
+    options = ["--policy", strategy.name, "--record", record, "--clock", "virtual"]
+    options += [] if until is None else ["--until", until]
+    options += [word for override in overrides for word in ("--set", override)]
+    options += ["--allow-python"] * allow_python + ["--allow-path"] * allow_path
+
+    def again(step: Step) -> str:
+        seed = ["--seed", str(step.seed)]
+        return shlex.join(["flowsim", "run", str(scenario), *seed, *options, "--validate", "--engine", "python"])
+
+    code = exit_code(found, bool(compiled().faults))
+    first = found.first_finding
+    document = exploration_data(found, None if first is None else again(first)) | {"exit_code": int(code)}
+    return Answer(document, lambda console: _show(console, found, again), code)
+
+
+def exit_code(found: Exploration, has_faults: bool) -> ExitCode:
+    """Of the first finding; laws that no run examined are no success either."""
+    from flowsim.cli.commands.run import broken_invariant
+    from flowsim.cluster.job_execution import JobStatus
+
+    step = found.first_finding
+    if step is None:
+        return ExitCode.BROKEN if found.never_examined else ExitCode.FINE
+    if broken_invariant(step.error) is not None and not has_faults:
+        return ExitCode.OUR_BUG
+    failed = step.status in (JobStatus.FAILED, JobStatus.DEADLOCKED)
+    unexpectedly = any(outcome.what == "job" for outcome in step.unmet)
+    return ExitCode.JOB_FAILED if failed and unexpectedly and not step.violated else ExitCode.BROKEN
+
+
+def exploration_data(found: Exploration, again: str | None) -> dict[str, Any]:
+    """An exploration as JSON-able data."""
+    from flowsim.laws.catalogue import Verdict
+
+    step = found.first_finding
+    return {
+        "runs": found.runs,
+        "distinct_recordings": found.distinct,
+        "findings": len(found.findings),
+        "laws": {
+            law: {
+                "rows_examined": found.rows_examined[law],
+                **{verdict.value: counts[verdict] for verdict in Verdict if verdict in counts},
+            }
+            for law, counts in found.verdicts.items()
+        },
+        "never_examined": list(found.never_examined),
+        "first_finding": None
+        if step is None
+        else {
+            "seed": step.seed,
+            "token": str(step.token),
+            "status": step.status.value,
+            "digest": step.digest,
+            "violated": [
+                {"law": o.law, "violations": o.violations, "evidence": list(o.evidence)} for o in step.violated
+            ],
+            "unmet": [{"what": e.what, "expected": e.expected, "found": e.found} for e in step.unmet],
+            "error": None if step.error is None else str(step.error),
+            "replay": again,
+        },
+    }
+
+
+def _show(console: Console, found: Exploration, again: Callable[[Step], str]) -> None:
+    from rich.table import Table
+
+    from flowsim.cli.verdicts import show_evidence
+    from flowsim.laws.catalogue import Verdict
+
+    table = Table("law")
+    for heading in ("rows examined", *(verdict.value for verdict in Verdict)):
+        table.add_column(heading, justify="right")
+    for law, counts in found.verdicts.items():
+        table.add_row(law, f"{found.rows_examined[law]:,}", *(str(counts.get(verdict, 0)) for verdict in Verdict))
+    console.print(table)
+    console.print(f"{found.runs} runs, {found.distinct} distinct recordings, {len(found.findings)} with findings")
+    for law in found.never_examined:
+        console.print(f"{law}: no run gave it anything to examine: nothing was shown about it", style="yellow")
+    step = found.first_finding
+    if step is None:
+        return
+    console.print(
+        f"\nseed {step.seed}: the job {step.status.value}, token {step.token}", style="bold red", soft_wrap=True
+    )
+    if step.error is not None:
+        console.print(f"  {step.error}", soft_wrap=True)
+    for unmet in step.unmet:
+        console.print(f"  expected {unmet.what}: {unmet.expected}, found: {unmet.found}", soft_wrap=True)
+    for outcome in step.violated:
+        console.print(f"  {outcome.law}: {outcome.violations:,} violations", style="red")
+        show_evidence(console, outcome.evidence, "    ")
+    console.print(f"  again: {again(step)}", soft_wrap=True)

@@ -1,0 +1,146 @@
+"""``flowsim graph``: the tasks of a job, with chains, parallelism and partitioners."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from flowsim.cli.command import Answer, command
+from flowsim.cli.options import AllowPath, AllowPython, Json, ScenarioFile, Set, default_out
+from flowsim.cli.scenarios import compiled_scenario
+
+if TYPE_CHECKING:
+    from flowsim.graph.execution_graph import ExecutionGraph
+    from flowsim.graph.job_graph import JobEdge, JobGraph, JobVertex
+
+Format = Annotated[Literal["text", "mermaid"], typer.Option("--format", help="For a terminal, or for Mermaid.")]
+
+
+@command
+def graph(
+    scenario: ScenarioFile,
+    form: Format = "text",
+    set_: Set = None,
+    allow_python: AllowPython = False,
+    allow_path: AllowPath = False,
+    json_output: Json = False,
+) -> Answer:
+    """Draw the job of a scenario: one task per chain, with its parallelism, and the edges between them."""
+    from rich.console import Console
+
+    from flowsim.graph.execution_graph import create_execution_graph
+    from flowsim.graph.job_graph import create_job_graph
+
+    compiled = compiled_scenario(scenario, default_out(scenario), set_, allow_python, allow_path)
+    execution = create_execution_graph(create_job_graph(compiled.stream_graph()))
+    text = mermaid(execution.job) if form == "mermaid" else drawn(execution)
+
+    def show(console: Console) -> None:
+        console.file.write(text)
+
+    return Answer(as_data(execution), show)
+
+
+def drawn(execution: ExecutionGraph) -> str:
+    """One paragraph per task, and a line per edge that leaves it; where subtasks run, unless each stands alone."""
+    job = execution.job
+    lines = [f"{job.graph.name}: {len(job.vertices)} tasks, {sum(v.parallelism for v in job.vertices)} subtasks"]
+    for vertex in job.vertices:
+        keys = f"parallelism {vertex.parallelism}, max parallelism {vertex.max_parallelism}"
+        lines += ["", f"[{vertex.id}] {vertex.name}", f"    {keys}"]
+        if job.graph.settings.task_managers != "each":
+            lines.append(f"    on {_placed(execution, vertex)}")
+        lines += [f"    --{_label(edge)}--> [{edge.target.id}] {edge.target.name}" for edge in job.out_edges(vertex)]
+    return "\n".join(lines) + "\n"
+
+
+def mermaid(job: JobGraph) -> str:
+    """A Mermaid flowchart: a box per task, around the chain of its operators."""
+    lines = ["flowchart LR"]
+    for vertex in job.vertices:
+        lines.append(f'  subgraph t{vertex.id}["task {vertex.id}, parallelism {vertex.parallelism}"]')
+        for operator in vertex.operators:
+            lines.append(f'    {_id(vertex, operator.index)}["{_quoted(operator.node.name)}"]')
+        for operator in vertex.operators:
+            if operator.input_operator >= 0:
+                tag = f'|"{_quoted(operator.input_tag)}"|' if operator.input_tag else ""
+                lines.append(f"    {_id(vertex, operator.input_operator)} -->{tag} {_id(vertex, operator.index)}")
+        lines.append("  end")
+    for edge in job.edges:
+        source, target = _id(edge.source, edge.source_operator), _id(edge.target, 0)
+        lines.append(f'  {source} ==>|"{_quoted(_label(edge))}"| {target}')
+    return "\n".join(lines) + "\n"
+
+
+def as_data(execution: ExecutionGraph) -> dict[str, Any]:
+    """The same as JSON-able data."""
+    job = execution.job
+    return {
+        "job": job.graph.name,
+        "tasks": [
+            {
+                "id": vertex.id,
+                "operators": [
+                    {"name": o.node.name, "kind": o.node.description.kind, "input_operator": o.input_operator}
+                    for o in vertex.operators
+                ],
+                "parallelism": vertex.parallelism,
+                "max_parallelism": vertex.max_parallelism,
+                "task_managers": _task_managers(execution, vertex),
+            }
+            for vertex in job.vertices
+        ],
+        "edges": [
+            {
+                "source": edge.source.id,
+                "source_operator": edge.source_operator,
+                "target": edge.target.id,
+                "partitioner": edge.partitioner.name,
+                "side_output": edge.side_output,
+                "exchange": edge.exchange.value,
+            }
+            for edge in job.edges
+        ],
+    }
+
+
+def _label(edge: JobEdge) -> str:
+    side = f" ({edge.side_output})" if edge.side_output else ""
+    exchange = "" if edge.exchange.is_bounded else f" {edge.exchange}"
+    return edge.partitioner.name + side + exchange
+
+
+def _task_managers(execution: ExecutionGraph, vertex: JobVertex) -> list[str]:
+    """The name of the task manager of each subtask."""
+    placement = execution.placement
+    return [placement.names[placement.task_manager_of[s.id]] for s in execution.subtasks_of(vertex)]
+
+
+def _placed(execution: ExecutionGraph, vertex: JobVertex) -> str:
+    """``left: 0-1, right: 2``; subtasks that stand alone are told together."""
+    wanted = execution.job.graph.settings.task_managers
+    found: dict[str, list[int]] = {}
+    for index, name in enumerate(_task_managers(execution, vertex)):
+        alone = not isinstance(wanted, str) and name not in wanted
+        found.setdefault("task managers of their own" if alone else name, []).append(index)
+    return ", ".join(f"{name}: {_ranges(indexes)}" for name, indexes in found.items())
+
+
+def _ranges(indexes: list[int]) -> str:
+    """``0-2 5`` for 0, 1, 2 and 5."""
+    texts, first = [], 0
+    for position, index in enumerate(indexes):
+        if position + 1 == len(indexes) or indexes[position + 1] != index + 1:
+            start = indexes[first]
+            texts.append(str(index) if start == index else f"{start}-{index}")
+            first = position + 1
+    return " ".join(texts)
+
+
+def _id(vertex: JobVertex, operator: int) -> str:
+    return f"t{vertex.id}o{operator}"
+
+
+def _quoted(text: str) -> str:
+    return text.replace('"', "#quot;")

@@ -1,0 +1,116 @@
+"""``flowsim replay``: runs a recorded scenario again and demands the same facts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flowsim.cli.command import Answer, ExitCode, command
+from flowsim.cli.commands.validate import Folder
+from flowsim.cli.options import AllowPath, AllowPython, Json
+from flowsim.errors import BadInput
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from flowsim.recording.manifest import Manifest
+    from flowsim.recording.reader import Recording
+    from flowsim.scenario.runner import ScenarioRun
+
+RecordingPath = Annotated[
+    Path, typer.Argument(metavar="RECORDING", help="What 'flowsim run --out' wrote.", show_default=False)
+]
+Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Keep what the replay writes.")]
+
+
+@command
+def replay(
+    recording: RecordingPath,
+    out: Out = None,
+    folder: Folder = None,
+    allow_python: AllowPython = False,
+    allow_path: AllowPath = False,
+    json_output: Json = False,
+) -> Answer:
+    """Run a recorded scenario again; exit code 1 when the recording differs."""
+    from flowsim.recording.reader import Recording
+
+    opened = Recording.open(recording)
+    if out is not None and opened.directory.resolve().is_relative_to(out.resolve()):
+        raise BadInput(f"--out {out}: holds the recording that is to be replayed; choose another directory")
+    if out is not None:
+        done = _again(opened, recording, out, folder, allow_python, allow_path, json_output)
+        return _answer(opened.manifest, done)
+    with TemporaryDirectory(prefix="flowsim-replay-") as temporary:
+        done = _again(opened, recording, Path(temporary), folder, allow_python, allow_path, json_output)
+        return _answer(opened.manifest, done)
+
+
+def _again(
+    recording: Recording,
+    path: Path,
+    out: Path,
+    folder: Path | None,
+    allow_python: bool,
+    allow_path: bool,
+    quiet: bool,
+) -> ScenarioRun:
+    from flowsim.cli.progress import run_progress
+    from flowsim.cli.scenarios import compiled_as_recorded
+    from flowsim.scenario.run_description import rerun_of
+    from flowsim.scenario.runner import run_scenario
+
+    try:
+        rerun = rerun_of(recording.manifest)
+    except BadInput as error:
+        raise BadInput(f"{path}: cannot be replayed: {error}") from None
+    compiled = compiled_as_recorded(recording, folder, out, allow_python, allow_path)
+    with run_progress(f"replaying {compiled.scenario.model.name}", quiet) as progress:
+        return run_scenario(
+            compiled,
+            out=out,
+            seed=rerun.seed,
+            policy=rerun.policy,
+            clock="virtual",
+            record=rerun.record,
+            until_ns=rerun.until_ns,
+            budget_records=rerun.budget_records,
+            on_progress=progress if progress.is_shown else None,
+        )
+
+
+def _answer(recorded: Manifest, done: ScenarioRun) -> Answer:
+    again = done.manifest
+    if again is None:
+        raise BadInput("the recording was made with recording off: there is nothing to compare")
+    tables = sorted(t for t, digest in recorded.table_digests.items() if again.table_digests.get(t) != digest)
+    same = again.facts_digest == recorded.facts_digest and again.status is recorded.status
+    code = ExitCode.FINE if same else ExitCode.BROKEN
+    versions = {
+        name: [version, again.versions.get(name)]
+        for name, version in recorded.versions.items()
+        if again.versions.get(name) != version
+    }
+    document: dict[str, Any] = {
+        "same": same,
+        "recorded": {"digest": recorded.facts_digest, "status": recorded.status.value},
+        "replayed": {"digest": again.facts_digest, "status": again.status.value},
+        "different_tables": tables,
+        "different_versions": versions,
+        "exit_code": int(code),
+    }
+
+    def show(console: Console) -> None:
+        if same:
+            console.print(f"the same: {again.status.value}, digest {again.facts_digest}", soft_wrap=True)
+            return
+        console.print(f"recorded: {recorded.status.value}, digest {recorded.facts_digest}", soft_wrap=True)
+        console.print(f"replayed: {again.status.value}, digest {again.facts_digest}", soft_wrap=True)
+        console.print(f"different tables: {', '.join(tables) or 'none'}", soft_wrap=True)
+        for name, (then, now) in versions.items():
+            console.print(f"recorded under {name} {then}, replayed under {now}")
+
+    return Answer(document, show, code)

@@ -1,0 +1,176 @@
+"""``flowsim run``: runs a scenario, records it, and judges it when asked to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flowsim.cli.command import Answer, ExitCode, command, duration_argument
+from flowsim.cli.options import (
+    AllowPath,
+    AllowPython,
+    ClockName,
+    Engine,
+    Json,
+    Master,
+    PolicyName,
+    RecordLevel,
+    Remote,
+    ScenarioFile,
+    Seed,
+    Set,
+    Until,
+    default_out,
+)
+from flowsim.cli.scenarios import compiled_scenario
+from flowsim.errors import BadInput, InvariantViolation, JobFailed
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from flowsim.cli.judging import Judge
+    from flowsim.scenario.runner import ScenarioRun
+    from flowsim.validation.verdict import Report
+
+Out = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", help="Where results and recording go; default out/<scenario>.")
+]
+Validate = Annotated[
+    bool, typer.Option("--validate", help="Judge the recording, and the laws that the scenario expects.")
+]
+
+
+@command
+def run(
+    scenario: ScenarioFile,
+    out: Out = None,
+    seed: Seed = None,
+    policy: PolicyName = None,
+    clock: ClockName = None,
+    record: RecordLevel = None,
+    until: Until = None,
+    set_: Set = None,
+    validate: Validate = False,
+    engine: Engine = "spark",
+    master: Master = None,
+    remote: Remote = None,
+    allow_python: AllowPython = False,
+    allow_path: AllowPath = False,
+    json_output: Json = False,
+) -> Answer:
+    """Run a scenario; options win over --set, which wins over the scenario's settings."""
+    from flowsim.cli.judging import Judge
+    from flowsim.cli.progress import run_progress
+    from flowsim.facts.kinds import Level
+    from flowsim.scenario.runner import resolved_settings, run_scenario
+
+    judge = Judge(engine, master, remote)
+    directory = out or default_out(scenario)
+    compiled = compiled_scenario(scenario, directory, set_, allow_python, allow_path)
+    level = None if record is None else Level[record.upper()]
+    until_ns = duration_argument("--until", until)
+    settings = resolved_settings(compiled.run, seed, policy, clock, level, until_ns)
+    if settings.clock == "real" and policy is not None:
+        raise BadInput("--policy: on the real clock the machine decides who runs next; leave it out")
+    if validate and settings.record is Level.OFF:
+        raise BadInput("--validate needs a recording, but recording is off: use --record elements or full")
+    if validate:
+        judge.require()
+    with run_progress(compiled.scenario.model.name, json_output) as progress:
+        done = run_scenario(
+            compiled,
+            out=directory,
+            seed=seed,
+            policy=policy,
+            clock=clock,
+            record=level,
+            until_ns=until_ns,
+            on_progress=progress if progress.is_shown else None,
+        )
+    if broken_invariant(done.result.error) is not None and not compiled.faults:
+        raise InvariantViolation(str(done.result.error))
+    report = _judged(judge, done, directory, allow_python, json_output) if validate else None
+    return _answer(done, directory, report)
+
+
+_ENDS = {"failed": "failed", "deadlocked": "deadlocked", "canceled": "was canceled"}
+
+
+def broken_invariant(error: Exception | None) -> InvariantViolation | None:
+    """The bug of ours behind the error of a job, if that is what it is."""
+    if isinstance(error, JobFailed) and isinstance(error.cause, InvariantViolation):
+        return error.cause
+    return error if isinstance(error, InvariantViolation) else None
+
+
+def _judged(judge: Judge, done: ScenarioRun, out: Path, allow_python: bool, quiet: bool) -> Report:
+    from flowsim.cli.judging import RecomputePlan
+    from flowsim.cli.progress import count_progress
+    from flowsim.cli.scenarios import ALLOW_PYTHON_NEEDED
+    from flowsim.cluster.job_execution import JobStatus
+
+    plans: list[RecomputePlan] = []
+    recompute = done.compiled.recompute
+    if recompute is not None:
+        status = done.result.status
+        is_ended = any(action.ends_the_job for action in done.compiled.scenario.model.actions)
+        whole = status is JobStatus.FINISHED and not is_ended
+        not_run = "" if whole else f"the job {_ENDS.get(status.value, 'was stopped')}, its results are not whole"
+        not_run = not_run if allow_python else ALLOW_PYTHON_NEEDED
+        plans.append(RecomputePlan(0, recompute.script.name, recompute, out, not_run))
+    with count_progress("judging", quiet) as progress, judge.session() as session:
+        return judge.judge(session, [out], plans, progress)
+
+
+def _answer(done: ScenarioRun, out: Path, report: Report | None) -> Answer:
+    from flowsim.cli.summary import run_data, show_run
+    from flowsim.cli.verdicts import report_data, show_report
+
+    unexpected = [] if report is None else unexpected_laws(done, report)
+    code = exit_code(done, unexpected)
+
+    def replay(run: int) -> str:
+        from flowsim.cli.commands.validate import replay_command
+        from flowsim.recording.reader import Recording
+
+        return replay_command(Recording.open(out), out)
+
+    document: dict[str, Any] = {**run_data(done), "out": str(out), "exit_code": int(code)}
+    if report is not None:
+        document["validation"] = {**report_data(report, replay), "unexpected": unexpected}
+
+    def show(console: Console) -> None:
+        show_run(console, done)
+        if report is not None:
+            show_report(console, report, replay)
+        for text in unexpected:
+            console.print(text, style="bold red", soft_wrap=True)
+
+    return Answer(document, show, code)
+
+
+def unexpected_laws(done: ScenarioRun, report: Report) -> list[str]:
+    """One line per law whose verdict is not the one that the scenario expects."""
+    from flowsim.scenario.expectations import law_is_as_expected
+
+    expect = done.compiled.scenario.model.expect
+    lines = []
+    for line in report.lines:
+        law, verdict = line.outcome.law, line.outcome.verdict
+        if not law_is_as_expected(expect, law, verdict):
+            lines.append(f"expected law {law}: {expect.laws.get(law, 'holds')}, found: {verdict.value}")
+    return lines
+
+
+def exit_code(done: ScenarioRun, unexpected: list[str]) -> ExitCode:
+    """A job that failed unexpectedly comes before what it did not meet."""
+    from flowsim.cluster.job_execution import JobStatus
+
+    job = next(outcome for outcome in done.expectations if outcome.what == "job")
+    if job.met is False and done.result.status in (JobStatus.FAILED, JobStatus.DEADLOCKED):
+        return ExitCode.JOB_FAILED
+    if unexpected or any(outcome.met is False for outcome in done.expectations):
+        return ExitCode.BROKEN
+    return ExitCode.FINE

@@ -1,0 +1,107 @@
+"""``flowsim study``: runs a scenario under every combination of some values and compares what the recordings say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flowsim.cli.command import Answer, ExitCode, command, duration_argument
+from flowsim.cli.options import AllowPath, AllowPython, Json, PolicyName, ScenarioFile, Seed, Set, Until
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from flowsim.studies.run import Study, StudyRow
+
+Vary = Annotated[
+    list[str],
+    typer.Option(
+        "--vary",
+        metavar="KEY=V1,V2,...",
+        show_default=False,
+        help="A value of the scenario and what it is to be, one after the other; several: every combination.",
+    ),
+]
+Out = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", help="Where study and runs go; default out/<scenario>-study.")
+]
+Jobs = Annotated[int, typer.Option("--jobs", min=1, max=64, help="So many runs at a time, each in its own process.")]
+Keep = Annotated[
+    bool, typer.Option("--keep/--discard", help="Keep recordings and results, or remove each once it was read.")
+]
+Plot = Annotated[bool, typer.Option("--plot/--no-plot", help="Draw study.svg; needs the extra 'study'.")]
+
+
+@command
+def study(
+    scenario: ScenarioFile,
+    vary: Vary,
+    out: Out = None,
+    set_: Set = None,
+    seed: Seed = None,
+    policy: PolicyName = None,
+    until: Until = None,
+    jobs: Jobs = 1,
+    keep: Keep = True,
+    plot: Plot = True,
+    allow_python: AllowPython = False,
+    allow_path: AllowPath = False,
+    json_output: Json = False,
+) -> Answer:
+    """Run a scenario under every combination of some values and compare throughput, latency and late rows.
+
+    Every combination runs on the virtual clock and records elements; all numbers are read from the recordings.
+    """
+    from flowsim.cli.progress import count_progress
+    from flowsim.studies.directory import StudyDirectory
+    from flowsim.studies.plot import require_plotting
+    from flowsim.studies.run import StudyPlan
+    from flowsim.studies.study import run_study
+    from flowsim.studies.variation import combinations_of, parse_variations
+
+    variations = parse_variations(vary)
+    if plot:
+        require_plotting()
+    plan = StudyPlan(
+        scenario, tuple(set_ or ()), seed, policy, duration_argument("--until", until), allow_python, allow_path, keep
+    )
+    directory = out or Path("out") / f"{scenario.stem}-study"
+    total = sum(1 for _ in combinations_of(variations))
+    with count_progress("studying", json_output) as progress:
+
+        def on_row(row: StudyRow, done: int) -> None:
+            progress(done, total, row.combination.text)
+
+        progress(0, total)
+        found = run_study(plan, variations, StudyDirectory(directory), jobs=jobs, plot=plot, on_row=on_row)
+    return _answer(found, directory)
+
+
+def _answer(found: Study, directory: Path) -> Answer:
+    from flowsim.studies.files import study_data
+
+    code = ExitCode.JOB_FAILED if any(row.is_unexpected for row in found.rows) else ExitCode.FINE
+    document: dict[str, Any] = {**study_data(found), "out": str(directory), "exit_code": int(code)}
+    return Answer(document, lambda console: _show(console, found, directory), code)
+
+
+def _show(console: Console, found: Study, directory: Path) -> None:
+    from rich.table import Table
+
+    from flowsim.studies.files import table_of
+
+    headings, rows = table_of(found)
+    table = Table()
+    for index, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if index < len(found.variations) else "right")
+    for cells in rows:
+        table.add_row(*cells)
+    console.print(table)
+    if not found.async_operators:
+        console.print("the job has no async operator: there is no latency, queue or wait of one to measure")
+    for row in found.rows:
+        if row.error is not None:
+            console.print(f"{row.combination.text}: {row.status}: {row.error}", style="bold red", soft_wrap=True)
+    console.print(f"study     {directory}", soft_wrap=True)

@@ -1,0 +1,77 @@
+"""``flowsim validate``: holds recordings against the laws."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flowsim.cli.command import Answer, ExitCode, command
+from flowsim.cli.options import AllowPath, AllowPython, Engine, Json, Master, Remote
+
+if TYPE_CHECKING:
+    from flowsim.recording.reader import Recording
+
+Recordings = Annotated[
+    list[Path], typer.Argument(metavar="RECORDING...", help="What 'flowsim run --out' wrote.", show_default=False)
+]
+Laws = Annotated[
+    list[str] | None, typer.Option("--law", metavar="ID", help="Judge by this law only; may be given several times.")
+]
+Folder = Annotated[
+    Path | None, typer.Option("--folder", metavar="DIR", help="The folder of the recorded scenario, if it has moved.")
+]
+Audit = Annotated[
+    bool,
+    typer.Option(
+        "--audit", help="Judge each law a second time, by its slow form that trusts no derived column (Spark)."
+    ),
+]
+
+
+@command
+def validate(
+    recordings: Recordings,
+    law: Laws = None,
+    engine: Engine = "spark",
+    master: Master = None,
+    remote: Remote = None,
+    folder: Folder = None,
+    audit: Audit = False,
+    allow_python: AllowPython = False,
+    allow_path: AllowPath = False,
+    json_output: Json = False,
+) -> Answer:
+    """Judge recordings by the laws; exit code 1 when one is violated or had nothing to examine."""
+    from flowsim.cli.judging import Judge
+    from flowsim.cli.progress import count_progress
+    from flowsim.cli.scenarios import recompute_plan
+    from flowsim.cli.verdicts import report_data, show_report
+    from flowsim.recording.reader import Recording
+
+    judge = Judge(engine, master, remote, None if law is None else tuple(law), audit)
+    opened = [Recording.open(path) for path in recordings]
+    plans = [recompute_plan(run, one, folder, allow_python, allow_path) for run, one in enumerate(opened)]
+    with count_progress("judging", json_output) as progress, judge.session() as session:
+        report = judge.judge(session, recordings, [plan for plan in plans if plan is not None], progress)
+
+    def replay(run: int) -> str:
+        return replay_command(opened[run], recordings[run])
+
+    code = ExitCode.FINE if report.passed else ExitCode.BROKEN
+    document = {**report_data(report, replay), "exit_code": int(code)}
+    return Answer(document, lambda console: show_report(console, report, replay), code)
+
+
+def replay_command(recording: Recording, path: Path) -> str:
+    """How to make a recording again; where that cannot be, why."""
+    from flowsim.errors import BadInput
+    from flowsim.scenario.run_description import rerun_of
+
+    try:
+        rerun_of(recording.manifest)
+    except BadInput as error:
+        return f"no replay: {error}"
+    return shlex.join(["flowsim", "replay", str(path)])

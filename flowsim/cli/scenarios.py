@@ -1,0 +1,94 @@
+"""Scenarios that commands use: compiled from a file, or read from a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flowsim.cli.judging import RecomputePlan
+from flowsim.errors import BadInput
+
+if TYPE_CHECKING:
+    from flowsim.recording.manifest import Manifest
+    from flowsim.recording.reader import Recording
+    from flowsim.scenario.compiling.compiled import CompiledScenario
+
+
+def compiled_scenario(
+    path: Path, out: Path, overrides: Sequence[str] | None, allow_python: bool, allow_path: bool
+) -> CompiledScenario:
+    """The job of a scenario file; raises ScenarioError."""
+    from flowsim.scenario.compiling.compiler import compile_scenario
+    from flowsim.scenario.loader import load_scenario
+
+    scenario = load_scenario(path, tuple(overrides or ()))
+    return compile_scenario(scenario, out_dir=out, allow_python=allow_python, allow_path=allow_path)
+
+
+ALLOW_PYTHON_NEEDED = "needs --allow-python"
+
+
+def compiled_as_recorded(
+    recording: Recording, folder: Path | None, out: Path, allow_python: bool, allow_path: bool
+) -> CompiledScenario:
+    """The recorded scenario, over the same inputs; raises BadInput when they cannot be found or have changed.
+
+    ``folder`` None: the folder it was run from, or the one that its path leads to from here.
+    """
+    from flowsim.scenario.compiling.compiler import compile_scenario
+    from flowsim.scenario.run_description import changed_inputs, recorded_scenario
+
+    first: BadInput | None = None
+    for candidate in [folder] if folder is not None else _folders(recording):
+        try:
+            scenario = recorded_scenario(recording.manifest, candidate)
+            compiled = compile_scenario(scenario, out_dir=out, allow_python=allow_python, allow_path=allow_path)
+            changed = changed_inputs(recording.manifest, compiled)
+            if not changed:
+                return compiled
+            raise BadInput("\n".join([*changed, "give the scenario's folder with --folder if it lies elsewhere now"]))
+        except BadInput as error:
+            first = first or error
+    raise first or BadInput("the folder of the recorded scenario is not known: give it with --folder")
+
+
+def recompute_plan(
+    run: int, recording: Recording, folder: Path | None, allow_python: bool, allow_path: bool
+) -> RecomputePlan | None:
+    """The recomputation that the recorded scenario brings along; None when it brings none. Raises BadInput."""
+    script = _recompute_script(recording.manifest)
+    if script is None:
+        return None
+    out = recording.directory.parent
+    if not allow_python:
+        return RecomputePlan(run, script, None, out, ALLOW_PYTHON_NEEDED)
+    if not recording.is_complete:
+        return RecomputePlan(run, script, None, out, f"the run is {recording.status.value}, its results are not whole")
+    compiled = compiled_as_recorded(recording, folder, out, allow_python, allow_path)
+    return RecomputePlan(run, script, compiled.recompute, out)
+
+
+def _recompute_script(manifest: Manifest) -> str | None:
+    from flowsim.scenario.run_description import recorded_scenario
+
+    if manifest.run.scenario is None:
+        return None
+    model = recorded_scenario(manifest, Path()).model
+    return None if model.recompute is None else model.recompute.pyspark.partition(":")[0]
+
+
+def _folders(recording: Recording) -> Iterator[Path]:
+    import json
+
+    from flowsim.recording.manifest import WALL
+
+    try:
+        known = json.loads((recording.directory / WALL).read_bytes()).get("scenario_folder")
+    except (OSError, ValueError, AttributeError):
+        known = None
+    if isinstance(known, str) and Path(known).is_dir():
+        yield Path(known)
+    recorded = recording.manifest.run.scenario
+    if recorded is not None and ".." not in Path(recorded.path).parts:
+        yield Path(recorded.path).parent

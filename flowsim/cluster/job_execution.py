@@ -1,0 +1,148 @@
+"""Options, status and result of a run. Flink: JobExecutionResult, JobStatus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Literal
+
+from flowsim.cluster.faults import Fault
+from flowsim.cluster.run_actions import RunAction
+from flowsim.facts.tracer import Recorder
+from flowsim.graph.job_graph import JobGraph
+from flowsim.operators.latency_stats import Latency
+from flowsim.sim.policy import SchedulingPolicy
+from flowsim.tasks.snapshots import TaskSnapshot
+from flowsim.tasks.stream_task import StreamTask
+from flowsim.tasks.task_metrics import MetricsSample
+
+
+@dataclass(frozen=True, slots=True)
+class LatencySummary:
+    """From one source operator to one operator, over all their subtasks; ms of processing time."""
+
+    source: str
+    operator: str
+    markers: int
+    min_ms: int
+    mean_ms: float
+    max_ms: int
+
+
+def latency_summaries(job: JobGraph, tasks: Sequence[StreamTask]) -> tuple[LatencySummary, ...]:
+    """By source, then by operator, in the order of the graph; empty when no marker arrived anywhere."""
+    found: dict[tuple[int, str], list[Latency]] = {}
+    for task in tasks:
+        for wrapper in sorted(task.chain.wrappers, key=lambda each: each.index):
+            for source, latency in sorted(wrapper.operator.latency_stats.by_source.items()):
+                found.setdefault((source, wrapper.name), []).append(latency)
+    names = {vertex.id: vertex.head.name for vertex in job.vertices}
+    return tuple(
+        LatencySummary(
+            names[source],
+            operator,
+            sum(one.count for one in parts),
+            min(one.min_ms for one in parts),
+            round(sum(one.total_ms for one in parts) / sum(one.count for one in parts), 3),
+            max(one.max_ms for one in parts),
+        )
+        for (source, operator), parts in sorted(found.items(), key=lambda item: item[0][0])
+    )
+
+
+class JobStatus(Enum):
+    """How a run ended."""
+
+    FINISHED = "finished"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    """At ``until``, or quiescent because a fault stopped a task."""
+    CANCELED = "canceled"
+    """By the action ``CancelJob``; a job that ``StopJob`` stopped is finished, as in Flink."""
+    DEADLOCKED = "deadlocked"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a run has done so far: records read by sources, and the job's clock in ns since its start."""
+
+    records: int
+    elapsed_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Settings of one run.
+
+    ``policy``: ``fifo`` or ``random`` (seeded), or a policy object; the real clock has none. ``until_ns``: nanoseconds
+    after the start of the job. ``recorder``: keeps facts, None records nothing. ``budget_records`` overrides the job's.
+    ``actions``: what is done to the job while it runs, each at its time.
+    """
+
+    seed: int = 0
+    clock: Literal["virtual", "real"] = "virtual"
+    policy: Literal["fifo", "random"] | SchedulingPolicy = "fifo"
+    until_ns: int | None = None
+    recorder: Recorder | None = None
+    faults: tuple[Fault, ...] = ()
+    on_progress: Callable[[Progress], None] | None = None
+    budget_records: int | None = None
+    actions: tuple[RunAction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSummary:
+    """What one task did; times in ns of the job's clock. ``watermark``: last of its input, -2^63 = none."""
+
+    name: str
+    state: str
+    records_in: int
+    records_out: int
+    busy_ns: int
+    idle_ns: int
+    soft_backpressured_ns: int
+    hard_backpressured_ns: int
+    watermark: int
+    input_queue_peak: int
+    output_queue_peak: int
+    times_out_of_credit: int
+    """How often data in one of its output channels waited for nothing but a credit."""
+    last_sample: MetricsSample | None = None
+    """Its metrics when it ended; None when it never ran."""
+    input_pool_usage_peak: int | None = None
+    """The highest that was sampled while it ran, in millionths (rule 13.6); None when nothing was."""
+    output_pool_usage_peak: int | None = None
+    """As above (rule 13.7): overdraft brings it beyond a million."""
+
+    @property
+    def back_pressured_share(self) -> float:
+        """The part of its time that it was back-pressured, soft or hard; 0 when no time passed."""
+        back_pressured_ns = self.soft_backpressured_ns + self.hard_backpressured_ns
+        total_ns = self.busy_ns + self.idle_ns + back_pressured_ns
+        return back_pressured_ns / total_ns if total_ns else 0.0
+
+    @property
+    def back_pressure_level(self) -> Literal["OK", "LOW", "HIGH"]:
+        """The word of Flink's web UI for that: OK up to 10 %, LOW up to 50 %, else HIGH (rule 13.13)."""
+        share = self.back_pressured_share
+        return "OK" if share <= 0.1 else "LOW" if share <= 0.5 else "HIGH"
+
+
+@dataclass(frozen=True, slots=True)
+class JobExecutionResult:
+    """The end of a run. ``report``: the wait-for report of a deadlock or stopped run, else ''. Flink: JobExecutionResult."""
+
+    job_name: str
+    status: JobStatus
+    elapsed_ns: int
+    """On the job's clock, from its start."""
+    records_read: int
+    """By all sources."""
+    tasks: tuple[TaskSummary, ...] = field(default_factory=tuple)
+    report: str = ""
+    error: Exception | None = None
+    latencies: tuple[LatencySummary, ...] = ()
+    """What latency markers measured; empty without them."""
+    snapshots: tuple[TaskSnapshot, ...] = ()
+    """Those that actions asked for, taken or missed."""

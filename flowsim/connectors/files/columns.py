@@ -1,0 +1,171 @@
+"""Columns of a file, their types, and the rows made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import Enum
+from typing import Final, Protocol
+
+from flowsim.errors import BadInput, ValueNotAllowed
+from flowsim.values import Row
+
+
+class ColumnType(Enum):
+    """The types a column may have; the names are those of PyFlink's ``Types``, in lower case."""
+
+    STRING = "string"
+    INT = "int"
+    LONG = "long"
+    DOUBLE = "double"
+    BOOLEAN = "boolean"
+
+    @property
+    def expects(self) -> str:
+        """What a reader of an error message is told to write."""
+        return _EXPECTS[self]
+
+    @property
+    def python_type(self) -> type:
+        """The exact type of its values."""
+        return _PYTHON_TYPES[self]
+
+    def holds(self, value: object) -> bool:
+        """Whether it is a value of this type, exactly: a bool is no int, an int no double."""
+        if type(value) is not _PYTHON_TYPES[self]:
+            return False
+        limits = _RANGES.get(self)
+        return limits is None or value in limits
+
+
+_EXPECTS: Final = {
+    ColumnType.STRING: "text",
+    ColumnType.INT: f"an int ({-(2**31)} to {2**31 - 1})",
+    ColumnType.LONG: f"a long ({-(2**63)} to {2**63 - 1})",
+    ColumnType.DOUBLE: "a double",
+    ColumnType.BOOLEAN: "a boolean (true or false)",
+}
+
+_PYTHON_TYPES: Final[dict[ColumnType, type]] = {
+    ColumnType.STRING: str,
+    ColumnType.INT: int,
+    ColumnType.LONG: int,
+    ColumnType.DOUBLE: float,
+    ColumnType.BOOLEAN: bool,
+}
+
+_RANGES: Final = {ColumnType.INT: range(-(2**31), 2**31), ColumnType.LONG: range(-(2**63), 2**63)}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One declared column."""
+
+    name: str
+    type: ColumnType
+
+
+def columns_of(declared: Mapping[str, str], owner: str) -> tuple[Column, ...]:
+    """The declared columns in their order; raises BadInput naming ``owner`` and the nearest type for an unknown one."""
+    if not declared:
+        raise BadInput(f"{owner}: expected at least one column, got none")
+    columns = []
+    for name, type_name in declared.items():
+        try:
+            columns.append(Column(name, ColumnType(type_name)))
+        except ValueError:
+            allowed = [known.value for known in ColumnType]
+            raise BadInput(
+                f"{owner}: column {name!r}: expected a type of {', '.join(allowed)}, got {type_name!r}"
+                + nearest(str(type_name), allowed)
+            ) from None
+    return tuple(columns)
+
+
+def nearest(wrong: str, allowed: Sequence[str]) -> str:
+    """``" (nearest: 'x')"`` for the allowed name most like ``wrong``, or nothing."""
+    found = get_close_matches(wrong, allowed, n=1)
+    return f" (nearest: {found[0]!r})" if found else ""
+
+
+class RowLayout:
+    """The columns of a sink. A value is a tuple, list or Row of the fields in order, a dict by name, or the only field.
+
+    Types are exact (a bool is no int, an int no double); None is allowed in every column.
+    """
+
+    def __init__(self, columns: tuple[Column, ...], owner: str) -> None:
+        self.columns = columns
+        self.owner = owner
+        self._fine: set[tuple[type, ...]] = set()
+        self._int_indexes = tuple(i for i, column in enumerate(columns) if column.type is ColumnType.INT)
+
+    def row(self, value: object) -> tuple[object, ...]:
+        """The fields of one value; raises ValueNotAllowed naming the sink, the column and the value."""
+        fields = value if type(value) is tuple else self._fields(value)
+        signature = tuple(map(type, fields))
+        if signature not in self._fine:
+            self._check(fields, value)
+            self._fine.add(signature)
+        for index in self._int_indexes:
+            number = fields[index]
+            if number is not None and not ColumnType.INT.holds(number):
+                raise self._refusal(self.columns[index], number, value)
+        return fields
+
+    def _fields(self, value: object) -> tuple[object, ...]:
+        if isinstance(value, Row | list):
+            return tuple(value)
+        if isinstance(value, Mapping):
+            names = [column.name for column in self.columns]
+            if sorted(map(str, value)) != sorted(names):
+                raise ValueNotAllowed(
+                    f"{self.owner}: expected the fields {', '.join(names)}, got {', '.join(map(str, value))}"
+                )
+            return tuple(value[name] for name in names)
+        return (value,)
+
+    def _check(self, fields: tuple[object, ...], value: object) -> None:
+        if len(fields) != len(self.columns):
+            names = ", ".join(column.name for column in self.columns)
+            raise ValueNotAllowed(
+                f"{self.owner}: expected {len(self.columns)} fields ({names}), got {len(fields)} in {_shown(value)}"
+            )
+        for column, field in zip(self.columns, fields, strict=True):
+            if field is not None and type(field) is not column.type.python_type:
+                raise self._refusal(column, field, value)
+
+    def _refusal(self, column: Column, field: object, value: object) -> ValueNotAllowed:
+        return ValueNotAllowed(
+            f"{self.owner}: column {column.name!r}: expected {column.type.expects}, "
+            f"got {_shown(field)} ({type(field).__name__}) in {_shown(value)}"
+        )
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 120 else text[:120] + "..."
+
+
+Rows = list[tuple[object, ...]]
+
+
+class RowFile(Protocol):
+    """One file of rows. A row is a tuple of the declared columns, in declared order."""
+
+    path: str
+    columns: tuple[Column, ...]
+
+    def check(self) -> None:
+        """Raises BadInput when the file cannot be read or does not have the declared columns."""
+
+    def blocks(self) -> Iterator[Rows]:
+        """Rows in file order, some at a time; raises BadInput at the first that is not as declared."""
+
+
+def reason_of(error: Exception) -> str:
+    """What went wrong, in one line."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return (str(error) or type(error).__name__).splitlines()[0]

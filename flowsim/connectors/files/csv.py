@@ -1,0 +1,103 @@
+"""The CSV source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from flowsim.connectors.files.columns import Rows, columns_of, nearest
+from flowsim.connectors.files.csv_file import CsvFile
+from flowsim.connectors.files.file_sources import FilesReader, Paths, files_as_params, paths_of
+from flowsim.connectors.source import BlockReader
+from flowsim.errors import BadInput
+from flowsim.operators.stream_operator import OperatorContext
+
+
+class CsvSource:
+    """Rows of CSV files (``.gz`` too), in file order, as tuples of the declared columns in declared order.
+
+    ``columns`` maps names to types (string, int, long, double, boolean); an empty field is ``''`` in a string column
+    and None in every other. Of several files, file ``i`` is read by subtask ``i`` modulo the parallelism, each a split of
+    its own. One file is read at parallelism 1, unless ``split_by`` names a column: then every subtask reads the whole
+    file and keeps the rows of its groups: group ``i`` belongs to subtask ``i`` modulo the parallelism. ``groups``
+    lists them, each a value or a list of values, and every row must belong to one; without it each value is a group, in
+    sorted order. ``rows``: only so many of each file, from its beginning.
+
+    Raises BadInput, with ``file:line:column`` where there is one, here for a wrong header and while reading for a row.
+    """
+
+    kind = "csv"
+    emits_watermarks = False
+    needs_cost = False
+
+    def __init__(
+        self,
+        path: Paths,
+        columns: Mapping[str, str],
+        *,
+        split_by: str | None = None,
+        groups: Sequence[object] | None = None,
+        delimiter: str = ",",
+        rows: int | None = None,
+    ) -> None:
+        paths = paths_of(path, "csv source")
+        owner = f"csv source {str(paths[0])!r}"
+        self.columns = columns_of(columns, owner)
+        if len(delimiter) != 1 or delimiter in '"\r\n':
+            raise BadInput(f"{owner}: expected a delimiter of one character, got {delimiter!r}")
+        if rows is not None and rows < 1:
+            raise BadInput(f"{owner}: rows: expected at least 1, got {rows}")
+        if split_by is not None and split_by not in columns:
+            raise BadInput(f"{owner}: split_by: no column {split_by!r}{nearest(split_by, list(columns))}")
+        if groups is not None and split_by is None:
+            raise BadInput(f"{owner}: groups need split_by, the column whose values they list")
+        if split_by is not None and len(paths) > 1:
+            raise BadInput(f"{owner}: split_by shares out one file; several files are shared out as they are")
+        self.split_by = split_by
+        self._files = [CsvFile(one, self.columns, delimiter, rows) for one in paths]
+        for file in self._files:
+            file.check()
+        self._file = self._files[0]
+        self._declared_groups = None if groups is None else [_group(group) for group in groups]
+        self._groups: list[list[object]] | None = None
+
+    @property
+    def params(self) -> Mapping[str, object]:
+        if len(self._files) > 1:
+            return files_as_params(self._files)
+        params: dict[str, object] = {"file": Path(self._file.path).name, "columns": [one.name for one in self.columns]}
+        if self.split_by is not None:
+            params["split_by"] = self.split_by
+            if self._declared_groups is not None:
+                params["groups"] = self._declared_groups
+        return params
+
+    @property
+    def required_parallelism(self) -> int | None:
+        return None if self.split_by is not None or len(self._files) > 1 else 1
+
+    def create_reader(self) -> BlockReader | FilesReader:
+        """A reader for one subtask."""
+        if len(self._files) > 1:
+            return FilesReader(self._files)
+        return BlockReader(self._blocks)
+
+    def _blocks(self, ctx: OperatorContext) -> Iterator[Rows]:
+        if self.split_by is None:
+            return self._file.blocks()
+        mine = [value for group in self.groups()[ctx.subtask_index :: ctx.parallelism] for value in group]
+        return self._file.blocks((self.split_by, mine)) if mine else iter(())
+
+    def groups(self) -> list[list[object]]:
+        """The groups of ``split_by``, found by one pass over the file that all subtasks share; empty without it."""
+        if self._groups is None and self.split_by is not None:
+            if self._declared_groups is None:
+                self._groups = [[value] for value in self._file.distinct(self.split_by)]
+            else:
+                self._file.require_values(self.split_by, [value for group in self._declared_groups for value in group])
+                self._groups = self._declared_groups
+        return self._groups or []
+
+
+def _group(group: object) -> list[object]:
+    return list(group) if isinstance(group, list | tuple) else [group]

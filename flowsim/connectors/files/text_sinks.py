@@ -1,0 +1,151 @@
+"""Sinks that write text files, a part per subtask: CSV and JSON Lines. Flink: FileSink."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final, TextIO
+
+from flowsim.connectors.files.columns import RowLayout, columns_of
+from flowsim.errors import ValueNotAllowed
+from flowsim.operators.stream_operator import OperatorContext
+
+WriteRow = Callable[[tuple[object, ...]], object]
+
+
+class TextWriter:
+    """Writes one part; ``begin`` is given the open file and answers what writes a row to it. Text is UTF-8."""
+
+    def __init__(
+        self, directory: str | Path, suffix: str, layout: RowLayout, begin: Callable[[TextIO], WriteRow]
+    ) -> None:
+        self._directory = directory
+        self._suffix = suffix
+        self._layout = layout
+        self._begin = begin
+        self._part: PartFile | None = None
+        self._file: TextIO | None = None
+        self._is_complete = False
+
+    def open(self, ctx: OperatorContext) -> None:
+        self._part = PartFile(self._directory, self._suffix, ctx.subtask_index, ctx.parallelism)
+        self._file = self._part.growing.open("w", encoding="utf-8", newline="")
+        self._write_row = self._begin(self._file)
+
+    def write(self, value: object, timestamp: int | None) -> None:
+        self._write_row(self._layout.row(value))
+
+    def flush(self) -> None:
+        """The input ended: what is there is all there will be."""
+        self._is_complete = True
+
+    def close(self) -> None:
+        if self._file is None or self._part is None:
+            return
+        self._file.close()
+        self._file = None
+        self._part.close(self._is_complete)
+
+
+class PartFile:
+    """``part-<subtask>.<suffix>`` in a folder that belongs to one sink.
+
+    While it grows it is ``.part-<subtask>.<suffix>.inprogress``. A part of the same suffix that an earlier run left is
+    removed when this run opens the folder, so that a folder never mixes two runs.
+    """
+
+    def __init__(self, directory: str | Path, suffix: str, subtask_index: int, parallelism: int) -> None:
+        folder = Path(directory)
+        self.final = folder / f"part-{subtask_index}.{suffix}"
+        self.growing = folder / f".part-{subtask_index}.{suffix}.inprogress"
+        folder.mkdir(parents=True, exist_ok=True)
+        self.final.unlink(missing_ok=True)
+        if subtask_index == 0:
+            _remove_beyond(folder, suffix, parallelism)
+
+    def close(self, is_complete: bool) -> None:
+        """Publishes a complete file; of an incomplete one nothing is left under either name."""
+        if is_complete:
+            os.replace(self.growing, self.final)
+        else:
+            self.growing.unlink(missing_ok=True)
+
+
+def _remove_beyond(folder: Path, suffix: str, parallelism: int) -> None:
+    of_a_sink = re.compile(rf"\.?part-(\d+)\.{re.escape(suffix)}(\.inprogress)?")
+    for path in sorted(folder.iterdir()):
+        found = of_a_sink.fullmatch(path.name)
+        if found is not None and int(found.group(1)) >= parallelism:
+            path.unlink()
+
+
+class CsvSink:
+    """Writes each subtask's rows, with a header line, to ``part-<subtask>.csv`` of a folder of its own.
+
+    None becomes an empty field, a boolean ``true`` or ``false``; lines end with ``\\n``; text is UTF-8.
+    """
+
+    kind = "csv"
+
+    def __init__(self, directory: str | Path, fields: Mapping[str, str]) -> None:
+        self.directory = directory
+        self.columns = columns_of(fields, f"csv sink {str(directory)!r}")
+
+    @property
+    def params(self) -> Mapping[str, object]:
+        return {"columns": {column.name: column.type.value for column in self.columns}}
+
+    def create_writer(self) -> TextWriter:
+        """A writer for one subtask."""
+        layout = RowLayout(self.columns, f"csv sink {str(self.directory)!r}")
+        return TextWriter(self.directory, "csv", layout, self._begin)
+
+    def _begin(self, file: TextIO) -> WriteRow:
+        write = csv.writer(file, lineterminator="\n").writerow
+        write([column.name for column in self.columns])
+        return lambda row: write([_BOOLEANS[field] if type(field) is bool else field for field in row])
+
+
+_BOOLEANS = {True: "true", False: "false"}
+
+_ENCODE: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
+class JsonLinesSink:
+    """Writes each subtask's rows as JSON objects, one a line, to ``part-<subtask>.jsonl`` of a folder of its own.
+
+    Keys are the fields in declared order, None is null; a double that is not finite, which JSON cannot write, is refused.
+    """
+
+    kind = "jsonl"
+
+    def __init__(self, directory: str | Path, fields: Mapping[str, str]) -> None:
+        self.directory = directory
+        self.columns = columns_of(fields, f"jsonl sink {str(directory)!r}")
+
+    @property
+    def params(self) -> Mapping[str, object]:
+        return {"columns": {column.name: column.type.value for column in self.columns}}
+
+    def create_writer(self) -> TextWriter:
+        """A writer for one subtask."""
+        layout = RowLayout(self.columns, f"jsonl sink {str(self.directory)!r}")
+        return TextWriter(self.directory, "jsonl", layout, self._begin)
+
+    def _begin(self, file: TextIO) -> WriteRow:
+        names, write = [column.name for column in self.columns], file.write
+
+        def write_row(row: tuple[object, ...]) -> object:
+            try:
+                return write(_ENCODE(dict(zip(names, row, strict=True))) + "\n")
+            except ValueError:
+                told = ", ".join(f"{name} = {cell!r:.60}" for name, cell in zip(names, row, strict=True))
+                raise ValueNotAllowed(
+                    f"jsonl sink {str(self.directory)!r}: JSON has no number for NaN and infinity: {told}"
+                ) from None
+
+        return write_row

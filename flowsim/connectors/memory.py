@@ -1,0 +1,91 @@
+"""A source of the records of a list, and a sink that collects results in a list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from flowsim.connectors.source import BlockReader
+from flowsim.operators.stream_operator import OperatorContext
+from flowsim.values import copy_value
+
+
+class CollectionSource:
+    """Emits the values in order, at parallelism 1, without timestamps (a strategy may read them)."""
+
+    kind = "collection"
+    emits_watermarks = False
+    needs_cost = False
+    required_parallelism = 1
+
+    def __init__(self, values: Iterable[object]) -> None:
+        self.values = tuple(values)
+
+    @property
+    def params(self) -> Mapping[str, object]:
+        return {"values": len(self.values)}
+
+    def create_reader(self) -> BlockReader:
+        """A reader for the one subtask."""
+        # Copies, for a job may change what it is given, and the next run must not see that.
+        return BlockReader(lambda ctx: iter((map(copy_value, self.values),)))
+
+
+class CollectSink:
+    """Keeps what one run of a job wrote, per subtask; a new run starts afresh.
+
+    ``DataStream.execute_and_collect`` stands on it with one subtask, so that its order is the order of arrival.
+    """
+
+    kind = "collect"
+    params: Mapping[str, object] = MappingProxyType({})
+
+    def __init__(self) -> None:
+        self._parts: list[list[tuple[object, int | None]]] = []
+
+    def create_writer(self) -> CollectWriter:
+        """A writer for one subtask."""
+        return CollectWriter(self)
+
+    def begin(self, subtask_index: int, parallelism: int) -> list[tuple[object, int | None]]:
+        """An empty part for a subtask that opens; what an earlier run left there is gone."""
+        del self._parts[parallelism:]
+        while len(self._parts) < parallelism:
+            self._parts.append([])
+        part: list[tuple[object, int | None]] = []
+        self._parts[subtask_index] = part
+        return part
+
+    @property
+    def parallelism(self) -> int:
+        """How many subtasks opened in the last run."""
+        return len(self._parts)
+
+    def records(self, subtask_index: int | None = None) -> list[tuple[object, int | None]]:
+        """``(value, timestamp)`` of one subtask in order of arrival, or of all, one subtask after the other."""
+        if subtask_index is not None:
+            return list(self._parts[subtask_index])
+        return [record for part in self._parts for record in part]
+
+    def values(self, subtask_index: int | None = None) -> list[object]:
+        """The same without timestamps."""
+        return [value for value, _ in self.records(subtask_index)]
+
+
+class CollectWriter:
+    """Collects one subtask's records."""
+
+    def __init__(self, sink: CollectSink) -> None:
+        self._sink = sink
+
+    def open(self, ctx: OperatorContext) -> None:
+        self._append = self._sink.begin(ctx.subtask_index, ctx.parallelism).append
+
+    def write(self, value: object, timestamp: int | None) -> None:
+        self._append((value, timestamp))
+
+    def flush(self) -> None:
+        """Results are visible as they come."""
+
+    def close(self) -> None:
+        """What came before a failure stays readable."""

@@ -1,0 +1,106 @@
+"""Subtasks, and the channels of an edge as arithmetic. Flink: ExecutionVertex, EdgeManagerBuildUtil (rules 1.14-1.17)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flowsim.graph.job_graph import JobEdge, JobVertex
+from flowsim.network.writers.partitioner import POINTWISE
+from flowsim.state.key_group_range import KeyGroupRange, compute_key_group_range_for_operator_index
+
+
+@dataclass(frozen=True, slots=True)
+class Subtask:
+    """One parallel instance of a vertex. Flink: ExecutionVertex. ``id`` counts over the whole job."""
+
+    id: int
+    vertex: JobVertex
+    index: int
+
+    @property
+    def name(self) -> str:
+        """As Flink prints it: ``map -> sink (2/3)``."""
+        return f"{self.vertex.name} ({self.index + 1}/{self.vertex.parallelism})"
+
+    @property
+    def key_group_range(self) -> KeyGroupRange:
+        vertex = self.vertex
+        return compute_key_group_range_for_operator_index(vertex.max_parallelism, vertex.parallelism, self.index)
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeExpansion:
+    """The channels of one edge, as arithmetic: nothing is kept per channel.
+
+    Subtask ``s`` of the source has ``subpartitions(s)`` subpartitions; channel ids run over sources, then subpartitions.
+    """
+
+    edge: JobEdge
+    first_channel: int
+
+    @property
+    def is_pointwise(self) -> bool:
+        return self.edge.partitioner.name in POINTWISE
+
+    @property
+    def _sources(self) -> int:
+        return self.edge.source.parallelism
+
+    @property
+    def _targets(self) -> int:
+        return self.edge.target.parallelism
+
+    def _group(self, source: int) -> range:
+        """Targets that read partition ``source`` of a pointwise edge (rule 1.16)."""
+        sources, targets = self._sources, self._targets
+        if sources >= targets:
+            target = ((source + 1) * targets - 1) // sources
+            return range(target, target + 1)
+        return range((source * targets + sources - 1) // sources, ((source + 1) * targets + sources - 1) // sources)
+
+    def subpartitions(self, source: int) -> int:
+        return len(self._group(source)) if self.is_pointwise else self._targets
+
+    def first_channel_of(self, source: int) -> int:
+        """Channel id of subpartition 0 of subtask ``source``."""
+        if not self.is_pointwise:
+            return self.first_channel + source * self._targets
+        return self.first_channel + sum(self.subpartitions(s) for s in range(source))
+
+    def input_count(self, target: int) -> int:
+        """How many channels subtask ``target`` reads."""
+        if not self.is_pointwise:
+            return self._sources
+        sources, targets = self._sources, self._targets
+        return (target + 1) * sources // targets - target * sources // targets if sources >= targets else 1
+
+    def input_at(self, target: int, index: int) -> tuple[int, int]:
+        """(source subtask, its subpartition) of channel ``index`` of subtask ``target``."""
+        if not self.is_pointwise:
+            return index, target
+        sources, targets = self._sources, self._targets
+        if sources >= targets:
+            return target * sources // targets + index, 0
+        source = target * sources // targets
+        return source, target % len(self._group(source))  # rule 1.17: rotated inside the group
+
+    def input_index(self, target: int, source: int) -> int:
+        """The channel of subtask ``target`` that reads subtask ``source``."""
+        if not self.is_pointwise:
+            return source
+        return source - target * self._sources // self._targets if self._sources >= self._targets else 0
+
+    def target_of(self, source: int, subpartition: int) -> int:
+        """The subtask that reads a subpartition."""
+        if not self.is_pointwise:
+            return subpartition
+        group = self._group(source)
+        if self._sources >= self._targets:
+            return group[0]
+        return next(t for t in group if t % len(group) == subpartition)
+
+    @property
+    def channel_count(self) -> int:
+        if not self.is_pointwise:
+            return self._sources * self._targets
+        return sum(self.subpartitions(source) for source in range(self._sources))

@@ -1,0 +1,291 @@
+"""The async operator whose results a thread of its own emits. Flink (1.2 to 1.9): AsyncWaitOperator, Emitter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, Literal, NoReturn, Protocol
+
+from flowsim.errors import BadInput, ElementFailed
+from flowsim.facts.kinds import AsyncAction
+from flowsim.legacy.stream_element_queues import (
+    UNNUMBERED,
+    DoneWatermarkEntry,
+    Executor,
+    FutureEntry,
+    FutureRecordEntry,
+    LegacyOrderedStreamElementQueue,
+    LegacyStreamElementQueue,
+    LegacyUnorderedStreamElementQueue,
+)
+from flowsim.operators.async_wait.async_observer import AsyncTrace
+from flowsim.operators.async_wait.result_future import AsyncFunction, checked_results
+from flowsim.operators.async_wait.stream_element_queue import awaited_elements, checked_capacity
+from flowsim.operators.stream_operator import OperatorContext, Output, Value
+from flowsim.operators.user_functions import FunctionOperator
+from flowsim.streamrecord.elements import StreamElement, StreamRecord
+from flowsim.values import copy_value
+from flowsim.values.java_long import wrapped
+
+
+class LegacyThreads(Protocol):
+    """What a task gives an operator that emits from a thread of its own.
+
+    Whoever works for the task holds its checkpoint lock: the task itself, the emitter of an operator, a timer, a snapshot.
+    """
+
+    def start_emitter(self, has_completed_element: Callable[[], bool], emit: Callable[[], None]) -> None:
+        """From now on ``emit`` runs on the emitter's thread, under the lock, once for each completed element."""
+
+    def execute(self, callback: Callable[[], None]) -> None:
+        """Runs on the executor's thread, without the lock, after what was given before."""
+
+    def wait(self, ready: Callable[[], bool], reason: str) -> None:
+        """Whoever has the lock gives it away and has it back once ``ready``; at once when it is. Flink: Object.wait.
+
+        ``reason`` ends the sentence "waits for ..." of the report of a deadlock.
+        """
+
+    def fail(self, error: Exception) -> None:
+        """The task fails with ``error`` as soon as it has the lock, in the middle of an element too."""
+
+    def stop(self) -> None:
+        """Nothing is emitted any more."""
+
+
+class LegacyResultFuture:
+    """The future of one element, as the function sees it: what comes is an outcome at once, in whose thread it may be.
+
+    Facts of an element that has no place in the queue yet are told as soon as it has one.
+    """
+
+    __slots__ = ("entry", "_operator", "_untold")
+
+    def __init__(self, operator: LegacyAsyncWaitOperator, entry: FutureRecordEntry) -> None:
+        self.entry = entry
+        self._operator = operator
+        self._untold: list[AsyncAction] = []
+
+    def complete(self, results: Sequence[Value]) -> None:
+        """What is no list of results fails the task when it is to be emitted; None emits nothing, as in Flink 1.8."""
+        if not self.entry.is_done:
+            self._operator.trace_completed(self.entry, () if results is None else results)
+            self.entry.complete(results)
+
+    def complete_from(self, supplier: Callable[[], Sequence[Value]]) -> None:
+        """The results are made at once: the legacy design has no such door."""
+        try:
+            results = supplier()
+        except Exception as error:
+            self.complete_exceptionally(error)
+        else:
+            self.complete(results)
+
+    def complete_exceptionally(self, error: BaseException) -> None:
+        """The task fails when the emitter comes to this element, which is in its turn."""
+        if not self.entry.is_done:
+            self._tell(AsyncAction.FAIL)
+            self.entry.complete_exceptionally(error)
+
+    def time_out(self) -> None:
+        """The function is not asked (rule 11.31)."""
+        if not self.entry.is_done:
+            self.entry.timed_out = True
+            self._tell(AsyncAction.TIMEOUT)
+            self.complete_exceptionally(TimeoutError("Async function call has timed out."))
+
+    def has_a_place(self) -> None:
+        """Its entry is in the queue."""
+        untold, self._untold = self._untold, []
+        for action in untold:
+            self._tell(action)
+
+    def _tell(self, action: AsyncAction) -> None:
+        if self.entry.number == UNNUMBERED:
+            self._untold.append(action)
+        else:
+            self._operator.trace_step(self.entry, action, 0)
+
+
+_QUEUES: Final[dict[str, Callable[[int, Executor], LegacyStreamElementQueue]]] = {
+    "ordered": LegacyOrderedStreamElementQueue,
+    "unordered": LegacyUnorderedStreamElementQueue,
+}
+
+
+class LegacyAsyncWaitOperator(FunctionOperator):
+    """Puts elements into a queue that a thread of its own empties, under the lock of the task (rules 11.30 to 11.39).
+
+    While the queue is full the thread that brings an element waits on the lock, in the middle of that element: meanwhile
+    others have the lock, who emit, fire timers, or take a snapshot, which therefore holds the element that waits too
+    (rule 11.37). There are no retries, and the function's ``timeout`` is not asked. ``timeout_ms`` 0: none.
+    """
+
+    __slots__ = (
+        "timeout_ms",
+        "_function",
+        "_capacity",
+        "_mode",
+        "_queue",
+        "_facts",
+        "_numbers",
+        "_pending",
+        "_waiting",
+        "_restored",
+        "_threads",
+        "_is_emitting",
+    )
+
+    _queue: LegacyStreamElementQueue
+    _facts: AsyncTrace | None
+    _threads: LegacyThreads
+
+    def __init__(
+        self, function: AsyncFunction, timeout_ms: int, capacity: int, mode: Literal["ordered", "unordered"]
+    ) -> None:
+        super().__init__(function)
+        if mode not in _QUEUES:
+            raise BadInput(f"the mode of an async operator must be ordered or unordered, got {mode!r}")
+        self._function = function
+        self._capacity = checked_capacity(capacity)
+        self._mode = mode
+        self.timeout_ms = timeout_ms
+        self._numbers = 0
+        self._pending: FutureEntry | None = None
+        """The element that was the last to look for a place: Flink has one field for it, however many wait."""
+        self._waiting = 0
+        self._restored: Sequence[StreamElement] = ()
+        self._is_emitting = False
+
+    def setup(self, ctx: OperatorContext, output: Output) -> None:
+        super().setup(ctx, output)
+        if ctx.legacy_threads is None:
+            raise BadInput(f"operator {ctx.operator_name}: the legacy design needs a task with a checkpoint lock")
+        self._threads = ctx.legacy_threads
+        self._queue = _QUEUES[self._mode](self._capacity, self._threads.execute)
+        self._facts = None if ctx.trace is None else AsyncTrace(ctx.trace, ctx.operator_index)
+
+    # Life.
+
+    def initialize_state(self, elements: Sequence[StreamElement]) -> None:
+        """What a snapshot held: put in again, and asked again, when the operator is opened."""
+        self._restored = tuple(elements)
+
+    def snapshot_state(self) -> list[StreamElement]:
+        """Rule 11.37: all in the queue, and the element that still waits for a place."""
+        entries = self._queue.values()
+        if self._pending is not None:
+            entries.append(self._pending)
+        return [_copied(entry.element) for entry in entries]
+
+    @property
+    def what_it_waits_for(self) -> str:
+        """For the report of a run that stands still."""
+        pending = [one for one in self._queue.values() if isinstance(one, FutureRecordEntry) and not one.is_done]
+        return awaited_elements(pending, len(self._queue), self._capacity)
+
+    def open(self) -> None:
+        """Rule 11.38: the emitter starts when all restored elements have a place, so they must not be too many."""
+        super().open()
+        restored, self._restored = self._restored, ()
+        for element in restored:
+            if isinstance(element, StreamRecord):
+                self._take(element.value, element.timestamp)
+            else:
+                self.process_watermark(element.timestamp)
+        self._is_emitting = True
+        self._threads.start_emitter(lambda: self._queue.has_completed_element, self._emit)
+
+    def end_input(self) -> None:
+        """Rule 11.36: waits on the lock until the emitter has emptied the queue. Flink: close."""
+        self._threads.wait(lambda: len(self._queue) == 0 and self._waiting == 0, "its queue to be empty")
+
+    def close(self) -> None:
+        self._threads.stop()
+        super().close()
+
+    # Elements in: by the thread that has the lock.
+
+    def process_element(self, value: Value, timestamp: int | None) -> None:
+        self.clock.now_ns += self.cost_ns
+        self.records_in += 1
+        self._take(copy_value(value) if self.ctx.object_reuse else value, timestamp)
+
+    def _take(self, value: Value, timestamp: int | None) -> None:
+        """Rule 11.31: the time of the timeout passes before there is a place in the queue."""
+        entry = FutureRecordEntry(value, timestamp)
+        future = LegacyResultFuture(self, entry)
+        if self.timeout_ms > 0:
+            times = self.ctx.processing_time
+            due_ms = wrapped(times.current_processing_time_ms() + self.timeout_ms)
+            timer = times.register_timer(due_ms, lambda _: future.time_out())
+            entry.on_complete(timer.cancel, self._threads.execute)
+        self._add(entry)
+        future.has_a_place()
+        if self._facts is not None:
+            self._facts.step(entry, AsyncAction.INVOKE, 1, 0, len(self._queue))
+        self._function.async_invoke(value, future)
+
+    def process_watermark(self, timestamp: int) -> None:
+        """It takes a place in the queue; the emitter lets it out."""
+        self._add(DoneWatermarkEntry(timestamp))
+
+    def _add(self, entry: FutureEntry) -> None:
+        """Flink: addAsyncBufferEntry."""
+        self._pending = entry
+        if self._queue.is_full:
+            self._waiting += 1
+            self._threads.wait(lambda: not self._queue.is_full, self._place)
+            self._waiting -= 1
+        entry.number = self._numbers
+        self._numbers += 1
+        self._queue.try_put(entry)
+        self._pending = None
+        if self._facts is not None:
+            self._facts.put(entry, len(self._queue))
+
+    @property
+    def _place(self) -> str:
+        until = "" if self._is_emitting else ", whose emitter starts only when all restored elements are in it"
+        return f"a place in its queue of {self._capacity}{until}"
+
+    # Elements out: on the emitter's thread, under the lock.
+
+    def _emit(self) -> None:
+        """Rule 11.32: the element stays in the queue until it was emitted. One without results fails the task, but leaves."""
+        entry = self._queue.peek()
+        try:
+            if isinstance(entry, FutureRecordEntry):
+                self._hand_on(entry.value, entry.timestamp, entry)
+            else:
+                entry.emit_result(self.output)
+        except ElementFailed as error:
+            self._threads.fail(error)
+        self._queue.poll()
+        if self._facts is not None:
+            self._facts.emit(entry, len(self._queue))
+
+    def _hand_on(self, value: Value, timestamp: int | None, entry: FutureRecordEntry) -> None:
+        """The record is among the arguments: the failure of the task names what it finds there."""
+        if entry.error is not None:
+            self._raise(value, timestamp, entry.error)
+        try:
+            checked_results(entry.results)
+        except TypeError as error:
+            entry.results = ()
+            self._raise(value, timestamp, error)
+        entry.emit_result(self.output)
+
+    def _raise(self, value: Value, timestamp: int | None, error: BaseException) -> NoReturn:
+        raise ElementFailed(f"could not complete the element: {type(error).__name__}: {error}", timestamp) from error
+
+    def trace_step(self, entry: FutureRecordEntry, action: AsyncAction, attempt: int) -> None:
+        if self._facts is not None:
+            self._facts.step(entry, action, attempt, 0, len(self._queue))
+
+    def trace_completed(self, entry: FutureRecordEntry, results: Sequence[Value]) -> None:
+        if self._facts is not None:
+            self._facts.completed(entry, results, len(self._queue))
+
+
+def _copied(element: StreamElement) -> StreamElement:
+    return StreamRecord(copy_value(element.value), element.timestamp) if isinstance(element, StreamRecord) else element

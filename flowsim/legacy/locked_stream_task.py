@@ -1,0 +1,368 @@
+"""A task whose threads share a checkpoint lock (rule 11.30). Flink (until 1.9): StreamTask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from flowsim.errors import InvariantViolation
+from flowsim.facts.kinds import WaitKind
+from flowsim.facts.tracer import TaskTrace
+from flowsim.legacy.async_wait_operator import LegacyThreads
+from flowsim.legacy.checkpoint_lock import CheckpointLock, at_once
+from flowsim.legacy.locked_threads import (
+    TASK,
+    CallbackExecutor,
+    LockedExecutor,
+    LockedProcessingTimeService,
+    LockedThread,
+    MakeBatches,
+)
+from flowsim.mailbox.mailbox_executor import MailboxExecutor
+from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
+from flowsim.network.writers.record_writer import RecordWriter
+from flowsim.operators.sources.source import SourceOperator
+from flowsim.sim.scheduler import Scheduler
+from flowsim.streamrecord.events import StopMode
+from flowsim.tasks.actor import Actor
+from flowsim.tasks.batches import BatchBudget, Batches
+from flowsim.tasks.operator_chain import OperatorChain
+from flowsim.tasks.processing_time import OperatorProcessingTimeService
+from flowsim.tasks.snapshots import TaskSnapshot
+from flowsim.tasks.source_operator_stream_task import SourceOperatorStreamTask
+from flowsim.tasks.stream_task import TaskState
+from flowsim.tasks.task_clock import TaskClock
+from flowsim.tasks.task_input import TaskInput
+
+
+class LockedLoopBatches(Batches):
+    """The loop gives the lock away while it waits for mail, between two batches, and where an operator waits on it.
+
+    Flink 1.8 takes the lock for every element; here it is kept for a batch, in which no time passes for others.
+    """
+
+    __slots__ = ("lock", "failure", "reads_input")
+
+    lock: CheckpointLock
+    reads_input: bool
+    """Whether it may be busy for long; one that only runs mails waits for the next soon enough."""
+    failure: Exception | None
+    """What a thread of the task failed with: the loop raises it, in the middle of an element too."""
+
+    def wait_for_mail(self, priority: int) -> None:
+        """Waiting inside an element keeps the lock, as Java's monitor would: all others stand still (rule 3.25)."""
+        if priority >= 0:
+            super().wait_for_mail(priority)
+            return
+        mailbox = self.processor.mailbox
+        self.spend_and_publish()
+        self._give_lock_away(lambda: mailbox.has_mail)
+
+    def wait_on_lock(self, ready: Callable[[], bool], reason: str) -> None:
+        """In the middle of an element."""
+        self.spend_and_publish()
+        self.waiting_for = reason
+        self._give_lock_away(lambda: self.failure is not None or ready())
+        if self.failure is not None:
+            raise self.failure
+
+    def end_if_due(self) -> None:
+        """Between two elements: whoever waits for the lock has it first."""
+        if self._clock.now_ns < self._clock.batch_end_ns:
+            return
+        self.end()
+        if self.reads_input and self.lock.is_wanted:
+            self.waiting_for = "the checkpoint lock"
+            self._give_lock_away(at_once)
+        else:
+            self.begin()
+
+    def _give_lock_away(self, ready: Callable[[], bool]) -> None:
+        self.lock.release(self.actor)
+        number = self.processor.begin_wait(WaitKind.LOCK)
+        self.lock.acquire(self.actor, ready)
+        self.processor.end_wait(WaitKind.LOCK, number)
+        self.begin()
+
+
+class EmitterThread(LockedThread):
+    """Waits for an element that is done, takes the lock, emits it, and so on (rule 11.32)."""
+
+    def __init__(
+        self,
+        actor_id: int,
+        task: str,
+        name: str,
+        scheduler: Scheduler,
+        lock: CheckpointLock,
+        make: MakeBatches,
+        on_failure: Callable[[Exception], None],
+    ) -> None:
+        super().__init__(actor_id, task, name, scheduler, lock, make, on_failure)
+        self._has_completed_element: Callable[[], bool] | None = None
+        self._emit: Callable[[], None]
+
+    def start(self, has_completed_element: Callable[[], bool], emit: Callable[[], None]) -> None:
+        self._emit = emit
+        self._has_completed_element = has_completed_element
+        self.actor.wake()
+
+    def work(self) -> None:
+        while True:
+            self.batches.waiting_for = "an element that is done"
+            self.actor.wait_until(lambda: self.is_stopped or self._has_work())
+            if self.is_stopped:
+                return
+            self.acquire()
+            self._emit()
+            self.release()
+
+    def _has_work(self) -> bool:
+        return self._has_completed_element is not None and self._has_completed_element()
+
+
+class EmitterThreads:
+    """``LegacyThreads`` of one operator: its emitter, and the executor that tells it what is done (rule 11.30)."""
+
+    def __init__(self, task: LockedStreamTask, operator_index: int, operator: str) -> None:
+        self._task = task
+        self._index = operator_index
+        self._operator = operator
+        self.emitter = task.add_thread(EmitterThread, f"emitter of '{operator}'")
+        self.emitter.entry = operator_index
+        self._executor = CallbackExecutor(
+            task.new_actor_id(), task.name, f"executor of '{operator}'", task.scheduler, self.emitter.actor.wake
+        )
+
+    @property
+    def executor_actor(self) -> Actor:
+        return self._executor.actor
+
+    def start_emitter(self, has_completed_element: Callable[[], bool], emit: Callable[[], None]) -> None:
+        self.emitter.start(has_completed_element, emit)
+
+    def execute(self, callback: Callable[[], None]) -> None:
+        self._executor.execute(callback)
+
+    def wait(self, ready: Callable[[], bool], reason: str) -> None:
+        if not ready():
+            self._task.wait_on_lock(self._index, ready, f"{reason}, of operator '{self._operator}'")
+
+    def fail(self, error: Exception) -> None:
+        self._task.fail_from_thread(error)
+
+    def stop(self) -> None:
+        self.emitter.stop()
+        self._executor.stop()
+
+
+_Thread = TypeVar("_Thread", bound=LockedThread)
+
+
+class LockedStreamTask(SourceOperatorStreamTask):
+    """The mailbox loop is one holder of the checkpoint lock among others: emitters, timers, snapshots, a source function.
+
+    With ``emitters`` timers and snapshots have threads of their own, since the loop may wait on the lock in the middle of
+    an element; else they are mails, which comes to the same. ``new_actor_id`` numbers the threads, ``feeders`` tells of each
+    operator which one feeds it, -1 of the head. Flink 1.8: StreamTask.
+    """
+
+    def __init__(
+        self,
+        task_id: int,
+        name: str,
+        scheduler: Scheduler,
+        budget: BatchBudget,
+        trace: TaskTrace | None,
+        clock: TaskClock,
+        new_actor_id: Callable[[], int],
+        feeders: Mapping[int, int],
+        emitters: bool = True,
+    ) -> None:
+        self.lock = CheckpointLock()
+        super().__init__(task_id, name, scheduler, budget, trace, clock)
+        self.lock.owner = self.actor
+        self.new_actor_id = new_actor_id
+        self.threads: list[LockedThread] = []
+        self._emitters: list[EmitterThreads] = []
+        self._timer_thread: LockedExecutor | None = None
+        self._checkpoint_thread: LockedExecutor | None = None
+        self._feeders = feeders
+        self._waiting_inside: dict[Actor, int] = {}
+        if emitters:
+            self._timer_thread = self.add_thread(LockedExecutor, "timer thread")
+            self._checkpoint_thread = self.add_thread(LockedExecutor, "checkpoint thread")
+
+    def add_thread(self, kind: type[_Thread], name: str) -> _Thread:
+        """Another holder of the lock; called before the task is wired."""
+        thread = kind(
+            self.new_actor_id(), self.name, name, self.scheduler, self.lock, self._create_batches, self.fail_from_thread
+        )
+        self.threads.append(thread)
+        return thread
+
+    def create_legacy_threads(self, operator_index: int, operator: str) -> LegacyThreads:
+        threads = EmitterThreads(self, operator_index, operator)
+        self._emitters.append(threads)
+        return threads
+
+    def create_processing_time(self, operator_index: int, executor: MailboxExecutor) -> OperatorProcessingTimeService:
+        if self._timer_thread is None:
+            return super().create_processing_time(operator_index, executor)
+        return LockedProcessingTimeService(self.timers, executor, self._timer_thread, operator_index)
+
+    def _create_batches(self, actor: Actor) -> Batches:
+        kind = LockedLoopBatches if actor is self.actor else Batches
+        batches = kind(actor, self.scheduler, self.timers, self.outbox, self.times, self.budget, self._note_queues)
+        if isinstance(batches, LockedLoopBatches):
+            batches.lock = self.lock
+            batches.failure = None
+            batches.reads_input = True
+        else:
+            batches.processor = self.mailbox_processor
+        return batches
+
+    @property
+    def actors(self) -> tuple[Actor, ...]:
+        """The threads first: they are ended before the task cleans up."""
+        threads = (thread.actor for thread in self.threads)
+        return (*threads, *(emitter.executor_actor for emitter in self._emitters), self.actor)
+
+    def wire(self, chain: OperatorChain, task_input: TaskInput, writers: Sequence[RecordWriter]) -> None:
+        super().wire(chain, task_input, writers)
+        for thread in self.threads:
+            thread.batches.chain = chain
+
+    # Who has the lock works for the task, on the batches of its own.
+
+    @property
+    def _working(self) -> LockedThread | None:
+        """The thread that holds the lock; None: the loop does, or nobody."""
+        return next((thread for thread in self.threads if thread.holds_lock), None)
+
+    def wait_for_buffer(self, pool: LocalBufferPool) -> None:
+        """Rule 5.42, by whoever is at work: the lock is kept, and all others stand still."""
+        thread = self._working
+        (self.batches if thread is None else thread.batches).wait_for_buffer(pool)
+
+    def end_inside_action(self) -> None:
+        thread = self._working
+        (self.batches if thread is None else thread.batches).end_inside_action()
+
+    def wait_on_lock(self, operator_index: int, ready: Callable[[], bool], reason: str) -> None:
+        """Whoever is at work waits on the lock inside of an operator (rules 11.31, 11.36)."""
+        thread = self._working
+        actor = self.actor if thread is None else thread.actor
+        self._waiting_inside[actor] = operator_index
+        try:
+            if thread is None:
+                self._loop.wait_on_lock(ready, reason)
+            else:
+                thread.wait(ready, reason)
+        finally:
+            del self._waiting_inside[actor]
+
+    @property
+    def _loop(self) -> LockedLoopBatches:
+        if not isinstance(self.batches, LockedLoopBatches):
+            raise InvariantViolation(f"{self.name} has a lock, but a loop that knows nothing of it")
+        return self.batches
+
+    def fail_from_thread(self, error: Exception) -> None:
+        """Flink 1.8: OperatorActions.failOperator, AsyncExceptionHandler."""
+        self.fail_externally(_raising(error))
+
+    def fail_externally(self, fail: Callable[[], None]) -> None:
+        """As a mail, and for a loop that waits on the lock in the middle of an element; the first failure counts."""
+        super().fail_externally(fail)
+        if self._loop.failure is None:
+            try:
+                fail()
+            except Exception as error:
+                self._loop.failure = error
+        self.actor.wake()
+
+    # Life.
+
+    def stop(self, mode: StopMode) -> None:
+        """Rule 4.20: only sources are asked."""
+        if isinstance(self.chain.head, SourceOperator):
+            super().stop(mode)
+
+    def _end_data(self, mode: StopMode) -> None:
+        if mode is StopMode.NO_DRAIN:
+            # No element may be half done; what is in a queue belongs to the savepoint of the stop.
+            self._loop.wait_on_lock(
+                lambda: not self._waiting_inside, "the elements that its threads are in the middle of"
+            )
+        super()._end_data(mode)
+        if mode is StopMode.NO_DRAIN:
+            for thread in self.threads:
+                if thread is not self._checkpoint_thread:
+                    thread.stop()
+
+    def _finish_partitions(self) -> None:
+        super()._finish_partitions()
+        self._stop_threads()
+
+    def _clean_up(self, state: TaskState) -> None:
+        super()._clean_up(state)
+        self._stop_threads()
+
+    def _stop_threads(self) -> None:
+        for thread in self.threads:
+            thread.stop()
+        for emitter in self._emitters:
+            emitter.stop()
+
+    # Snapshots.
+
+    def request_snapshot(self, snapshot: TaskSnapshot) -> None:
+        """By a thread of its own, which needs the lock and nothing else: in the middle of an element too (rule 11.37)."""
+        if self._checkpoint_thread is None:
+            super().request_snapshot(snapshot)
+        elif self.state.is_terminal or self._checkpoint_thread.is_stopped:
+            snapshot.miss(f"the task was {self.state.value} already")
+        else:
+            self._checkpoint_thread.execute(lambda: self._take_snapshot(snapshot, self._inside()))
+
+    def _inside(self) -> frozenset[int]:
+        """The operators in the middle of an element: those between where a thread came in and where it waits."""
+        entries = {thread.actor: thread.entry for thread in self.threads}
+        inside: set[int] = set()
+        for actor, operator in self._waiting_inside.items():
+            entry = entries.get(actor, TASK)
+            while operator != TASK:
+                inside.add(operator)
+                operator = TASK if operator == entry else self._feeders.get(operator, TASK)
+        return frozenset(inside)
+
+    # What is told of a task that stands still.
+
+    @property
+    def waiting_for(self) -> str:
+        told = [self.batches.waiting_for, f"its checkpoint lock is {self._lock_text()}"]
+        told += [
+            f"its {thread.name} waits for {thread.batches.waiting_for}"
+            for thread in self.threads
+            if thread.holds_lock or thread.actor in self._waiting_inside or self.lock.is_awaited_by(thread.actor)
+        ]
+        return "; ".join(told)
+
+    def _lock_text(self) -> str:
+        owner = self.lock.owner
+        if owner is None:
+            return "free"
+        thread = self._working
+        return f"held by its {'mailbox loop' if thread is None else thread.name}"
+
+    def _is_inside(self) -> bool:
+        """Threads are not the loop: what they tell it comes by mail."""
+        return self.outbox.sealed and self.actor.is_inside()
+
+
+def _raising(error: Exception) -> Callable[[], None]:
+    def fail() -> None:
+        raise error
+
+    return fail

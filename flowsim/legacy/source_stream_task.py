@@ -1,0 +1,135 @@
+"""A task whose head is a source function. Flink: SourceStreamTask (deprecated there; rules 4.10, 4.20, 5.40, 13.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from flowsim.facts.tracer import TaskTrace
+from flowsim.legacy.locked_stream_task import LockedStreamTask
+from flowsim.legacy.source_thread import SourceThread
+from flowsim.legacy.stream_source import StreamSource
+from flowsim.mailbox.task_mailbox import MailboxState
+from flowsim.operators.stream_operator import DataInputStatus
+from flowsim.sim.scheduler import Scheduler
+from flowsim.streamrecord.events import StopMode
+from flowsim.tasks.batches import BatchBudget
+from flowsim.tasks.operator_chain import OperatorChain
+from flowsim.tasks.stream_task import TaskState
+from flowsim.tasks.task_clock import TaskClock
+from flowsim.units import NO_TIMESTAMP
+
+
+class SourceStreamTask(LockedStreamTask):
+    """Two actors of one task: the mailbox loop, and the thread of the source function, which the default action starts.
+
+    One lock keeps them apart: mails and timers run while the function does not work, and the other way round. A record
+    that waits for a buffer waits with the lock held, so no mail runs until the buffer is there. Flink: SourceStreamTask.
+    """
+
+    measures_busy_time = False
+
+    def __init__(
+        self,
+        task_id: int,
+        name: str,
+        scheduler: Scheduler,
+        budget: BatchBudget,
+        trace: TaskTrace | None,
+        clock: TaskClock,
+        new_actor_id: Callable[[], int],
+        feeders: Mapping[int, int],
+        emitters: bool = False,
+    ) -> None:
+        super().__init__(task_id, name, scheduler, budget, trace, clock, new_actor_id, feeders, emitters)
+        self.thread = self.add_thread(SourceThread, "source thread")
+        self.thread.is_stalled = lambda: self.stalled
+        self._loop.reads_input = False
+        self._finishing = StopMode.DRAIN
+        self._is_stopped = False
+
+    @property
+    def waiting_for(self) -> str:
+        if len(self.threads) > 1:
+            return super().waiting_for
+        return f"its source thread, which waits for {self.thread.batches.waiting_for}"
+
+    def _trace_end(self) -> None:
+        # A function that is stopped in the middle of an element could not say how many there were.
+        self._source.records_in = self._source.source_output.total_records
+        super()._trace_end()
+
+    def _process_input(self) -> None:
+        """The default action starts the source's thread, and never runs again."""
+        self.mailbox_processor.suspend_default_action()
+        self.thread.start(self._source, self.timers, self._on_source_end)
+
+    @property
+    def _source(self) -> StreamSource:
+        head = self.chain.head
+        assert isinstance(head, StreamSource)
+        return head
+
+    def _on_source_end(self, error: Exception | None) -> None:
+        """In the source's thread: the function returned, or failed."""
+        if error is not None:
+            self.mailbox_processor.send_control_mail(_raising(error), "the source function failed")
+        elif self.mailbox.state is MailboxState.OPEN:
+            self.mailbox_processor.executor().execute(self._end_of_source, "the source function is done")
+
+    def _end_of_source(self) -> None:
+        self._end_data(self._finishing)
+        self.mailbox_processor.suspend()
+
+    def stop(self, mode: StopMode) -> None:
+        """Rule 4.20: a mail asks the function to return; how the task ends then is decided here."""
+        if self.mailbox.state is MailboxState.OPEN:
+            self.mailbox_processor.executor().execute(lambda: self._stop_source(mode), f"stop, {mode.name.lower()}")
+
+    def _stop_source(self, mode: StopMode) -> None:
+        # The first stop decides, as for the other sources: the function may need a while to return.
+        if self.end_of_data is None and not self._is_stopped:
+            self._is_stopped = True
+            self._finishing = mode
+            self.trace_stop(mode)
+            self._source.cancel()
+
+    def cancel(self) -> None:
+        """Rule 4.23: the function is asked to return, and its thread is interrupted where it waits."""
+        works = self.state in (TaskState.INITIALIZING, TaskState.RUNNING)
+        super().cancel()
+        if works:
+            self._source.cancel()
+
+
+class LegacySourceInput:
+    """What stands in the place of an input: the function pushes, nothing is read. Flink: SourceStreamTask."""
+
+    records_in = 0
+    """Nothing comes over the network."""
+
+    current_watermark = NO_TIMESTAMP
+    queued_buffers = 0
+    is_available = False
+
+    def __init__(self, source: StreamSource) -> None:
+        self._source = source
+
+    def emit_next(self) -> DataInputStatus:
+        return DataInputStatus.NOTHING_AVAILABLE
+
+    def when_available(self, callback: Callable[[], None]) -> None:
+        """Never: the default action is not resumed."""
+
+    def end_of_input_with_drain(self, chain: OperatorChain) -> None:
+        """Rule 4.10: only sources emit MAX_WATERMARK."""
+        self._source.advance_to_end_of_event_time()
+
+    def close(self) -> None:
+        """The function is closed with its operator."""
+
+
+def _raising(error: Exception) -> Callable[[], None]:
+    def fail() -> None:
+        raise error
+
+    return fail

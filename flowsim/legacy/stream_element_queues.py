@@ -1,0 +1,234 @@
+"""The ordered and the unordered queue of the emitter design. Flink (1.2 to 1.9): StreamElementQueue."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from flowsim.errors import WouldBlock
+from flowsim.operators.async_wait import stream_element_queue as mailbox_design
+from flowsim.operators.async_wait.result_future import checked_error
+from flowsim.operators.stream_operator import Value
+
+Executor = Callable[[Callable[[], None]], None]
+"""Runs what it is given, one after the other, on a thread of its own."""
+
+UNNUMBERED = -1
+"""Of an entry that has no place in the queue yet."""
+
+
+class FutureRecordEntry(mailbox_design.StreamRecordQueueEntry):
+    """A record and the future of its results, or of its error; the first outcome counts (rule 11.31).
+
+    Who asks is told through an executor, at once when the outcome is there already.
+    """
+
+    __slots__ = ("error", "_told")
+
+    def __init__(self, value: Value, timestamp: int | None) -> None:
+        super().__init__(UNNUMBERED, value, timestamp)
+        self.error: BaseException | None = None
+        self._told: list[tuple[Callable[[], None], Executor]] = []
+
+    def complete(self, results: Sequence[Value]) -> None:
+        """Ignored when there is an outcome already; a value of None counts as no results, as in Flink 1.8."""
+        self._finish(() if results is None else results, None)
+
+    def complete_exceptionally(self, error: BaseException) -> None:
+        """Ignored when there is an outcome already."""
+        self._finish((), checked_error(error))
+
+    def on_complete(self, callback: Callable[[], None], executor: Executor) -> None:
+        """Java's future tells those first who asked last."""
+        if self.is_done:
+            executor(callback)
+        else:
+            self._told.append((callback, executor))
+
+    def _finish(self, results: Sequence[Value], error: BaseException | None) -> None:
+        if self.is_done:
+            return
+        self.results, self.error = results, error
+        self.is_done = True
+        told, self._told = self._told, []
+        for callback, executor in reversed(told):
+            executor(callback)
+
+
+class DoneWatermarkEntry(mailbox_design.WatermarkQueueEntry):
+    """A watermark: its future is done from the start."""
+
+    __slots__ = ()
+
+    def __init__(self, timestamp: int) -> None:
+        super().__init__(UNNUMBERED, timestamp)
+
+    def on_complete(self, callback: Callable[[], None], executor: Executor) -> None:
+        executor(callback)
+
+
+FutureEntry = FutureRecordEntry | DoneWatermarkEntry
+
+
+class LegacyStreamElementQueue(Protocol):
+    """Elements stay until they are polled, so that a snapshot holds those that are being emitted (rules 11.32, 11.35).
+
+    What blocks a thread in Java is a condition here: ``put`` until ``is_full`` is over, ``peek`` and ``poll`` until
+    ``has_completed_element``; the task's shell does the waiting.
+    """
+
+    capacity: int
+
+    def __len__(self) -> int:
+        """Elements that were not polled yet, watermarks included (rule 11.35)."""
+
+    @property
+    def is_full(self) -> bool: ...
+
+    @property
+    def has_completed_element(self) -> bool:
+        """Whether ``peek`` and ``poll`` have what to answer."""
+
+    def try_put(self, entry: FutureEntry) -> bool:
+        """Whether there was space for it."""
+
+    def peek(self) -> FutureEntry:
+        """The next to be emitted, which stays; raises WouldBlock when there is none. Flink: peekBlockingly."""
+
+    def poll(self) -> FutureEntry:
+        """Takes it out; raises WouldBlock when there is none."""
+
+    def values(self) -> list[FutureEntry]:
+        """All that a snapshot must hold, in the order in which they would be put in again (rule 11.37)."""
+
+
+class LegacyOrderedStreamElementQueue:
+    """What is done waits for all before it (rule 11.33).
+
+    The executor's callback changes nothing here: it is how a thread that waits hears of a head that is done.
+    """
+
+    __slots__ = ("capacity", "_entries", "_executor")
+
+    def __init__(self, capacity: int, executor: Executor) -> None:
+        self.capacity = capacity
+        self._entries: deque[FutureEntry] = deque()
+        self._executor = executor
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._entries) >= self.capacity
+
+    @property
+    def has_completed_element(self) -> bool:
+        return bool(self._entries) and self._entries[0].is_done
+
+    def try_put(self, entry: FutureEntry) -> bool:
+        if self.is_full:
+            return False
+        self._entries.append(entry)
+        entry.on_complete(_nothing_moves, self._executor)
+        return True
+
+    def peek(self) -> FutureEntry:
+        if not self.has_completed_element:
+            raise WouldBlock("the first element is not done")
+        return self._entries[0]
+
+    def poll(self) -> FutureEntry:
+        head = self.peek()
+        self._entries.popleft()
+        return head
+
+    def values(self) -> list[FutureEntry]:
+        return list(self._entries)
+
+
+def _nothing_moves() -> None:
+    """The head is looked at where it stands."""
+
+
+_Set = dict[int, FutureEntry]
+"""By number: a set that keeps its order; Java's are in the order of their hashes, which is none."""
+
+
+class LegacyUnorderedStreamElementQueue:
+    """Sets of records, with a watermark alone in a set between them (rule 11.34).
+
+    Only the first set moves what is done into the line that the emitter reads; it is the executor that moves it, some
+    time after the outcome. Invariants: the last set is the first one, or the last in the line of sets; a set that is not
+    the last is not empty once the callbacks ran.
+    """
+
+    __slots__ = ("capacity", "_completed", "_uncompleted", "_first", "_last", "_size", "_executor")
+
+    def __init__(self, capacity: int, executor: Executor) -> None:
+        self.capacity = capacity
+        self._completed: deque[FutureEntry] = deque()
+        self._uncompleted: deque[_Set] = deque()
+        self._first: _Set = {}
+        self._last = self._first
+        self._size = 0
+        self._executor = executor
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def is_full(self) -> bool:
+        return self._size >= self.capacity
+
+    @property
+    def has_completed_element(self) -> bool:
+        return bool(self._completed)
+
+    def try_put(self, entry: FutureEntry) -> bool:
+        if self.is_full:
+            return False
+        if isinstance(entry, DoneWatermarkEntry):
+            self._add_watermark(entry)
+        else:
+            self._last[entry.number] = entry
+        entry.on_complete(lambda: self.on_complete(entry), self._executor)
+        self._size += 1
+        return True
+
+    def _add_watermark(self, entry: DoneWatermarkEntry) -> None:
+        self._last = {}
+        if self._first:
+            self._uncompleted.append({entry.number: entry})
+        else:
+            self._first[entry.number] = entry
+        self._uncompleted.append(self._last)
+
+    def on_complete(self, entry: FutureEntry) -> None:
+        """What the executor runs for an element that is done. Flink: onCompleteHandler."""
+        if self._first.pop(entry.number, None) is None:
+            return
+        self._completed.append(entry)
+        while not self._first and self._first is not self._last:
+            self._first = self._uncompleted.popleft()
+            for other in [each for each in self._first.values() if each.is_done]:
+                self._completed.append(other)
+                del self._first[other.number]
+
+    def peek(self) -> FutureEntry:
+        if not self._completed:
+            raise WouldBlock("no element is done")
+        return self._completed[0]
+
+    def poll(self) -> FutureEntry:
+        head = self.peek()
+        self._completed.popleft()
+        self._size -= 1
+        return head
+
+    def values(self) -> list[FutureEntry]:
+        line = [*self._completed, *self._first.values()]
+        for uncompleted in self._uncompleted:
+            line += uncompleted.values()
+        return line

@@ -1,0 +1,70 @@
+"""The operator around a source function. Flink: StreamSource, StreamSourceContexts.ManualWatermarkContext (deprecated there)."""
+
+from __future__ import annotations
+
+from flowsim.legacy.source_function import ReaderSourceFunction, SourceContext, SourceFunction
+from flowsim.operators.sources.latency_marker_emitter import LatencyMarkerEmitter
+from flowsim.operators.sources.manual_source_output import ManualReaderOutput
+from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator, Value
+from flowsim.operators.user_functions import RuntimeContext
+from flowsim.units import MAX_WATERMARK
+
+
+class StreamSource(StreamOperator):
+    """Runs a source function, which speaks for itself: watermarks and idleness are what it emits. Flink: StreamSource."""
+
+    __slots__ = ("function", "source_output", "_latency_ms", "_markers", "_is_open", "_is_cancelled")
+
+    source_output: ManualReaderOutput
+
+    def __init__(self, function: SourceFunction, latency_interval_ms: int = 0) -> None:
+        self.function = function
+        self._latency_ms = latency_interval_ms
+        self._markers: LatencyMarkerEmitter | None = None
+        self._is_open = False
+        self._is_cancelled = False
+
+    def setup(self, ctx: OperatorContext, output: Output) -> None:
+        super().setup(ctx, output)
+        self.source_output = ManualReaderOutput(ctx, output)
+
+    def set_cost_ns(self, cost_ns: int) -> None:
+        """The outputs charge the cost, record by record."""
+        super().set_cost_ns(cost_ns)
+        self.source_output.set_cost_ns(cost_ns)
+
+    def open(self) -> None:
+        self._is_open = True
+        self.function.open(RuntimeContext(self.ctx, None))
+        if isinstance(self.function, ReaderSourceFunction):
+            self.function.open_reader(self.ctx)
+
+    def run(self, context: SourceContext) -> None:
+        """The whole work of the source, on its own thread; returns when the function is done."""
+        if self._latency_ms:
+            self._markers = LatencyMarkerEmitter(self.ctx, self.output, self._latency_ms)
+        if not self._is_cancelled:
+            self.function.run(context)
+
+    def cancel(self) -> None:
+        """Asks the function to return; once."""
+        if not self._is_cancelled:
+            self._is_cancelled = True
+            self.function.cancel()
+
+    def advance_to_end_of_event_time(self) -> None:
+        """The task's last watermark when it drains (rule 4.10)."""
+        self.output.emit_watermark(MAX_WATERMARK)
+
+    def finish(self) -> None:
+        """Nothing is left to emit; markers stop."""
+        if self._markers is not None:
+            self._markers.close()
+
+    def process_element(self, value: Value, timestamp: int | None) -> None:
+        raise TypeError(f"{self.ctx.operator_name} is a source: it takes no records")
+
+    def close(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            self.function.close()

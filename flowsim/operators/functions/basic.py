@@ -1,0 +1,66 @@
+"""The stateless operators: map, filter, flat map. Flink: StreamMap, StreamFilter, StreamFlatMap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from flowsim.operators.stream_operator import Value
+from flowsim.operators.user_functions import FunctionOperator, UserFunction
+
+
+class MapOperator(FunctionOperator):
+    """One record out for each record in, with its timestamp. Flink: StreamMap."""
+
+    __slots__ = ("_map",)
+
+    def __init__(self, map_function: Callable[[Value], Value], user_function: UserFunction | None = None) -> None:
+        super().__init__(user_function)
+        self._map = map_function
+
+    def process_element(self, value: Value, timestamp: int | None) -> None:
+        self.clock.now_ns += self.cost_ns
+        self.records_in += 1
+        self.collect(self._map(value), timestamp)
+
+
+class FilterOperator(FunctionOperator):
+    """Keeps the records its predicate accepts and counts the others as dropped. Flink: StreamFilter."""
+
+    __slots__ = ("_accepts",)
+
+    def __init__(self, predicate: Callable[[Value], object], user_function: UserFunction | None = None) -> None:
+        super().__init__(user_function)
+        self._accepts = predicate
+
+    def process_element(self, value: Value, timestamp: int | None) -> None:
+        self.clock.now_ns += self.cost_ns
+        self.records_in += 1
+        if self._accepts(value):
+            self.collect(value, timestamp)
+        else:
+            self.records_dropped += 1
+
+
+class FlatMapOperator(FunctionOperator):
+    """Any number of records out for each record in, with its timestamp. Flink: StreamFlatMap.
+
+    The function returns or yields an iterable, or None for nothing; what it yields is emitted one by one, so a blocked
+    output stops a generator in its middle (D3).
+    """
+
+    __slots__ = ("_flat_map",)
+
+    def __init__(
+        self, flat_map_function: Callable[[Value], Iterable[Value] | None], user_function: UserFunction | None = None
+    ) -> None:
+        super().__init__(user_function)
+        self._flat_map = flat_map_function
+
+    def process_element(self, value: Value, timestamp: int | None) -> None:
+        self.clock.now_ns += self.cost_ns
+        self.records_in += 1
+        results = self._flat_map(value)
+        if results is not None:
+            collect = self.collect
+            for result in results:
+                collect(result, timestamp)

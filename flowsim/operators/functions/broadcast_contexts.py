@@ -1,0 +1,138 @@
+"""What a function may ask while it handles an element of either side. Flink: BaseBroadcastProcessFunction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from flowsim.errors import BadInput
+from flowsim.operators.functions.process import ProcessContext, TimerService
+from flowsim.operators.stream_operator import Output, Value
+from flowsim.state.broadcast_state import BroadcastState, OperatorStateStore, ReadOnlyBroadcastState
+from flowsim.state.descriptors import MapStateDescriptor, StateDescriptor
+from flowsim.state.states import State
+from flowsim.streamrecord.elements import OutputTag
+from flowsim.units import NO_TIMESTAMP
+
+
+class KeyedStateFunction(Protocol):
+    """Called for every key that holds a state. Flink: KeyedStateFunction."""
+
+    def process(self, key: object, state: State) -> None: ...
+
+
+AnyKeyedStateFunction = KeyedStateFunction | Callable[[object, State], object]
+
+
+class BroadcastStates:
+    """The states that a stream was broadcast with, in one subtask. Flink: CoBroadcastWithNonKeyedOperator."""
+
+    __slots__ = ("_descriptors", "_store")
+
+    def __init__(self, descriptors: Sequence[MapStateDescriptor]) -> None:
+        self._descriptors = {descriptor.name: descriptor for descriptor in descriptors}
+        self._store = OperatorStateStore()
+
+    def read_write(self, descriptor: MapStateDescriptor) -> BroadcastState:
+        """Raises BadInput for a state that the stream was not broadcast with."""
+        return self._store.get_broadcast_state(self._known(descriptor))
+
+    def read_only(self, descriptor: MapStateDescriptor) -> ReadOnlyBroadcastState:
+        """Raises BadInput for a state that the stream was not broadcast with."""
+        return self._store.get_read_only_broadcast_state(self._known(descriptor))
+
+    def _known(self, descriptor: MapStateDescriptor) -> MapStateDescriptor:
+        name = descriptor.name if isinstance(descriptor, StateDescriptor) else descriptor
+        known = self._descriptors.get(name) if isinstance(descriptor, MapStateDescriptor) else None
+        if known is None:
+            names = ", ".join(map(repr, self._descriptors))
+            raise BadInput(
+                f"get_broadcast_state: no state {name!r:.60} was given to broadcast(...), only {names}: "
+                "pass its MapStateDescriptor there too"
+            )
+        return known
+
+
+class ReadOnlyBroadcastContext(ProcessContext):
+    """Of the side that is not broadcast, and of timers. Flink: BaseBroadcastProcessFunction.ReadOnlyContext.
+
+    On a stream without keys there is no current key and timers are refused.
+    """
+
+    __slots__ = ("_states",)
+
+    def __init__(self, timer_service: TimerService, output: Output, states: BroadcastStates) -> None:
+        super().__init__(timer_service, output)
+        self._states = states
+
+    def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> ReadOnlyBroadcastState:
+        """A view that refuses changes."""
+        return self._states.read_only(state_descriptor)
+
+    def current_processing_time(self) -> int:
+        return self._timer_service.current_processing_time()
+
+    def current_watermark(self) -> int:
+        return self._timer_service.current_watermark()
+
+
+class BroadcastContext:
+    """Of the broadcast side: it may change broadcast state. Flink: BaseBroadcastProcessFunction.Context."""
+
+    __slots__ = ("_output", "_states", "_time", "_timestamp")
+
+    def __init__(self, time: TimerService, output: Output, states: BroadcastStates) -> None:
+        self._time = time
+        self._output = output
+        self._states = states
+        self._timestamp = NO_TIMESTAMP
+
+    def speak_for(self, timestamp: int | None) -> None:
+        """Called by the operator before each call of the function."""
+        self._timestamp = NO_TIMESTAMP if timestamp is None else timestamp
+
+    def timestamp(self) -> int:
+        """Of the element, in ms; ``NO_TIMESTAMP`` where it has none, unlike on the other side (rule 9.19)."""
+        return self._timestamp
+
+    def current_processing_time(self) -> int:
+        return self._time.current_processing_time()
+
+    def current_watermark(self) -> int:
+        return self._time.current_watermark()
+
+    def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState:
+        """This subtask's copy: do the same to it in every subtask."""
+        return self._states.read_write(state_descriptor)
+
+    def output(self, tag: OutputTag, value: Value) -> None:
+        """Emits to a side output at once; ``yield tag, value`` does the same in its turn."""
+        self._output.collect_side(tag, value, self._timestamp)
+
+
+class KeyedBroadcastContext(BroadcastContext):
+    """Of the broadcast side where the other one is keyed. Flink: KeyedBroadcastProcessFunction.Context."""
+
+    __slots__ = ("_apply",)
+
+    def __init__(
+        self,
+        time: TimerService,
+        output: Output,
+        states: BroadcastStates,
+        apply: Callable[[StateDescriptor, Callable[[object, State], object]], None],
+    ) -> None:
+        super().__init__(time, output, states)
+        self._apply = apply
+
+    def apply_to_keyed_state(self, state_descriptor: StateDescriptor, function: AnyKeyedStateFunction) -> None:
+        """Calls ``function(key, state)`` for each key of this subtask that holds the state, in the heap's order.
+
+        A KeyedStateFunction has a method ``process`` instead. PyFlink does not offer this, Java does.
+        """
+        process = getattr(function, "process", None)
+        if not callable(process):
+            process = function
+        if not callable(process):
+            raise BadInput(f"apply_to_keyed_state: expected a function of key and state, got {function!r:.60}")
+        self._apply(state_descriptor, process)

@@ -1,0 +1,279 @@
+"""Joins two keyed streams by how far apart their records are in event time. Flink: IntervalJoinOperator.
+
+A record waits in a buffer of its side, by key and timestamp, until the watermark says that nothing can meet it any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from flowsim.errors import BadInput
+from flowsim.operators.input_selection import InputSelectable
+from flowsim.operators.inputs.combined_input import ProcessElement, combined_inputs
+from flowsim.operators.inputs.reading_order import ReadingOrder, noting_reads
+from flowsim.operators.keyed_operator import KeyedOperator
+from flowsim.operators.stream_operator import KeySelector, OperatorContext, OperatorInput, Output, Value
+from flowsim.operators.user_functions import FunctionLife, Results, UserFunction, emit_results
+from flowsim.operators.windowing.window_faults import LATE_ROW_VANISHES
+from flowsim.state.descriptors import MapStateDescriptor
+from flowsim.state.states import MapState
+from flowsim.streamrecord.elements import OutputTag
+from flowsim.timers.internal_timer import InternalTimer
+from flowsim.timers.internal_timer_service import InternalTimerService
+from flowsim.units import NO_TIMESTAMP
+from flowsim.values import Types, fingerprint, state_key
+from flowsim.values.java_long import wrapped
+
+CLEANUP_TIMER: Final = "CLEANUP_TIMER"
+CLEANUP_LEFT: Final = "CLEANUP_LEFT"
+CLEANUP_RIGHT: Final = "CLEANUP_RIGHT"
+_RECORDED_AS: Final = {CLEANUP_LEFT: (1, 1), CLEANUP_RIGHT: (2, 2)}
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalBounds:
+    """A left record at t joins the right ones from t + ``lower_ms`` to t + ``upper_ms``, both inclusive.
+
+    Raises ValueError unless ``lower_ms <= upper_ms`` before an end was made exclusive.
+    """
+
+    lower_ms: int
+    upper_ms: int
+
+    @staticmethod
+    def between(lower_ms: int, upper_ms: int, *, lower_exclusive: bool, upper_exclusive: bool) -> IntervalBounds:
+        """Rule 10.33. Exclusive bounds may leave nothing between them."""
+        if lower_ms > upper_ms:
+            raise ValueError(f"the lower bound {lower_ms} ms is above the upper one {upper_ms} ms")
+        return IntervalBounds(lower_ms + lower_exclusive, upper_ms - upper_exclusive)
+
+
+class JoinContext:
+    """What a function may ask about the pair it is given; times in ms. Flink: ProcessJoinFunction.Context.
+
+    One object per operator, reused: it must not be kept beyond the call.
+    """
+
+    __slots__ = ("_left_timestamp", "_right_timestamp", "_timestamp", "_output")
+
+    def __init__(self, output: Output) -> None:
+        self._left_timestamp = self._right_timestamp = self._timestamp = NO_TIMESTAMP
+        self._output = output
+
+    def speak_for(self, left_timestamp: int, right_timestamp: int) -> int:
+        """Called by the operator for each pair; answers the timestamp of what the pair gives."""
+        self._left_timestamp = left_timestamp
+        self._right_timestamp = right_timestamp
+        self._timestamp = max(left_timestamp, right_timestamp)
+        return self._timestamp
+
+    def get_left_timestamp(self) -> int:
+        return self._left_timestamp
+
+    def get_right_timestamp(self) -> int:
+        return self._right_timestamp
+
+    def get_timestamp(self) -> int:
+        """Of what the pair gives: the later one of the two."""
+        return self._timestamp
+
+    def output(self, tag: OutputTag, value: Value) -> None:
+        """Emits to a side output at once; ``yield tag, value`` does the same in its turn."""
+        self._output.collect_side(tag, value, self._timestamp)
+
+
+class ProcessJoinFunction(UserFunction, Protocol):
+    """Yields or returns results for each pair. Flink: ProcessJoinFunction."""
+
+    def process_element(self, left: Value, right: Value, ctx: JoinContext) -> Results: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """What a record of one input meets, from its own point of view."""
+
+    is_left: bool
+    own: MapState
+    other: MapState
+    lower_ms: int
+    upper_ms: int
+    namespace: str
+    late_tag: OutputTag | None
+
+
+class IntervalJoinOperator(KeyedOperator):
+    """Calls a ProcessJoinFunction for every pair that lies within the bounds. Flink: IntervalJoinOperator.
+
+    Late is a record before the current watermark: it joins nothing, and goes to the late side output of its side or is
+    counted as dropped (rule 10.35). A buffered record is forgotten when the watermark passes the last time at which
+    another one in time could meet it (rule 10.36).
+    """
+
+    __slots__ = (
+        "_function",
+        "_bounds",
+        "_late_tags",
+        "_order",
+        "_life",
+        "_context",
+        "_timers",
+        "_sides",
+        "_inputs",
+        "_intake",
+        "_next_late_vanishes",
+    )
+
+    _context: JoinContext
+    _timers: InternalTimerService[str]
+    _sides: tuple[_Side, _Side]
+    _inputs: tuple[OperatorInput, ...]
+    _intake: Callable[[Value, int], None] | None
+    _next_late_vanishes: bool
+
+    def __init__(
+        self,
+        function: ProcessJoinFunction,
+        bounds: IntervalBounds,
+        late_left: OutputTag | None = None,
+        late_right: OutputTag | None = None,
+        order: ReadingOrder | None = None,
+    ) -> None:
+        self._function = function
+        self._bounds = bounds
+        self._late_tags = (late_left, late_right)
+        self._order = order
+        self._life = FunctionLife(function)
+
+    def setup(self, ctx: OperatorContext, output: Output) -> None:
+        super().setup(ctx, output)
+        first, second = ctx.key_selectors if len(ctx.key_selectors) == 2 else (ctx.key_selector, None)
+        if first is None or second is None:
+            raise BadInput(f"operator {ctx.operator_name} needs a key for each of its two inputs (rule 9.17)")
+        self._context = JoinContext(output)
+        self._timers = self.time_services.internal_timer_service(CLEANUP_TIMER, self, _RECORDED_AS.__getitem__)
+        left, right = self._buffer("LEFT_BUFFER"), self._buffer("RIGHT_BUFFER")
+        self._intake = self._make_intake()
+        self._next_late_vanishes = LATE_ROW_VANISHES in ctx.faults
+        bounds, (late_left, late_right) = self._bounds, self._late_tags
+        self._sides = (
+            _Side(True, left, right, bounds.lower_ms, bounds.upper_ms, CLEANUP_LEFT, late_left),
+            _Side(False, right, left, -bounds.upper_ms, -bounds.lower_ms, CLEANUP_RIGHT, late_right),
+        )
+        doors = [self._door(first, self._sides[0]), self._door(second, self._sides[1])]
+        self._inputs = combined_inputs(self, doors if self._order is None else noting_reads(doors, self._order))
+
+    def _buffer(self, name: str) -> MapState:
+        """Per key the records of one side, listed by timestamp."""
+        return self.state_of(None).get_map_state(MapStateDescriptor(name, Types.LONG(), Types.PICKLED_BYTE_ARRAY()))
+
+    @property
+    def inputs(self) -> tuple[OperatorInput, ...]:
+        return self._inputs
+
+    @property
+    def input_selectable(self) -> InputSelectable | None:
+        return self._order
+
+    def end_input_of(self, input_id: int) -> None:
+        if self._order is not None:
+            self._order.note_end(input_id)
+
+    def use_interruptible_timers(self) -> bool:
+        """As the function says. Flink: AbstractUdfStreamOperator."""
+        return self._life.use_interruptible_timers()
+
+    def open(self) -> None:
+        super().open()
+        self._life.open(self.runtime_context)
+
+    def close(self) -> None:
+        self._life.close()
+
+    def _door(self, key_of: KeySelector, side: _Side) -> ProcessElement:
+        """Rule 7.20: the key of the input the record came on."""
+
+        def process_element(value: Value, timestamp: int | None) -> None:
+            self.clock.now_ns += self.cost_ns
+            self.records_in += 1
+            key = key_of(value)
+            self.set_current_key(key, state_key(key))
+            self._take(side, value, timestamp)
+
+        return process_element
+
+    def _take(self, side: _Side, value: Value, timestamp: int | None) -> None:
+        if timestamp is None or timestamp == NO_TIMESTAMP:
+            raise BadInput(
+                f"operator {self.ctx.operator_name}: a record without a timestamp cannot be joined by time (rule 10.34): "
+                "assign timestamps before the join"
+            )
+        if self._intake is not None:
+            self._intake(value, timestamp)
+        if timestamp < self._timers.current_watermark:
+            self._drop_late(side, value, timestamp)
+            return
+        side.own.append(timestamp, value)
+        for other_timestamp, other_value in self._partners(side, timestamp):
+            if side.is_left:
+                self._join(value, other_value, timestamp, other_timestamp)
+            else:
+                self._join(other_value, value, other_timestamp, timestamp)
+        upper_ms = side.upper_ms
+        cleanup_time = wrapped(timestamp + upper_ms) if upper_ms > 0 else timestamp
+        self._timers.register_event_time_timer(side.namespace, cleanup_time)
+
+    def _partners(self, side: _Side, timestamp: int) -> list[tuple[int, Value]]:
+        """Rule 10.34: in the order of the other side's map, and of arrival where timestamps are equal."""
+        lowest, highest = wrapped(timestamp + side.lower_ms), wrapped(timestamp + side.upper_ms)
+        buckets: list[tuple[int, list[Value]]] = side.other.borrowed_items()  # type: ignore[assignment]  # as _take put them
+        return [(other, value) for other, bucket in buckets if lowest <= other <= highest for value in bucket]
+
+    def _join(self, left: Value, right: Value, left_timestamp: int, right_timestamp: int) -> None:
+        timestamp = self._context.speak_for(left_timestamp, right_timestamp)
+        emit_results(self._function.process_element(left, right, self._context), timestamp, self.output)
+
+    def _make_intake(self) -> Callable[[Value, int], None] | None:
+        """What records that a record came, before anything is decided about it."""
+        trace, key_facts = self.ctx.trace, self.key_facts
+        if trace is None or key_facts is None:
+            return None
+        operator, window_intake, timers = self.ctx.operator_index, trace.window_intake, self._timers
+
+        def intake(value: Value, timestamp: int) -> None:
+            key_hash, key = key_facts.of(self.current_key, self.current_key_id)
+            number = fingerprint(timestamp, value)
+            window_intake(operator, key_hash, key, timestamp, number, timers.current_watermark, 0)
+
+        return intake
+
+    def _drop_late(self, side: _Side, value: Value, timestamp: int) -> None:
+        """Rule 10.35."""
+        if self._next_late_vanishes:
+            self._next_late_vanishes = False
+            return
+        trace = self.ctx.trace
+        if trace is not None and self.key_facts is not None:
+            key_hash, key = self.key_facts.of(self.current_key, self.current_key_id)
+            watermark, has_output = self._timers.current_watermark, side.late_tag is not None
+            number = fingerprint(timestamp, value)
+            trace.late_drop(self.ctx.operator_index, key_hash, key, timestamp, number, watermark, has_output)
+        if side.late_tag is not None:
+            self.output.collect_side(side.late_tag, value, timestamp)
+        else:
+            self.records_dropped += 1
+
+    def on_event_time(self, timer: InternalTimer[str]) -> None:
+        """Rule 10.36: the records that the timer was set for are forgotten."""
+        lower_ms, upper_ms = self._bounds.lower_ms, self._bounds.upper_ms
+        if timer.namespace == CLEANUP_LEFT:
+            waited_ms = upper_ms if upper_ms > 0 else 0
+            self._sides[0].own.remove(wrapped(timer.timestamp - waited_ms))
+        else:
+            waited_ms = -lower_ms if lower_ms <= 0 else 0
+            self._sides[1].own.remove(wrapped(timer.timestamp - waited_ms))
+
+    def on_processing_time(self, timer: InternalTimer[str]) -> None:
+        """There is none: a join by intervals knows event time only."""
+        raise AssertionError(f"an interval join sets no timer of processing time: {timer!r}")

@@ -1,0 +1,104 @@
+"""Ready-made answers to which input is read next, for operators that do not choose themselves (rule 7.24)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+from flowsim.errors import BadInput
+from flowsim.operators.input_selection import InputSelection
+from flowsim.operators.inputs.combined_input import ProcessElement
+from flowsim.operators.stream_operator import Value
+
+Reading = Literal["any", "first", "second", "alternate"]
+"""``any``: all inputs in turn, as they have something; ``first`` and ``second``: that one to its end, then the other;
+``alternate``: strictly one record of each, waiting where there is none."""
+
+READINGS: tuple[Reading, ...] = ("any", "first", "second", "alternate")
+
+
+class ReadingOrder(Protocol):
+    """Chooses inputs by what was read and what has ended. Flink: InputSelectable."""
+
+    def next_selection(self) -> InputSelection: ...
+
+    def note_read(self, input_id: int) -> None:
+        """A record of this input was processed."""
+
+    def note_end(self, input_id: int) -> None:
+        """This input reached its end of data, with drain."""
+
+
+class OneToItsEnd:
+    """One input alone until its data ended, then all: how the build side of a hash join is read."""
+
+    __slots__ = ("_input_id", "_ended")
+
+    def __init__(self, input_id: int) -> None:
+        self._input_id = input_id
+        self._ended = False
+
+    def next_selection(self) -> InputSelection:
+        return InputSelection.ALL if self._ended else InputSelection.of(self._input_id)
+
+    def note_read(self, input_id: int) -> None:
+        """Makes no difference."""
+
+    def note_end(self, input_id: int) -> None:
+        self._ended = self._ended or input_id == self._input_id
+
+
+class StrictTurns:
+    """One record of each input in turn, whatever the others have; inputs that ended are passed over."""
+
+    __slots__ = ("_open", "_next")
+
+    def __init__(self, input_count: int) -> None:
+        self._open = [True] * input_count
+        self._next = 1
+
+    def next_selection(self) -> InputSelection:
+        return InputSelection.of(self._next) if any(self._open) else InputSelection.ALL
+
+    def note_read(self, input_id: int) -> None:
+        self._pass_on(input_id)
+
+    def note_end(self, input_id: int) -> None:
+        self._open[input_id - 1] = False
+        if input_id == self._next:
+            self._pass_on(input_id)
+
+    def _pass_on(self, input_id: int) -> None:
+        count = len(self._open)
+        for step in range(1, count + 1):
+            candidate = (input_id - 1 + step) % count + 1
+            if self._open[candidate - 1]:
+                self._next = candidate
+                return
+
+
+def reading_order(reading: Reading) -> ReadingOrder | None:
+    """A fresh order for an operator with two inputs; None for ``any``. Raises BadInput for an unknown word."""
+    match reading:
+        case "any":
+            return None
+        case "first":
+            return OneToItsEnd(1)
+        case "second":
+            return OneToItsEnd(2)
+        case "alternate":
+            return StrictTurns(2)
+    raise BadInput(f"reading: expected one of {', '.join(READINGS)}, got {reading!r}")
+
+
+def noting_reads(doors: Sequence[ProcessElement], order: ReadingOrder) -> list[ProcessElement]:
+    """The same doors; the order hears of every record that went through one."""
+    return [_noting(door, order, input_id) for input_id, door in enumerate(doors, 1)]
+
+
+def _noting(door: ProcessElement, order: ReadingOrder, input_id: int) -> ProcessElement:
+    def process_element(value: Value, timestamp: int | None) -> None:
+        door(value, timestamp)
+        order.note_read(input_id)
+
+    return process_element

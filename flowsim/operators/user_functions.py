@@ -1,0 +1,170 @@
+"""Operators that run a user's function, and its context. Flink: AbstractUdfStreamOperator, StreamingRuntimeContext."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from random import Random
+from typing import Protocol
+
+from flowsim.errors import BadInput
+from flowsim.operators.async_calls import AsyncCalls
+from flowsim.operators.metric_group import MetricGroup
+from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator, Value
+from flowsim.state.descriptors import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    ValueStateDescriptor,
+)
+from flowsim.state.keyed_state import KeyedStateStore
+from flowsim.state.states import AggregatingState, ListState, MapState, ReducingState, ValueState
+from flowsim.streamrecord.elements import OutputTag
+from flowsim.units import NO_TIMESTAMP
+
+Results = Iterable[Value] | None
+"""What a process function returns or yields: values for the main output, ``(OutputTag, value)`` for a side output."""
+
+
+def emit_results(results: Results, timestamp: int | None, output: Output, side_timestamp: int = NO_TIMESTAMP) -> None:
+    """Emits one result at a time, so a blocked output stops a generator in its middle (D3).
+
+    Side outputs carry ``timestamp`` too, or ``side_timestamp`` where the main output carries none (rule 9.19).
+    """
+    if results is None:
+        return
+    for result in results:
+        if type(result) is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
+            output.collect_side(result[0], result[1], side_timestamp if timestamp is None else timestamp)
+        else:
+            output.collect(result, timestamp)
+
+
+__all__ = ["FunctionLife", "FunctionOperator", "KeyedStateStore", "RuntimeContext", "UserFunction"]
+
+
+class RuntimeContext:
+    """Where the function runs, and its keyed state if its stream is keyed. Flink: RuntimeContext."""
+
+    __slots__ = ("_ctx", "_metrics", "_store", "_why_no_state")
+
+    def __init__(
+        self,
+        ctx: OperatorContext,
+        store: KeyedStateStore | None,
+        why_no_state: str = "needs a keyed stream, put key_by(...) before the operator",
+    ) -> None:
+        self._ctx = ctx
+        self._store = store
+        self._why_no_state = why_no_state
+        self._metrics = MetricGroup()
+
+    def get_task_name(self) -> str:
+        """Of the whole chain, such as ``Source: lines -> words``."""
+        return self._ctx.task_name.rpartition(" (")[0]
+
+    def get_task_name_with_subtasks(self) -> str:
+        """With subtask and attempt, such as ``words (2/3)#0``."""
+        return f"{self._ctx.task_name}#{self.get_attempt_number()}"
+
+    def get_number_of_parallel_subtasks(self) -> int:
+        return self._ctx.parallelism
+
+    def get_max_number_of_parallel_subtasks(self) -> int:
+        return self._ctx.max_parallelism
+
+    def get_index_of_this_subtask(self) -> int:
+        """From 0."""
+        return self._ctx.subtask_index
+
+    def get_attempt_number(self) -> int:
+        """From 0; a job is not restarted yet, so this is always the first attempt."""
+        return 0
+
+    def get_metrics_group(self) -> MetricGroup:
+        """Counters and the like of this function."""
+        return self._metrics
+
+    @property
+    def async_calls(self) -> AsyncCalls:
+        """flowsim's own: starts what is answered later. Raises BadInput where no task runs the operator."""
+        if self._ctx.async_calls is None:
+            raise BadInput(f"operator {self._ctx.operator_name}: nobody is here to answer its calls")
+        return self._ctx.async_calls
+
+    @property
+    def random(self) -> Random:
+        """flowsim's own: chance that grows from the run's seed, a stream for each operator and subtask."""
+        return self._ctx.random
+
+    def without_state(self, why: str) -> RuntimeContext:
+        """The same with every door to state shut; ``why`` ends the sentence that says so."""
+        return RuntimeContext(self._ctx, None, why)
+
+    def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState:
+        return self._keyed("get_state").get_state(state_descriptor)
+
+    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState:
+        return self._keyed("get_list_state").get_list_state(state_descriptor)
+
+    def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState:
+        return self._keyed("get_map_state").get_map_state(state_descriptor)
+
+    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState:
+        return self._keyed("get_reducing_state").get_reducing_state(state_descriptor)
+
+    def get_aggregating_state(self, state_descriptor: AggregatingStateDescriptor) -> AggregatingState:
+        return self._keyed("get_aggregating_state").get_aggregating_state(state_descriptor)
+
+    def _keyed(self, door: str) -> KeyedStateStore:
+        if self._store is None:
+            raise BadInput(f"operator {self._ctx.operator_name}: {door} {self._why_no_state}")
+        return self._store
+
+
+class UserFunction(Protocol):
+    """The life cycle of a user function. Flink: RichFunction."""
+
+    def open(self, runtime_context: RuntimeContext) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class FunctionLife:
+    """Opens a user function once, and closes it once if it was opened (section 4); None: a function without a life."""
+
+    __slots__ = ("_function", "_is_open")
+
+    def __init__(self, function: UserFunction | None) -> None:
+        self._function = function
+        self._is_open = False
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        if self._function is not None:
+            self._is_open = True
+            self._function.open(runtime_context)
+
+    def close(self) -> None:
+        if self._function is not None and self._is_open:
+            self._is_open = False
+            self._function.close()
+
+    def use_interruptible_timers(self) -> bool:
+        """Whether the function lets its timers give way to mails (rule 9.18). Flink: RichFunction."""
+        opted_in = getattr(self._function, "use_interruptible_timers", None)
+        return opted_in is not None and bool(opted_in())
+
+
+class FunctionOperator(StreamOperator):
+    """An operator around a user function, which may have a life cycle. Flink: AbstractUdfStreamOperator."""
+
+    __slots__ = ("_life",)
+
+    def __init__(self, user_function: UserFunction | None) -> None:
+        self._life = FunctionLife(user_function)
+
+    def open(self) -> None:
+        self._life.open(RuntimeContext(self.ctx, None))
+
+    def close(self) -> None:
+        self._life.close()

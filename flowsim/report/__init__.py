@@ -1,1 +1,0 @@
-"""Studies: one scenario run under every combination of some values, and what the recordings say of each."""

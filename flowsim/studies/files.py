@@ -1,0 +1,160 @@
+"""A study as JSON and CSV for programs, and as a Markdown table for people."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Final
+
+from flowsim.studies.async_stage import AsyncStage
+from flowsim.studies.directory import KEY
+from flowsim.studies.run import Study, StudyRow, stage_of
+from flowsim.studies.variation import short_names, value_text
+
+_NONE: Final = "-"
+
+
+def study_data(study: Study) -> dict[str, object]:
+    """A study as JSON-able data; the same runs give the same data."""
+    return {
+        KEY: 1,
+        "scenario": study.name,
+        "scenario_digest": study.scenario_digest,
+        "seed": study.seed,
+        "set": list(study.overrides),
+        "vary": {variation.key: list(variation.values) for variation in study.variations},
+        "complete": study.is_complete,
+        "rows": [row_data(row) for row in study.rows],
+    }
+
+
+def row_data(row: StudyRow) -> dict[str, object]:
+    """One combination: times in ns of the job's clock, shares from 0 to 1."""
+    measures = row.measures
+    return {
+        "values": dict(row.combination.values),
+        "status": row.status,
+        "error": row.error,
+        "elapsed_ns": measures.elapsed_ns,
+        "records": measures.records,
+        "records_per_s": measures.records_per_s,
+        "back_pressured": dict(measures.back_pressured),
+        "late": dict(measures.late),
+        "async": {stage.operator: _stage_data(stage) for stage in measures.stages},
+    }
+
+
+def json_text(study: Study) -> str:
+    """``study.json``."""
+    return json.dumps(study_data(study), indent=2, ensure_ascii=False) + "\n"
+
+
+def csv_text(study: Study) -> str:
+    """``study.csv``: one line per combination; the columns of an async operator begin with its name."""
+    flat = [_flat(row) for row in study.rows]
+    names = list(dict.fromkeys(name for row in flat for name in row))
+    written = io.StringIO()
+    writer = csv.DictWriter(written, names, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    return written.getvalue()
+
+
+def table_text(study: Study) -> str:
+    """``study.md``."""
+    headings, rows = table_of(study)
+    left = len(study.variations)
+    lines = [headings, ["---" if index < left else "---:" for index in range(len(headings))], *rows]
+    return "".join("| " + " | ".join(cells) + " |\n" for cells in lines)
+
+
+def table_of(study: Study) -> tuple[list[str], list[list[str]]]:
+    """Headings and cells for people: what was varied first."""
+    keys = [variation.key for variation in study.variations]
+    names = short_names(keys)
+    headings = [*(names[key] for key in keys), "records/s"]
+    operators = study.async_operators
+    for operator in operators:
+        prefix = f"{operator}: " if len(operators) > 1 else ""
+        headings += [prefix + heading for heading in _STAGE_COLUMNS]
+    headings += ["late rows", "back-pressured", "end"]
+    told = any(row.status != "finished" for row in study.rows)
+    rows = []
+    for row in study.rows:
+        cells = [*(value_text(row.combination.values[key]) for key in keys), number_text(row.measures.records_per_s)]
+        for operator in operators:
+            stage = stage_of(row, operator)
+            cells += [_NONE if stage is None else show(stage) for show in _STAGE_COLUMNS.values()]
+        cells += [f"{row.measures.late_rows:,}", f"{row.measures.most_back_pressured:.1%}"]
+        cells += [duration_text(row.measures.elapsed_ns)]
+        rows.append([*cells, row.status] if told else cells)
+    return [*headings, "status"] if told else headings, rows
+
+
+def duration_text(ns: float) -> str:
+    """Three digits and a unit.
+
+    >>> duration_text(1_234_567), duration_text(250_000_000), duration_text(0)
+    ('1.23 ms', '250 ms', '0 ms')
+    """
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if ns >= size:
+            return f"{number_text(ns / size)} {unit}"
+    return f"{ns:.0f} ns" if ns else "0 ms"
+
+
+def number_text(number: float) -> str:
+    """Three digits, or all before the point.
+
+    >>> number_text(3.14159), number_text(31.4159), number_text(31415.9)
+    ('3.14', '31.4', '31,416')
+    """
+    return f"{number:,.0f}" if number >= 100 else f"{number:.1f}" if number >= 10 else f"{number:.2f}"
+
+
+def _percentile(which: str) -> Callable[[AsyncStage], str]:
+    def show(stage: AsyncStage) -> str:
+        return _NONE if stage.latency is None else duration_text(getattr(stage.latency, which))
+
+    return show
+
+
+_STAGE_COLUMNS: Final[dict[str, Callable[[AsyncStage], str]]] = {
+    "latency p50": _percentile("p50_ns"),
+    "p90": _percentile("p90_ns"),
+    "p99": _percentile("p99_ns"),
+    "max": _percentile("max_ns"),
+    "held": lambda stage: f"{stage.held_share:.1%}",
+    "full": lambda stage: f"{stage.full_share:.1%}",
+    "in flight": lambda stage: number_text(stage.mean_records),
+    "peak": lambda stage: str(stage.peak_queued),
+}
+
+
+def _stage_data(stage: AsyncStage) -> dict[str, object]:
+    data = asdict(stage)
+    del data["operator"]
+    return data
+
+
+def _flat(row: StudyRow) -> dict[str, object]:
+    measures = row.measures
+    flat: dict[str, object] = {
+        **{key: value_text(value) for key, value in row.combination.values.items()},
+        "status": row.status,
+        "elapsed_ns": measures.elapsed_ns,
+        "records": measures.records,
+        "records_per_s": measures.records_per_s,
+        "most_back_pressured": measures.most_back_pressured,
+        "late_rows": measures.late_rows,
+    }
+    for stage in measures.stages:
+        for name, value in _stage_data(stage).items():
+            if isinstance(value, dict):
+                flat |= {f"{stage.operator}.{name}.{which}": found for which, found in value.items()}
+            elif value is not None:
+                flat[f"{stage.operator}.{name}"] = value
+    return flat

@@ -1,0 +1,95 @@
+"""What a study wants to know of one run, read from its recording alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from flowsim.recording.reader import Recording
+from flowsim.studies.async_stage import AsyncStage, async_stages
+from flowsim.studies.columns import columns
+
+SOURCE_KIND = "source"
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """Rates are per second of the job's own clock."""
+
+    elapsed_ns: int
+    """From the first step of a task's life to the last."""
+    records: int
+    """Read by the sources."""
+    records_per_s: float
+    back_pressured: Mapping[str, float]
+    """By task: the share of its time that it was back-pressured, soft or hard (rule 3.28)."""
+    late: Mapping[str, int]
+    """By operator: rows that no window took (rules 10.9, 10.10)."""
+    stages: tuple[AsyncStage, ...]
+
+    @property
+    def most_back_pressured(self) -> float:
+        """The share of the task that has the highest."""
+        return max(self.back_pressured.values(), default=0.0)
+
+    @property
+    def late_rows(self) -> int:
+        """Of all operators."""
+        return sum(self.late.values())
+
+
+def measured(recording: Recording) -> Measures:
+    """Measures one recording; raises BadInput for one that is damaged."""
+    life = columns(recording, "lifecycle", ("time_ns",))["time_ns"]
+    elapsed_ns = int(life.max() - life.min()) if len(life) else 0
+    records = _records_read(recording)
+    return Measures(
+        elapsed_ns=elapsed_ns,
+        records=records,
+        records_per_s=round(records * 1e9 / elapsed_ns, 3) if elapsed_ns else 0.0,
+        back_pressured=_back_pressured(recording),
+        late=_late(recording),
+        stages=async_stages(recording),
+    )
+
+
+def _operators(recording: Recording) -> dict[tuple[int, int], tuple[str, str]]:
+    """Name and kind by vertex and index."""
+    rows = recording.static_rows("operators")
+    return {(int(row[0]), int(row[1])): (str(row[2]), str(row[3])) for row in rows}
+
+
+def _vertices(recording: Recording) -> dict[int, int]:
+    return {int(row[0]): int(row[1]) for row in recording.static_rows("tasks")}
+
+
+def _records_read(recording: Recording) -> int:
+    operators, vertex_of = _operators(recording), _vertices(recording)
+    return sum(
+        records_in
+        for _, task, operator, _, records_in, *_ in recording.rows("operator_counts")
+        if operators[vertex_of[task], operator][1] == SOURCE_KIND
+    )
+
+
+def _back_pressured(recording: Recording) -> dict[str, float]:
+    names = {int(row[0]): str(row[3]) for row in recording.static_rows("tasks")}
+    shares = {}
+    for _, task, _, busy, idle, soft, hard, *_ in recording.rows("task_times"):
+        total = busy + idle + soft + hard
+        shares[task] = round((soft + hard) / total, 6) if total else 0.0
+    return {names[task]: shares[task] for task in sorted(shares)}
+
+
+def _late(recording: Recording) -> dict[str, int]:
+    operators, vertex_of = _operators(recording), _vertices(recording)
+    rows = columns(recording, "late_drop", ("task", "operator"))
+    late: dict[str, int] = {}
+    for task in np.unique(rows["task"]).tolist():
+        mine = rows["operator"][rows["task"] == task]
+        for operator, count in zip(*(found.tolist() for found in np.unique(mine, return_counts=True)), strict=True):
+            name = operators[vertex_of[task], operator][0]
+            late[name] = late.get(name, 0) + count
+    return late

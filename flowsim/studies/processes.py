@@ -1,0 +1,70 @@
+"""Runs combinations in processes of their own, some at a time; each is the same run as in this process."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Sequence
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+
+from flowsim.errors import BadInput, FlowsimError, InvariantViolation
+from flowsim.studies.run import StudyPlan, StudyRow, run_combination
+from flowsim.studies.variation import Combination
+
+Task = tuple[StudyPlan, Combination, Path]
+
+
+def run_in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[StudyRow]:
+    """The rows as they come. Raises the first error of a run; then, and when the caller stops, the others are ended."""
+    waiting, running = list(tasks), dict[Connection, SpawnProcess]()
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                receiver, process = _start(waiting.pop(0))
+                running[receiver] = process
+            for ready in wait(list(running)):
+                assert isinstance(ready, Connection)
+                process = running.pop(ready)
+                yield _received(ready, process)
+    finally:
+        for process in running.values():
+            process.terminate()
+        for process in running.values():
+            process.join()
+
+
+def _start(task: Task) -> tuple[Connection, SpawnProcess]:
+    # Not forked: what this process holds (a Spark session, threads of Arrow) would be half there in the child.
+    context = get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_run, args=(sender, task), daemon=True)
+    process.start()
+    sender.close()
+    return receiver, process
+
+
+def _received(receiver: Connection, process: SpawnProcess) -> StudyRow:
+    try:
+        found: StudyRow | FlowsimError = receiver.recv()
+    except EOFError:
+        process.join()
+        raise InvariantViolation(f"the process of a run ended with code {process.exitcode} and said nothing") from None
+    process.join()
+    if isinstance(found, FlowsimError):
+        raise found
+    return found
+
+
+def _run(sender: Connection, task: Task) -> None:
+    """In the process of its own. Ctrl-C reaches the whole group: the parent decides what becomes of this one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    found: StudyRow | FlowsimError
+    try:
+        found = run_combination(*task)
+    except InvariantViolation as error:
+        found = InvariantViolation(str(error))
+    except FlowsimError as error:
+        found = BadInput(str(error))  # of its own class it might not survive the way: errors take more than a text
+    sender.send(found)

@@ -1,0 +1,121 @@
+"""Runs the combinations of a study, and makes a row of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from flowsim.cluster.job_execution import JobStatus
+from flowsim.errors import InvariantViolation, JobFailed
+from flowsim.facts.kinds import Level
+from flowsim.recording.reader import Recording
+from flowsim.scenario.compiling.compiled import CompiledScenario
+from flowsim.scenario.compiling.compiler import compile_scenario
+from flowsim.scenario.loader import load_scenario
+from flowsim.scenario.run_directory import RUN_FILE, RunDirectory
+from flowsim.scenario.runner import run_scenario
+from flowsim.studies.async_stage import AsyncStage
+from flowsim.studies.measures import Measures, measured
+from flowsim.studies.variation import Combination, Variation, combinations_of
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What was asked, and the rows so far, in the order of the combinations."""
+
+    name: str
+    scenario_digest: str
+    """Of the scenario with all overrides but those of the combinations."""
+    seed: int
+    overrides: tuple[str, ...]
+    variations: tuple[Variation, ...]
+    rows: tuple[StudyRow, ...]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every combination has its row."""
+        return len(self.rows) == sum(1 for _ in combinations_of(self.variations))
+
+    @property
+    def async_operators(self) -> tuple[str, ...]:
+        """Their names, in the order of the job; none where the scenario has none."""
+        found = dict.fromkeys(stage.operator for row in self.rows for stage in row.measures.stages)
+        return tuple(found)
+
+
+def stage_of(row: StudyRow, operator: str) -> AsyncStage | None:
+    """What a row says of one async operator; None where its combination has none of that name."""
+    return next((stage for stage in row.measures.stages if stage.operator == operator), None)
+
+
+@dataclass(frozen=True, slots=True)
+class StudyPlan:
+    """What all runs of a study have in common; ``seed``, ``policy`` and ``until_ns`` None: as the scenario says."""
+
+    scenario: Path
+    overrides: tuple[str, ...] = ()
+    seed: int | None = None
+    policy: Literal["fifo", "random"] | None = None
+    until_ns: int | None = None
+    allow_python: bool = False
+    allow_path: bool = False
+    keep: bool = True
+    """Whether recordings and results stay once they were read."""
+
+    def scenario_digest(self) -> str:
+        """Of the scenario without the values of any combination; raises ScenarioError."""
+        return load_scenario(self.scenario, self.overrides).digest()
+
+    def compiled(self, combination: Combination, out: Path) -> CompiledScenario:
+        """The job of one combination; raises ScenarioError."""
+        scenario = load_scenario(self.scenario, (*self.overrides, *combination.overrides))
+        return compile_scenario(scenario, out_dir=out, allow_python=self.allow_python, allow_path=self.allow_path)
+
+
+@dataclass(frozen=True, slots=True)
+class StudyRow:
+    """What came of one combination."""
+
+    combination: Combination
+    status: str
+    error: str | None
+    """Of a job that failed."""
+    is_unexpected: bool
+    """The job failed or deadlocked, which the scenario does not expect."""
+    measures: Measures
+
+
+def run_combination(plan: StudyPlan, combination: Combination, out: Path) -> StudyRow:
+    """Runs it on the virtual clock, recording elements in ``out``, and measures the recording.
+
+    Raises BadInput, InvariantViolation, KeyboardInterrupt.
+    """
+    run = run_scenario(
+        plan.compiled(combination, out),
+        out=out,
+        seed=plan.seed,
+        policy=plan.policy,
+        clock="virtual",
+        record=Level.ELEMENTS,
+        until_ns=plan.until_ns,
+    )
+    error = run.result.error
+    if isinstance(error, JobFailed) and isinstance(error.cause, InvariantViolation) and not run.compiled.faults:
+        raise error.cause
+    job = next(outcome for outcome in run.expectations if outcome.what == "job")
+    broke = run.result.status in (JobStatus.FAILED, JobStatus.DEADLOCKED)
+    assert run.recording is not None
+    measures = measured(Recording.open(run.recording))
+    if not plan.keep:
+        remove_run(out)
+    told = None if error is None else str(error)
+    return StudyRow(combination, run.result.status.value, told, broke and job.met is False, measures)
+
+
+def remove_run(directory: Path) -> None:
+    """Removes the directory of a run; raises BadInput, and removes nothing, when it holds anything else."""
+    emptied = RunDirectory(directory)
+    emptied.begin("", ())
+    (directory / RUN_FILE).unlink()
+    directory.rmdir()

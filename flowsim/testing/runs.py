@@ -1,0 +1,222 @@
+"""Runs a job inside a test and keeps its outputs and its recording."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from flowsim.cluster.faults import Fault
+from flowsim.cluster.mini_cluster import JobExecutionResult, JobStatus, MiniCluster, RunOptions
+from flowsim.cluster.run_actions import RunAction
+from flowsim.connectors.memory import CollectSink
+from flowsim.datastream import StreamExecutionEnvironment
+from flowsim.errors import BadInput
+from flowsim.facts.kinds import Level
+from flowsim.graph.stream_graph import OperatorDescription, StreamEdge, StreamGraph, StreamNode
+from flowsim.laws.catalogue import Outcome
+from flowsim.laws.judge import check_all
+from flowsim.operators.sink import SinkOperator, SinkWriter
+from flowsim.operators.stream_operator import OperatorContext, StreamOperator
+from flowsim.recording.manifest import RunStatus
+from flowsim.recording.memory import MemoryRecorder
+from flowsim.testing.random_job import RandomJob
+from flowsim.testing.schedule import FIFO, Schedule
+from flowsim.units import NS_PER_MS
+
+Job = StreamExecutionEnvironment | StreamGraph | RandomJob
+"""What can be run: an environment with streams in it, the graph that it makes of them, or the description of a job."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedGraph:
+    """The copy, and what its ends took by the name of the operator, in the order in which they were added."""
+
+    graph: StreamGraph
+    ends: dict[str, CollectSink]
+
+
+def observe(job: Job) -> ObservedGraph:
+    """The job itself stays as it is and can be run again.
+
+    An operator whose main output nobody reads gets a collecting sink behind each of its subtasks.
+    """
+    environment = job.build() if isinstance(job, RandomJob) else job
+    original = environment.stream_graph() if isinstance(environment, StreamExecutionEnvironment) else environment
+    graph = StreamGraph(original.name, replace(original.settings), dict(original.nodes), list(original.edges))
+    read = {edge.source_id for edge in original.edges if edge.side_output is None}
+    ends: dict[str, CollectSink] = {}
+    for node in original.nodes.values():
+        if node.description.kind == "sink":
+            end = ends[_free_name(node.name, ends)] = CollectSink()
+            graph.nodes[node.id] = replace(node, operator_factory=_also_into(end, node.operator_factory))
+        elif node.id not in read:
+            end = ends[_free_name(node.name, ends)] = CollectSink()
+            _collect_behind(graph, node, end)
+    return ObservedGraph(graph, ends)
+
+
+def _free_name(name: str, taken: dict[str, CollectSink]) -> str:
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name} {number}"
+    return free
+
+
+def _collect_behind(graph: StreamGraph, node: StreamNode, end: CollectSink) -> None:
+    collecting = StreamNode(
+        id=max(graph.nodes) + 1,
+        name=f"Collect: {node.name}",
+        operator_factory=lambda: SinkOperator(end.create_writer()),
+        description=OperatorDescription("sink", {"sink": end.kind}),
+        parallelism=node.parallelism,
+        cost_ns=0,
+    )
+    graph.add_node(collecting)
+    graph.add_edge(StreamEdge(node.id, collecting.id))
+
+
+def _also_into(end: CollectSink, make: Callable[[], StreamOperator]) -> Callable[[], StreamOperator]:
+    def observed() -> StreamOperator:
+        operator = make()
+        if not isinstance(operator, SinkOperator):
+            return operator
+        return SinkOperator(TeeWriter(operator.writer, end.create_writer()))
+
+    return observed
+
+
+class TeeWriter:
+    """Gives every record to the sink's own writer, and to another that watches."""
+
+    def __init__(self, own: SinkWriter, watching: SinkWriter) -> None:
+        self._own = own
+        self._watching = watching
+
+    def open(self, ctx: OperatorContext) -> None:
+        self._own.open(ctx)
+        self._watching.open(ctx)
+
+    def write(self, value: object, timestamp: int | None) -> None:
+        self._own.write(value, timestamp)
+        self._watching.write(value, timestamp)
+
+    def flush(self) -> None:
+        self._own.flush()
+
+    def close(self) -> None:
+        self._own.close()
+
+
+_JUDGED_AS = {
+    JobStatus.FINISHED: RunStatus.COMPLETE,
+    JobStatus.STOPPED: RunStatus.STOPPED,
+    JobStatus.CANCELED: RunStatus.CANCELED,
+}
+
+
+@dataclass(frozen=True)
+class JobRun:
+    """What came of one run; the same job, schedule and faults give the same run again."""
+
+    schedule: Schedule
+    faults: tuple[Fault, ...]
+    actions: tuple[RunAction, ...]
+    result: JobExecutionResult
+    facts: MemoryRecorder = field(repr=False)
+    ends: dict[str, CollectSink] = field(repr=False)
+    """What every sink took, and every operator emitted whose output nobody reads, by operator name."""
+
+    @property
+    def reproduce(self) -> str:
+        """The line that makes this run again."""
+        faults = f", faults={list(self.faults)!r}" if self.faults else ""
+        actions = f", actions={list(self.actions)!r}" if self.actions else ""
+        return f"run_job(job, schedule={self.schedule!r}{faults}{actions})"
+
+    @cached_property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """What each law says; a run that did not finish is judged as a prefix."""
+        status = _JUDGED_AS.get(self.result.status, RunStatus.FAILED)
+        return tuple(check_all(self.facts, status.value))
+
+    def values(self, end: str | None = None, subtask: int | None = None) -> list[object]:
+        """The values at one end of the job in order of arrival, of one subtask or of all, one after the other.
+
+        ``end`` is the name of the sink or last operator; it may be left out where there is only one. Raises BadInput.
+        """
+        return self._end(end).values(subtask)
+
+    def per_key(self, key: Callable[..., Hashable], end: str | None = None) -> dict[Hashable, list[object]]:
+        """The values of each key in order of arrival, keys in order of first appearance.
+
+        Raises BadInput when a key reached more than one subtask: between subtasks there is no order to speak of.
+        """
+        owner: dict[Hashable, int] = {}
+        found: dict[Hashable, list[object]] = {}
+        for subtask, values in enumerate(self._subtasks(self._end(end))):
+            for value in values:
+                its_key = key(value)
+                if owner.setdefault(its_key, subtask) != subtask:
+                    raise BadInput(
+                        f"key {its_key!r} arrived at subtasks {owner[its_key]} and {subtask}: they have no order in "
+                        "common; look at an end behind key_by, or at one of parallelism 1"
+                    )
+                found.setdefault(its_key, []).append(value)
+        return found
+
+    def claim(self, sentence: str, holds: bool, *evidence: object) -> None:
+        """Demands that what the test says of this run is true; the AssertionError names the seed and the evidence."""
+        __tracebackhide__ = True
+        if not holds:
+            shown = "".join(f"\n  {item!r}" for item in evidence)
+            raise AssertionError(f"not true: {sentence}{shown}\n  reproduce: {self.reproduce}")
+
+    def outputs(self) -> dict[str, list[list[object]]]:
+        """Per end of the job and per subtask, its values in order of arrival."""
+        return {name: self._subtasks(end) for name, end in self.ends.items()}
+
+    def _end(self, name: str | None) -> CollectSink:
+        if name is None and len(self.ends) == 1:
+            return next(iter(self.ends.values()))
+        if name is None or name not in self.ends:
+            there_are = ", ".join(map(repr, self.ends))
+            asked = "which end of the job?" if name is None else f"the job has no end {name!r};"
+            raise BadInput(f"{asked} there are: {there_are} (operators are named with .name(...))")
+        return self.ends[name]
+
+    @staticmethod
+    def _subtasks(end: CollectSink) -> list[list[object]]:
+        return [end.values(subtask) for subtask in range(end.parallelism)]
+
+
+def run_job(
+    job: Job,
+    *,
+    schedule: Schedule = FIFO,
+    level: Level = Level.FULL,
+    faults: Iterable[Fault] = (),
+    until_ms: int | None = None,
+    actions: Iterable[RunAction] = (),
+) -> JobRun:
+    """Runs a job in this process on the virtual clock and keeps its facts in memory; raises BadInput.
+
+    A job that fails, or deadlocks, is told in ``result``. ``until_ms`` bounds endless jobs, in virtual time;
+    ``actions`` stop or cancel them. What
+    ``flowsim_settings`` says of runs is not used; the job itself stays as it is and can be run again.
+    """
+    observed = observe(job)
+    recorder = MemoryRecorder(level)
+    switched_on, done = tuple(faults), tuple(actions)
+    options = RunOptions(
+        seed=schedule.seed,
+        policy=schedule.policy,
+        budget_records=schedule.budget_records,
+        recorder=None if level is Level.OFF else recorder,
+        faults=switched_on,
+        until_ns=None if until_ms is None else until_ms * NS_PER_MS,
+        actions=done,
+    )
+    result = MiniCluster(observed.graph, options).run()
+    return JobRun(schedule, switched_on, done, result, recorder, observed.ends)

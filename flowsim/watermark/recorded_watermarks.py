@@ -1,0 +1,95 @@
+"""Records what a watermark strategy makes of the records, as facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flowsim.facts.kinds import ElementKind
+from flowsim.facts.tracer import TaskTrace
+from flowsim.streamrecord.elements import WatermarkStatus
+from flowsim.units import NO_TIMESTAMP
+from flowsim.watermark.generators import WatermarkGenerator, WatermarkOutput
+from flowsim.watermark.status_watermark_valve import ValveOutput
+
+
+class ObservedGenerator(WatermarkGenerator):
+    """Counts the records and keeps the highest timestamp that a generator was given; used only while facts are recorded."""
+
+    __slots__ = ("on_event", "seen", "_inner")
+
+    on_event: Callable[[object, int, WatermarkOutput], None]  # type: ignore[assignment]  # set per instance
+    """A closure, since it is called for every record."""
+    seen: Callable[[], tuple[int, int]]
+    """How many records there were, and their highest timestamp in ms."""
+
+    def __init__(self, inner: WatermarkGenerator) -> None:
+        self._inner = inner
+        self.on_event, self.seen = _observing(inner.on_event)
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        self._inner.on_periodic_emit(output)
+
+    def has_pending_effect(self, emitted: int) -> bool:
+        return self._inner.has_pending_effect(emitted)
+
+
+def _observing(
+    on_event: Callable[[object, int, WatermarkOutput], None],
+) -> tuple[Callable[[object, int, WatermarkOutput], None], Callable[[], tuple[int, int]]]:
+    records, max_timestamp = 0, NO_TIMESTAMP
+
+    def observe(value: object, timestamp: int, output: WatermarkOutput) -> None:
+        nonlocal records, max_timestamp
+        records += 1
+        if timestamp > max_timestamp:
+            max_timestamp = timestamp
+        on_event(value, timestamp, output)
+
+    return observe, lambda: (records, max_timestamp)
+
+
+WHOLE_OPERATOR = -1
+"""The split of facts that speak of the operator as a whole."""
+
+
+class RecordedWatermarks:
+    """Stands before the output of an operator and records what passes, and what its splits say to each other.
+
+    ``main`` is the generator of the operator as a whole.
+    """
+
+    __slots__ = ("_record", "_operator", "_main", "_splits", "_output")
+
+    def __init__(self, trace: TaskTrace, operator: int, main: ObservedGenerator, output: ValveOutput) -> None:
+        self._record = trace.generated_watermark
+        self._operator = operator
+        self._main = main
+        self._splits: list[ObservedGenerator] = []
+        self._output = output
+
+    def add_split(self, generator: ObservedGenerator) -> None:
+        """The generator of the next split; splits are numbered as they come."""
+        self._splits.append(generator)
+
+    def emit_watermark(self, timestamp: int) -> None:
+        if self._splits:
+            self._note(ElementKind.WATERMARK, timestamp)
+        else:
+            self._record(self._operator, WHOLE_OPERATOR, ElementKind.WATERMARK, timestamp, *self._main.seen())
+        self._output.emit_watermark(timestamp)
+
+    def emit_watermark_status(self, status: WatermarkStatus) -> None:
+        self._note(ElementKind.STATUS, status.value)
+        self._output.emit_watermark_status(status)
+
+    def split_says(self, split: int, kind: ElementKind, timestamp: int) -> None:
+        """What one split passes on to those it is merged with."""
+        self._record(self._operator, split, kind, timestamp, *self._splits[split].seen())
+
+    def _note(self, kind: ElementKind, timestamp: int) -> None:
+        records, max_timestamp = 0, NO_TIMESTAMP
+        for generator in (self._main, *self._splits):
+            seen, highest = generator.seen()
+            records += seen
+            max_timestamp = max(max_timestamp, highest)
+        self._record(self._operator, WHOLE_OPERATOR, kind, timestamp, records, max_timestamp)

@@ -1,0 +1,244 @@
+"""One job, each fault switched on in turn, and the laws that must then be broken: exactly these and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from flowsim.cluster.faults import Fault
+from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, RunOptions
+from flowsim.cluster.mini_cluster import MiniCluster
+from flowsim.connectors.memory import CollectSink
+from flowsim.connectors.script import Entry, ScriptedSource, record, sleep, watermark
+from flowsim.datastream import (
+    AsyncDataStream,
+    AsyncRetryStrategy,
+    DataStream,
+    KeyedProcessFunction,
+    OutputTag,
+    ProcessWindowFunction,
+    StreamExecutionEnvironment,
+    async_retry_predicates,
+)
+from flowsim.datastream.common import Duration, Time, Types, WatermarkStrategy
+from flowsim.datastream.window import EventTimeSessionWindows, TimeWindow, TumblingEventTimeWindows
+from flowsim.facts.tracer import Recorder
+from flowsim.graph.stream_graph import StreamGraph
+from flowsim.operators.async_wait.latency import RecordLatency
+from flowsim.operators.async_wait.simulated_calls import SimulatedAsyncFunction, SomeCalls
+
+FLUSHED_MS = 250
+"""Longer than the buffer timeout: after such a pause everything sent before has arrived."""
+
+
+@dataclass(frozen=True)
+class FaultCase:
+    """A fault, and every law that it breaks; those beside the fault's own are unavoidable companions, told in ``why``."""
+
+    name: str
+    fault: Fault | None
+    laws: frozenset[str] = field(default_factory=frozenset)
+    status: JobStatus = JobStatus.FINISHED
+    why: str = ""
+
+
+def _case(
+    name: str, operator: str, *laws: str, at: int = 0, status: JobStatus = JobStatus.FINISHED, why: str = ""
+) -> FaultCase:
+    return FaultCase(f"{name} in {operator}", Fault(name, operator=operator, at=at), frozenset(laws), status, why)
+
+
+CASES = (
+    FaultCase("none", None),
+    _case("drop_element", "window", "channel-fifo", at=1),
+    _case("drop_element", "sink", "channel-fifo", at=1),
+    _case("duplicate_element", "window", "channel-fifo", at=1),
+    _case("swap_elements", "window", "channel-fifo", at=1),
+    _case("corrupt_element", "window", "channel-fifo", at=1),
+    _case("valve_takes_maximum", "window", "valve"),
+    _case("window_loses_row", "window", "window-fire"),
+    _case("window_fires_early", "window", "window-fire"),
+    _case(
+        "late_row_kept", "window", "late-rows", "lateness", "window-fire",
+        why="the window that keeps the row fires once more, and fewer rows are dropped than were late",
+    ),
+    _case(
+        "late_row_lost_early", "window", "late-rows", "lateness", "window-fire",
+        why="its window fires without the row, and more rows are dropped than were late",
+    ),
+    _case("session_loses_rows", "sessions", "window-fire"),
+    _case("window_fires_twice", "window", "window-fire"),
+    _case("purge_forgotten", "counts", "window-fire"),
+    _case("timer_fires_twice", "reminders", "timers"),
+    _case("timer_fires_early", "reminders", "timers"),
+    _case("timer_lost", "reminders", "timers"),
+    _case("timer_under_wrong_key", "reminders", "timers"),
+    _case("watermark_too_high", "Source: ticks", "task-watermark"),
+    _case("idle_but_speaking", "Source: ticks", "idle"),
+    _case(
+        "never_active_again", "Source: ticks", "idle", "task-watermark",
+        why="an output that is idle drops the watermarks that its strategy makes",
+    ),
+    _case("late_row_vanishes", "window", "lateness", "late-rows", why="what is not dropped is missing among the drops"),
+    _case("misroute_keys", "map", "key-routing", "timers", why="the windows of a key have their timers where it went"),
+    _case("watermark_goes_back", "map", "watermark-monotone", at=2),
+    _case(
+        "watermark_after_end_of_data", "map", "channel-end", "watermark-monotone",
+        why="after MAX_WATERMARK no watermark is higher",
+    ),
+    _case("lose_record_in_chain", "map", "conservation", at=3),
+    _case("send_without_credit", "map", "credits"),
+    _case("lose_credit", "map", "credits"),
+    _case("leak_segment", "map", "segments"),
+    _case("backlog_counts_events", "map", "backlog"),
+    _case("credit_from_nowhere", "map", "in-flight"),
+    _case("mail_overtakes", "window", "mails"),
+    _case("yield_runs_any_mail", "window", "mails"),
+    _case("finish_before_end_input", "window", "life-cycle"),
+    _case("close_twice", "window", "life-cycle"),
+    _case("drain_without_max_watermark", "map", "end"),
+    _case("async_watermark_overtakes", "asked", "async-order"),
+    _case("async_out_of_order", "answered", "async-order"),
+    _case(
+        "async_segment_dropped", "asked", "async-order", "async-once", "async-capacity",
+        why="what was dropped is never emitted, and counts no longer",
+    ),
+    _case(
+        "async_outcome_forgotten", "asked", "async-order", status=JobStatus.DEADLOCKED,
+        why="its element is never done, so the end of the input waits for ever",
+    ),
+    _case(
+        "async_element_not_put", "asked", "async-order", "conservation",
+        why="it was counted as one that the operator took",
+    ),
+    _case(
+        "async_head_lost", "asked", "async-once", "async-order", "async-capacity",
+        why="what comes after it has passed it, and it counts no longer",
+    ),
+    _case("async_emits_twice", "asked", "async-once", "conservation", why="more is handed on than is emitted"),
+    _case("async_emits_twice", "answered", "async-once", "conservation", why="more is handed on than is emitted"),
+    _case("async_results_swapped", "asked", "async-once"),
+    _case("async_emits_unfinished", "answered", "async-once"),
+    _case("async_times_out_the_done", "answered", "async-once"),
+    _case("async_over_capacity", "answered", "async-capacity"),
+    _case("async_calls_again", "asked", "async-retries"),
+    _case("async_emits_after_end", "asked", "async-end"),
+    _case("async_watermark_withheld", "answered", "task-watermark"),
+    _case("reenter_action", "window", "actions"),
+    _case("stop_task", "window", status=JobStatus.STOPPED, why="a stopped task breaks no law: it only takes no input"),
+)  # fmt: skip
+
+
+class CountOfWindow(ProcessWindowFunction[tuple[str, int], tuple[str, int, int], str, TimeWindow]):
+    def process(
+        self, key: str, context: ProcessWindowFunction.Context[TimeWindow], elements: Iterable[tuple[str, int]]
+    ) -> Iterable[tuple[str, int, int]]:
+        yield key, context.window().start, len(list(elements))
+
+
+class Reminders(KeyedProcessFunction):
+    """A result passes by some time after it; every other one sets no reminder but takes one back."""
+
+    def process_element(
+        self, value: tuple[str, int, int], ctx: KeyedProcessFunction.Context
+    ) -> Iterable[tuple[str, int]]:
+        _, start, count = value
+        timers = ctx.timer_service()
+        if start % 30 == 0:
+            timers.delete_event_time_timer(start + 24)
+        else:
+            timers.register_event_time_timer(start + 4 + 10 * count)
+        return ()
+
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterable[tuple[str, int]]:
+        yield ctx.get_current_key(), timestamp
+
+
+def scripts() -> list[list[Entry]]:
+    """Two subtasks: rounds of records of four keys out of order, a watermark, a pause, then a row that is late."""
+    made: list[list[Entry]] = [[], []]
+    for number in range(8):
+        for subtask, script in enumerate(made):
+            start = number * 20
+            for offset in (3, 17, 8, 12, 1):
+                script.append(record(("abcd"[(offset + subtask) % 4], number), start + offset))
+            script.append(watermark(start + 14 - 2 * subtask))
+            script.append(record(("abcd"[number % 4], number), start + 19))
+            script.append(watermark(start + 18 + subtask))
+            script.append(sleep(FLUSHED_MS))
+            script.append(record(("abcd"[number % 4], -number), start - 5))
+    return made
+
+
+def ticks() -> list[Entry]:
+    """Records for a strategy: some rounds, a time in which it becomes idle, and one more round."""
+    rounds = [(number, 50 * number) for number in range(4)]
+    before = [entry for number, at in rounds for entry in (record(("t", number), at), sleep(FLUSHED_MS))]
+    return [*before, sleep(4 * FLUSHED_MS), record(("t", 4), 500), sleep(FLUSHED_MS)]
+
+
+def questions() -> list[Entry]:
+    """Questions with how long the first and the second call over each take, in ms: some overtake others, one needs a second
+    attempt and one is never answered in time; the last one of all is slow, and the others wait for it."""
+    first = [record(("a", 30, 2), 1), record(("b", 5, 40), 2), record(("again", 8, 1), 3), watermark(2), sleep(1)]
+    second = [record(("c", 20, 25), 4), record(("d", 3, 1), 5), record(("e", 9, 1), 6), watermark(5)]
+    third = [record(("f", 2, 60), 7), record(("late", 900, 1), 8), watermark(7), record(("g", 4, 4), 9)]
+    last = [record(("h", 40, 50), 10), record(("i", 5, 5), 11), watermark(10)]
+    return [*first, *second, sleep(FLUSHED_MS), *third, sleep(4 * FLUSHED_MS), *last]
+
+
+def asked_and_answered(env: StreamExecutionEnvironment) -> DataStream:
+    """Two async operators in one chain: ``asked`` is unordered and tries again, ``answered`` is ordered; both soon full."""
+    first = SimulatedAsyncFunction(
+        lambda question: [question] if question[0] == "d" else [question, (question[0] + "'", *question[1:])],
+        RecordLatency(lambda question: question[1]),
+        failure=SomeCalls(when=lambda question: question[0] == "again", first_attempts=1),
+        on_timeout=lambda question: [],
+    )  # fmt: skip
+    second = SimulatedAsyncFunction(lambda question: [question[0]], RecordLatency(lambda question: question[2]))
+    again = AsyncRetryStrategy.fixed_delay(2, 5, exception_predicate=async_retry_predicates.has_exception_predicate)
+    asked = AsyncDataStream.unordered_wait_with_retry(
+        env.add_source(ScriptedSource(questions())).rebalance(), first, Time.milliseconds(500), again, 3
+    )
+    return AsyncDataStream.ordered_wait(asked.name("asked"), second, Time.seconds(2), 3).name("answered")
+
+
+def fault_job() -> StreamGraph:
+    """source -> map, keyed by the first field, 2 x 2 channels, tumbling windows of 10 ms, whose results set timers and are
+    counted in twos, and sessions; a sink behind each. Beside it a source with a strategy that becomes idle, and one whose
+    records two async operators ask about."""
+    env = StreamExecutionEnvironment.get_execution_environment().set_max_parallelism(8)
+    mapped = env.add_source(ScriptedSource(*scripts())).map(lambda pair: (pair[0], pair[1] + 1))
+    keyed = mapped.set_parallelism(2).name("map").key_by(lambda pair: pair[0], Types.STRING())
+    late = OutputTag("late")
+    windows = keyed.window(TumblingEventTimeWindows.of(Duration.of_millis(10))).allowed_lateness(3)
+    counted = windows.side_output_late_data(late).process(CountOfWindow()).set_parallelism(2).name("window")
+    counted.rebalance().sink_to(CollectSink()).name("sink")
+    results = counted.key_by(lambda result: result[0], Types.STRING())
+    reminders = results.process(Reminders()).set_parallelism(2).name("reminders")
+    reminders.sink_to(CollectSink()).name("reminder sink")
+    sessions = keyed.window(EventTimeSessionWindows.with_gap(Duration.of_millis(6))).process(CountOfWindow())
+    sessions.set_parallelism(2).name("sessions").sink_to(CollectSink()).name("session sink")
+    counts = results.count_window(2).reduce(lambda first, second: (first[0], first[1], first[2] + second[2]))
+    counts.set_parallelism(2).name("counts").sink_to(CollectSink()).name("count sink")
+    counted.get_side_output(late).sink_to(CollectSink()).name("late sink")
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(3))
+    strategy = strategy.with_idleness(Duration.of_millis(FLUSHED_MS))
+    env.from_source(ScriptedSource(ticks()), strategy, "ticks").rebalance().sink_to(CollectSink()).name("tick sink")
+    asked_and_answered(env).rebalance().sink_to(CollectSink()).name("answer sink")
+    return env.stream_graph("faults")
+
+
+def run_case(case: FaultCase, recorder: Recorder) -> JobExecutionResult:
+    """Runs the job with the fault of one case switched on."""
+    faults = () if case.fault is None else (case.fault,)
+    return MiniCluster(fault_job(), RunOptions(recorder=recorder, faults=faults)).run()
+
+
+def fault_runs(
+    recorder_for: Callable[[FaultCase], Recorder],
+) -> Iterator[tuple[FaultCase, Recorder, JobExecutionResult]]:
+    """Runs every case with a recorder of its own."""
+    for case in CASES:
+        recorder = recorder_for(case)
+        yield case, recorder, run_case(case, recorder)

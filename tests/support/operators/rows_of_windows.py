@@ -1,0 +1,27 @@
+"""A window function for tests that emits the contents as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from flowsim.operators.user_functions import RuntimeContext
+from flowsim.operators.windowing.window import Window
+from flowsim.operators.windowing.window_functions import WindowContext
+
+
+class Rows:
+    """Knows whether it is open, and which window it was told to forget last."""
+
+    cleared: Window
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.is_open = True
+
+    def close(self) -> None:
+        self.is_open = False
+
+    def process(self, key: object, context: WindowContext, elements: Iterable[object]) -> list[object]:
+        return [list(elements)]
+
+    def clear(self, context: WindowContext) -> None:
+        self.cleared = context.window()

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+
+from flowsim.connectors.files.columns import columns_of
+from flowsim.connectors.files.json_lines_file import BLOCK_LINES, JsonLinesFile
+from flowsim.errors import BadInput
+
+FIELDS = {"name": "string", "number": "long", "ratio": "double", "flag": "boolean", "small": "int"}
+
+
+def rows_of(path: Path, **declared: str) -> list[tuple[object, ...]]:
+    file = JsonLinesFile(path, columns_of(declared or FIELDS, "test"))
+    return [row for block in file.blocks() for row in block]
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "rows.jsonl"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_keys_are_columns_in_declared_order_and_what_is_missing_is_none(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        '{"ratio": 1, "name": "ä", "more": [1], "number": -9223372036854775808}\n\n  \n{"flag": true, "name": null}\n',
+    )
+    rows = rows_of(path)
+    assert rows == [("ä", -(2**63), 1.0, None, None), (None, None, None, True, None)]
+    assert type(rows[0][2]) is float
+
+
+def test_a_compressed_file_reads_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"number": 1}\n{"number": 2}'))
+    assert rows_of(path, number="long") == [(1,), (2,)]
+
+
+def test_a_long_file_comes_in_several_blocks(tmp_path: Path) -> None:
+    count = BLOCK_LINES + 2
+    path = written(tmp_path, "".join(f'{{"number": {n}}}\n' for n in range(count)))
+    blocks = list(JsonLinesFile(path, columns_of({"number": "long"}, "test")).blocks())
+    assert [len(block) for block in blocks] == [BLOCK_LINES, 2]
+    assert blocks[1] == [(count - 2,), (count - 1,)]
+
+
+@pytest.mark.parametrize(
+    ("line", "where", "told"),
+    [
+        ('{"name": "a"', "2:13", "no JSON: Expecting ',' delimiter"),
+        ("[1]", "2:1", 'expected an object such as {"name": ...}, got [1]'),
+        ('{"number": "7"}', "2:12", "key 'number': expected a long"),
+        ('{"number": 7.0}', "2:12", "or null, got 7.0"),
+        ('{"number": true}', "2:12", "or null, got true"),
+        ('{"number": 9223372036854775808}', "2:12", "got 9223372036854775808"),
+        ('{"name": "a",  "small":  2147483648}', "2:26", "expected an int"),
+        ('{"ratio": NaN}', "2:1", "no JSON: there is no NaN in JSON"),
+        ('{"ratio": 1' + "0" * 400 + "}", "2:11", "expected a double or null"),
+        ('{"ratio": 1' + "0" * 5000 + "}", "2:1", "no JSON"),
+        ('{"flag": 0}', "2:10", "expected a boolean"),
+    ],
+)
+def test_a_bad_line_is_named_with_its_place(tmp_path: Path, line: str, where: str, told: str) -> None:
+    path = written(tmp_path, f"{{}}\n{line}\n")
+    with pytest.raises(BadInput, match=rf"rows\.jsonl:{where} .*{re.escape(told)}"):
+        rows_of(path)
+
+
+def test_a_later_block_counts_its_lines_on(tmp_path: Path) -> None:
+    path = written(tmp_path, "{}\n" * (BLOCK_LINES + 5) + "x\n")
+    with pytest.raises(BadInput, match=rf"rows\.jsonl:{BLOCK_LINES + 6}:1 no JSON"):
+        rows_of(path)
+
+
+def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"none.jsonl: cannot be read: No such file"):
+        JsonLinesFile(tmp_path / "none.jsonl", columns_of(FIELDS, "test")).check()
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b'{"name": "a"}\n{"name": "\xff"}\n')
+    with pytest.raises(BadInput, match="expected UTF-8 text"):
+        rows_of(path)
+    (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(b"{}\n" * 100_000)[:200])
+    with pytest.raises(BadInput, match="cannot be read to its end"):
+        rows_of(tmp_path / "cut.jsonl.gz")

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from flowsim.trace.time import duration_text
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
@@ -71,22 +73,6 @@ def count_progress(what: str, quiet: bool) -> Iterator[CountProgress]:
 def progress_text(progress: Progress, rate: float) -> str:
     """Records, time of the job, records per second."""
     return f"{progress.records:,} records, {duration_text(progress.elapsed_ns)} of job time, {rate:,.0f} records/s"
-
-
-def duration_text(ns: int) -> str:
-    """A duration for people.
-
-    >>> duration_text(1_500_000), duration_text(90_000_000_000)
-    ('1.5 ms', '1 min 30 s')
-    """
-    if ns >= 60_000_000_000:
-        minutes, rest = divmod(ns // 1_000_000_000, 60)
-        hours, minutes = divmod(minutes, 60)
-        return f"{hours} h {minutes} min {rest} s" if hours else f"{minutes} min {rest} s"
-    for unit, size in (("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)):
-        if ns >= size:
-            return f"{ns / size:.4g} {unit}"
-    return f"{ns} ns"
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from flowsim.cli.command import error_data
-from flowsim.cli.progress import duration_text
+from flowsim.trace.time import duration_text
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
 if TYPE_CHECKING:

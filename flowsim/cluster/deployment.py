@@ -13,16 +13,12 @@ from flowsim.graph.edge_expansion import Subtask
 from flowsim.graph.execution_graph import ExecutionGraph, input_count
 from flowsim.graph.job_graph import ChainedOperator
 from flowsim.graph.stream_graph import JobSettings
-from flowsim.legacy.async_wait_operator import LegacyThreads
-from flowsim.legacy.locked_stream_task import LockedStreamTask
-from flowsim.legacy.source_stream_task import LegacySourceInput, SourceStreamTask
-from flowsim.legacy.stream_source import StreamSource
-from flowsim.legacy.tasks import has_legacy_async_operator, is_legacy_async
+from flowsim.legacy.tasks import create_legacy_task
 from flowsim.network.gates.input_gate import InputGate
 from flowsim.network.gates.union_input_gate import UnionInputGate
 from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.operators.sources.source import SourceOperator
-from flowsim.operators.stream_operator import OperatorContext, StreamOperator
+from flowsim.operators.stream_operator import StreamOperator
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.scheduler import Scheduler
 from flowsim.tasks.batches import BatchBudget
@@ -31,7 +27,7 @@ from flowsim.tasks.network_input import StreamTaskNetworkInput
 from flowsim.tasks.one_element_input import OneElementInput
 from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
 from flowsim.tasks.operator_outputs import ChainingOutput, OperatorOutput, OutputEdge
-from flowsim.tasks.source_operator_stream_task import SourceOperatorStreamTask, StreamTaskSourceInput
+from flowsim.tasks.source_operator_stream_task import SourceOperatorStreamTask
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_clock import TaskClock
 from flowsim.tasks.task_input import TaskInput
@@ -67,22 +63,10 @@ class Deployment:
     def _create_task(self, subtask: Subtask) -> StreamTask:
         clock = TaskClock(self.scheduler.now_ns)
         trace = None if self.recorder is None else TaskTrace(subtask.id, clock, self.recorder, self.scheduler)
-        vertex, budget = subtask.vertex, self._budget
-        has_emitters = has_legacy_async_operator(vertex)
-        if vertex.is_legacy_source or has_emitters:
-            locked = SourceStreamTask if vertex.is_legacy_source else LockedStreamTask
-            feeders = {chained.index: chained.input_operator for chained in vertex.operators}
-            return locked(
-                subtask.id,
-                subtask.name,
-                self.scheduler,
-                budget,
-                trace,
-                clock,
-                self._new_actor_id,
-                feeders,
-                has_emitters,
-            )
+        budget = self._budget
+        legacy = create_legacy_task(subtask, self.scheduler, budget, trace, clock, self._new_actor_id)
+        if legacy is not None:
+            return legacy
         kind = SourceOperatorStreamTask if subtask.vertex.operators[0].node.is_source else StreamTask
         return kind(subtask.id, subtask.name, self.scheduler, budget, trace, clock)
 
@@ -97,11 +81,8 @@ class Deployment:
         writers = {edge.id: self.network.create_writer(subtask, edge) for edge in out_edges}
         chain = self._create_chain(subtask, task, writers)
         head = chain.head
-        if isinstance(head, SourceOperator):
-            task.wire(chain, StreamTaskSourceInput(head, task.timers), list(writers.values()))
-            return
-        if isinstance(head, StreamSource):
-            task.wire(chain, LegacySourceInput(head), list(writers.values()))
+        if head.is_source:
+            task.wire(chain, task.create_source_input(head), list(writers.values()))
             return
         task.wire(chain, self._create_input(subtask, task, chain), list(writers.values()))
 
@@ -168,43 +149,12 @@ class Deployment:
         output = OperatorOutput(edges, random.randrange)
         executor = task.mailbox_processor.executor(chained.chain_index)
         processing_time = task.create_processing_time(chained.index, executor)
-        cost_ns = self.settings.cost_ns if node.cost_ns is None else node.cost_ns
-        context = OperatorContext(
-            operator_name=node.name,
-            operator_index=chained.index,
-            task_name=subtask.name,
-            subtask_index=subtask.index,
-            parallelism=vertex.parallelism,
-            max_parallelism=vertex.max_parallelism,
-            key_group_range=subtask.key_group_range,
-            key_selector=node.key_selector,
-            key_selectors=node.key_selectors,
-            vertex_id=vertex.id,
-            key_type=node.key_type,
-            clock=task.clock,
-            processing_time=processing_time,
-            mailbox_executor=executor,
-            random=random,
-            cost_ns=cost_ns,
-            trace=task.trace,
-            faults=self.faults.of_operator(subtask, chained),
-            cancellation=task.cancellation,
-            interruptible_timers=self.settings.interruptible_timers,
-            async_calls=task.async_calls,
-            fail_externally=task.fail_externally,
-            legacy_threads=_legacy_threads(task, chained),
-            object_reuse=self.settings.object_reuse,
-        )
+        context = task.create_operator_context(subtask, chained, self.settings, executor, processing_time, random)
+        context.faults = self.faults.of_operator(subtask, chained)
         operator.setup(context, output)
-        return OperatorWrapper(operator, node.name, chained.index, output, executor, processing_time, cost_ns)
+        return OperatorWrapper(operator, node.name, chained.index, output, executor, processing_time, context.cost_ns)
 
     def _copies(self, operator: StreamOperator, consumers: int) -> bool:
         """Whether chained operators get copies of what ``operator`` emits (rule 5.10)."""
         belongs_to_one = isinstance(operator, SourceOperator) and operator.hands_over_records and consumers == 1
         return not self.settings.object_reuse and not belongs_to_one
-
-
-def _legacy_threads(task: StreamTask, chained: ChainedOperator) -> LegacyThreads | None:
-    if isinstance(task, LockedStreamTask) and is_legacy_async(chained):
-        return task.create_legacy_threads(chained.index, chained.node.name)
-    return None

@@ -25,8 +25,6 @@ from flowsim.facts.tracer import Recorder
 from flowsim.graph.execution_graph import create_execution_graph, describe
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.stream_graph import StreamGraph
-from flowsim.legacy.stream_source import StreamSource
-from flowsim.operators.sources.source import SourceOperator
 from flowsim.sim.asyncio_services import AnswerFromThread
 from flowsim.sim.policy import FifoPolicy, SchedulingPolicy, SeededRandomPolicy
 from flowsim.sim.real_clock import run_real
@@ -270,7 +268,7 @@ class MiniCluster:
         if self.deployment is None:
             return 0
         heads = [task.chain.head for task in self.deployment.tasks]
-        return sum(head.records_in for head in heads if isinstance(head, SourceOperator | StreamSource))
+        return sum(head.records_in for head in heads if head.is_source)
 
     def _elapsed_ns(self) -> int:
         if self._scheduler is None:

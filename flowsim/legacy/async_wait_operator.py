@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Final, Literal, NoReturn, Protocol
 
 from flowsim.errors import BadInput, ElementFailed
@@ -50,6 +51,18 @@ class LegacyThreads(Protocol):
 
     def stop(self) -> None:
         """Nothing is emitted any more."""
+
+
+@dataclass(slots=True)
+class LegacyOperatorContext(OperatorContext):
+    """What a task with a checkpoint lock gives an operator that emits from a thread of its own (rule 11.30)."""
+
+    threads: LegacyThreads = field(kw_only=True)
+
+    @classmethod
+    def of(cls, ctx: OperatorContext, threads: LegacyThreads) -> LegacyOperatorContext:
+        """``ctx`` with the threads of its operator."""
+        return cls(**{each.name: getattr(ctx, each.name) for each in fields(OperatorContext)}, threads=threads)
 
 
 class LegacyResultFuture:
@@ -158,9 +171,9 @@ class LegacyAsyncWaitOperator(FunctionOperator):
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
-        if ctx.legacy_threads is None:
+        if not isinstance(ctx, LegacyOperatorContext):
             raise BadInput(f"operator {ctx.operator_name}: the legacy design needs a task with a checkpoint lock")
-        self._threads = ctx.legacy_threads
+        self._threads = ctx.threads
         self._queue = _QUEUES[self._mode](self._capacity, self._threads.execute)
         self._facts = None if ctx.trace is None else AsyncTrace(ctx.trace, ctx.operator_index)
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from random import Random
 from typing import TypeVar
 
 from flowsim.errors import InvariantViolation
 from flowsim.facts.kinds import WaitKind
 from flowsim.facts.tracer import TaskTrace
-from flowsim.legacy.async_wait_operator import LegacyThreads
+from flowsim.graph.edge_expansion import Subtask
+from flowsim.graph.job_graph import ChainedOperator
+from flowsim.graph.stream_graph import JobSettings
+from flowsim.legacy.async_designs import is_legacy_async
+from flowsim.legacy.async_wait_operator import LegacyOperatorContext
 from flowsim.legacy.checkpoint_lock import CheckpointLock, at_once
 from flowsim.legacy.locked_threads import (
     TASK,
@@ -22,6 +27,7 @@ from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.operators.sources.source import SourceOperator
+from flowsim.operators.stream_operator import OperatorContext
 from flowsim.sim.scheduler import Scheduler
 from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.actor import Actor
@@ -33,6 +39,7 @@ from flowsim.tasks.source_operator_stream_task import SourceOperatorStreamTask
 from flowsim.tasks.stream_task import TaskState
 from flowsim.tasks.task_clock import TaskClock
 from flowsim.tasks.task_input import TaskInput
+from flowsim.timers.processing_time_service import ProcessingTimeService
 
 
 class LockedLoopBatches(Batches):
@@ -201,10 +208,22 @@ class LockedStreamTask(SourceOperatorStreamTask):
         self.threads.append(thread)
         return thread
 
-    def create_legacy_threads(self, operator_index: int, operator: str) -> LegacyThreads:
-        threads = EmitterThreads(self, operator_index, operator)
+    def create_operator_context(
+        self,
+        subtask: Subtask,
+        chained: ChainedOperator,
+        settings: JobSettings,
+        executor: MailboxExecutor,
+        processing_time: ProcessingTimeService,
+        random: Random,
+    ) -> OperatorContext:
+        """With threads for an operator that emits from a thread of its own."""
+        ctx = super().create_operator_context(subtask, chained, settings, executor, processing_time, random)
+        if not is_legacy_async(chained):
+            return ctx
+        threads = EmitterThreads(self, chained.index, chained.node.name)
         self._emitters.append(threads)
-        return threads
+        return LegacyOperatorContext.of(ctx, threads)
 
     def create_processing_time(self, operator_index: int, executor: MailboxExecutor) -> OperatorProcessingTimeService:
         if self._timer_thread is None:

@@ -9,13 +9,14 @@ from flowsim.legacy.locked_stream_task import LockedStreamTask
 from flowsim.legacy.source_thread import SourceThread
 from flowsim.legacy.stream_source import StreamSource
 from flowsim.mailbox.task_mailbox import MailboxState
-from flowsim.operators.stream_operator import DataInputStatus
+from flowsim.operators.stream_operator import DataInputStatus, StreamOperator
 from flowsim.sim.scheduler import Scheduler
 from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.batches import BatchBudget
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.stream_task import TaskState
 from flowsim.tasks.task_clock import TaskClock
+from flowsim.tasks.task_input import TaskInput
 from flowsim.units import NO_TIMESTAMP
 
 
@@ -46,6 +47,10 @@ class SourceStreamTask(LockedStreamTask):
         self._loop.reads_input = False
         self._finishing = StopMode.DRAIN
         self._is_stopped = False
+
+    def create_source_input(self, source: StreamOperator) -> TaskInput:
+        assert isinstance(source, StreamSource)
+        return LegacySourceInput(source)
 
     @property
     def waiting_for(self) -> str:

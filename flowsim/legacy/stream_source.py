@@ -13,6 +13,8 @@ from flowsim.units import MAX_WATERMARK
 class StreamSource(StreamOperator):
     """Runs a source function, which speaks for itself: watermarks and idleness are what it emits. Flink: StreamSource."""
 
+    is_source = True
+
     __slots__ = ("function", "source_output", "_latency_ms", "_markers", "_is_open", "_is_cancelled")
 
     source_output: ManualReaderOutput

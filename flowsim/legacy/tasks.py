@@ -1,32 +1,37 @@
-"""Which design the async operators of a chain have: of today, or that of Flink 1.2 to 1.9."""
+"""Creates the tasks that need a checkpoint lock. Flink (until 1.9): StreamTask, SourceStreamTask."""
 
 from __future__ import annotations
 
-from flowsim.errors import BadInput
-from flowsim.graph.job_graph import ChainedOperator, JobVertex
+from collections.abc import Callable
+
+from flowsim.facts.tracer import TaskTrace
+from flowsim.graph.edge_expansion import Subtask
+from flowsim.legacy.async_designs import has_legacy_async_operator
+from flowsim.legacy.locked_stream_task import LockedStreamTask
+from flowsim.legacy.source_stream_task import SourceStreamTask
+from flowsim.sim.scheduler import Scheduler
+from flowsim.tasks.batches import BatchBudget
+from flowsim.tasks.task_clock import TaskClock
 
 
-def is_legacy_async(chained: ChainedOperator) -> bool:
-    """Whether it emits from a thread of its own (rule 11.30)."""
-    return _design(chained) == "legacy"
+def create_legacy_task(
+    subtask: Subtask,
+    scheduler: Scheduler,
+    budget: BatchBudget,
+    trace: TaskTrace | None,
+    clock: TaskClock,
+    new_actor_id: Callable[[], int],
+) -> LockedStreamTask | None:
+    """The task of a source function or of an async operator of the legacy design; None for all other subtasks.
 
-
-def has_legacy_async_operator(vertex: JobVertex) -> bool:
-    """Whether the tasks of a vertex need a checkpoint lock.
-
-    Raises BadInput for both designs in one chain: a thread beside the mailbox loop must not yield to the mailbox.
+    ``new_actor_id`` numbers the actors that a task has besides its mailbox loop.
     """
-    names: dict[object, str] = {}
-    for chained in vertex.operators:
-        names.setdefault(_design(chained), chained.node.name)
-    if "legacy" in names and "mailbox" in names:
-        raise BadInput(
-            f"operators '{names['legacy']}' (design legacy) and '{names['mailbox']}' (design mailbox) are in one chain, where "
-            "the threads of the one would have to run the mails of the other: start a new chain at one of them"
-        )
-    return "legacy" in names
-
-
-def _design(chained: ChainedOperator) -> object:
-    description = chained.node.description
-    return description.params.get("design") if description.kind == "async_wait" else None
+    vertex = subtask.vertex
+    has_emitters = has_legacy_async_operator(vertex)
+    if not vertex.is_legacy_source and not has_emitters:
+        return None
+    kind = SourceStreamTask if vertex.is_legacy_source else LockedStreamTask
+    upstream_operators = {chained.index: chained.input_operator for chained in vertex.operators}
+    return kind(
+        subtask.id, subtask.name, scheduler, budget, trace, clock, new_actor_id, upstream_operators, has_emitters
+    )

@@ -13,7 +13,6 @@ from typing import Protocol
 
 from flowsim.errors import BadInput
 from flowsim.facts.tracer import TaskTrace
-from flowsim.legacy.async_wait_operator import LegacyThreads
 from flowsim.mailbox.mail import MailOptions
 from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.input_selection import InputSelectable
@@ -146,8 +145,6 @@ class OperatorContext:
     """Starts what is answered later; None where no task runs the operator."""
     fail_externally: Callable[[Callable[[], None]], None] | None = None
     """Fails the task from outside of its loop, whatever it does: what it is given raises there. Flink: Environment."""
-    legacy_threads: LegacyThreads | None = None
-    """Of an operator that emits from a thread of its own (rule 11.30); None for all others."""
     object_reuse: bool = False
     """Whether records are handed on without copies (rule 5.10): who keeps one must copy it."""
 
@@ -168,6 +165,9 @@ class StreamOperator:
     output: Output
     collect: Callable[[Value, int | None], None]
     clock: TaskClock
+
+    is_source: bool = False
+    """Whether it brings records into the job instead of taking them from an input."""
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         """Wires the operator; called once, before ``open``."""

@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 from flowsim.mailbox.task_mailbox import MailboxState
 from flowsim.operators.sources.source import SourceOperator
-from flowsim.operators.stream_operator import DataInputStatus
+from flowsim.operators.stream_operator import DataInputStatus, StreamOperator
 from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.processing_time import TaskTimers
 from flowsim.tasks.stream_task import StreamTask
+from flowsim.tasks.task_input import TaskInput
 from flowsim.units import NO_TIMESTAMP
 
 
@@ -56,6 +57,10 @@ class StreamTaskSourceInput:
 
 class SourceOperatorStreamTask(StreamTask):
     """Polls its source in the default action; a stop reaches it as a mail. Flink: SourceOperatorStreamTask."""
+
+    def create_source_input(self, source: StreamOperator) -> TaskInput:
+        assert isinstance(source, SourceOperator)
+        return StreamTaskSourceInput(source, self.timers)
 
     def stop(self, mode: StopMode) -> None:
         """Rule 4.20, from outside the task; a task that has ended already has nothing to stop."""

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
 from enum import Enum
+from random import Random
 
+from flowsim.errors import InvariantViolation
 from flowsim.facts.kinds import ActionKind, LifeEvent
 from flowsim.facts.tracer import TaskTrace
+from flowsim.graph.edge_expansion import Subtask
+from flowsim.graph.job_graph import ChainedOperator
+from flowsim.graph.stream_graph import JobSettings
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.mailbox.task_mailbox import MailboxClosedException, TaskMailbox
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
@@ -15,7 +20,7 @@ from flowsim.network.gates.remote_input_channel import RemoteInputChannel
 from flowsim.network.senders.view_reader import ViewReader
 from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.network.writers.record_writer_delegate import NonRecordWriter, RecordWriterDelegate, record_writer_delegate
-from flowsim.operators.stream_operator import DataInputStatus
+from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, StreamOperator
 from flowsim.sim.scheduler import Scheduler
 from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.actor import Actor
@@ -30,6 +35,7 @@ from flowsim.tasks.task_clock import TaskClock
 from flowsim.tasks.task_input import TaskInput
 from flowsim.tasks.time_buckets import TimeBuckets
 from flowsim.timers.internal_timer_service import CancellationContext
+from flowsim.timers.processing_time_service import ProcessingTimeService
 
 
 class TaskState(Enum):
@@ -120,6 +126,10 @@ class StreamTask:
         activity = chain.input_activity_clocks
         self.times.soft.pausing = self.times.hard.pausing = activity
 
+    def create_source_input(self, source: StreamOperator) -> TaskInput:
+        """What the task reads when its head is a source."""
+        raise InvariantViolation(f"{self.name} is not a task for a source")
+
     def _create_batches(self, actor: Actor) -> Batches:
         return Batches(
             actor, self.scheduler, self.timers, self.outbox, self.times, self.budget, on_begin=self._note_queues
@@ -134,6 +144,42 @@ class StreamTask:
     def waiting_for(self) -> str:
         """What the task waits for, told in the wait-for report of a deadlock."""
         return self.batches.waiting_for
+
+    def create_operator_context(
+        self,
+        subtask: Subtask,
+        chained: ChainedOperator,
+        settings: JobSettings,
+        executor: MailboxExecutor,
+        processing_time: ProcessingTimeService,
+        random: Random,
+    ) -> OperatorContext:
+        """What ``chained`` gets of this task. Flink: StreamOperatorParameters."""
+        node, vertex = chained.node, subtask.vertex
+        return OperatorContext(
+            operator_name=node.name,
+            operator_index=chained.index,
+            task_name=self.name,
+            subtask_index=subtask.index,
+            parallelism=vertex.parallelism,
+            max_parallelism=vertex.max_parallelism,
+            key_group_range=subtask.key_group_range,
+            key_selector=node.key_selector,
+            key_selectors=node.key_selectors,
+            vertex_id=vertex.id,
+            key_type=node.key_type,
+            clock=self.clock,
+            processing_time=processing_time,
+            mailbox_executor=executor,
+            random=random,
+            cost_ns=settings.cost_ns if node.cost_ns is None else node.cost_ns,
+            trace=self.trace,
+            cancellation=self.cancellation,
+            interruptible_timers=settings.interruptible_timers,
+            async_calls=self.async_calls,
+            fail_externally=self.fail_externally,
+            object_reuse=settings.object_reuse,
+        )
 
     # Life cycle.
 

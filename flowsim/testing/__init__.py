@@ -46,7 +46,7 @@ _HOME = {
     "async_steps": ("Answer", "AsyncStep", "Retry"),
     "async_strategies": ("async_jobs", "async_steps"),
     "harness": ("OneInputOperatorHarness",),
-    "job_run": ("JobRun", "run_job"),
+    "runs": ("JobRun", "run_job"),
     "random_job": ("RandomJob", "SourceStage", "Stage"),
     "random_windows": ("WindowJob", "window_jobs"),
     "scripted_calls": ("Reply", "ScriptedCalls"),

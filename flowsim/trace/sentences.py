@@ -29,6 +29,7 @@ from flowsim.facts.schema import OUTPUT_FULL
 from flowsim.mailbox.mail import MAX_PRIORITY
 from flowsim.trace.names import Names, event_time
 from flowsim.trace.phrases import ACTIONS, CREDITS, LIFE, RECEIVED, SEGMENTS, SENT, SOFT_BACK_PRESSURE, TIMERS, WAITS
+from flowsim.trace.time import duration_text
 from flowsim.units import NO_TIMESTAMP
 
 
@@ -309,8 +310,6 @@ def _task_times(
     records_in: int,
     records_out: int,
 ) -> Sentence:
-    from flowsim.cli.progress import duration_text
-
     parts = (("busy", busy), ("idle", idle), ("soft back-pressured", soft), ("hard back-pressured", hard))
     spent = ", ".join(f"{duration_text(ns)} {name}" for name, ns in parts if ns)
     return Sentence(f"the task in all: {spent or 'no time'}; {records_in:,} in, {records_out:,} out", ("3.28",))

@@ -57,3 +57,19 @@ def moment_text(ns: int) -> str:
     size, digits, unit = (NS_PER_MS, 6, "ms") if abs(ns) < _NS_PER_S else (_NS_PER_S, 9, "s")
     whole, rest = divmod(abs(ns), size)
     return f"{'-' if ns < 0 else ''}{whole}.{rest:0{digits}d} {unit}"
+
+
+def duration_text(ns: int) -> str:
+    """A duration for people.
+
+    >>> duration_text(1_500_000), duration_text(90_000_000_000)
+    ('1.5 ms', '1 min 30 s')
+    """
+    if ns >= 60_000_000_000:
+        minutes, rest = divmod(ns // 1_000_000_000, 60)
+        hours, minutes = divmod(minutes, 60)
+        return f"{hours} h {minutes} min {rest} s" if hours else f"{minutes} min {rest} s"
+    for unit, size in (("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)):
+        if ns >= size:
+            return f"{ns / size:.4g} {unit}"
+    return f"{ns} ns"

@@ -19,8 +19,7 @@ from flowsim.operators.async_wait.broken_queues import (
     UnorderedQueueThatDropsSegments,
 )
 from flowsim.operators.async_wait.result_future import AsyncFunction, ResultFuture
-from flowsim.operators.async_wait.result_handler import ResultHandler
-from flowsim.operators.async_wait.retryable_result_handler import RetryableResultHandlerDelegator
+from flowsim.operators.async_wait.result_handler import ResultHandler, RetryableResultHandlerDelegator
 from flowsim.operators.async_wait.stream_element_queue import StreamElementQueue
 from flowsim.operators.stream_operator import Value
 from flowsim.operators.user_functions import RuntimeContext

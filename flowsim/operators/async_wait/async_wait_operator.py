@@ -13,8 +13,7 @@ from flowsim.mailbox.task_mailbox import MailboxClosedException
 from flowsim.operators.async_wait.async_observer import AsyncTrace
 from flowsim.operators.async_wait.async_retry_strategy import NO_RETRY_STRATEGY, AsyncRetryStrategy
 from flowsim.operators.async_wait.result_future import AsyncFunction, ResultFuture
-from flowsim.operators.async_wait.result_handler import ResultHandler
-from flowsim.operators.async_wait.retryable_result_handler import RetryableResultHandlerDelegator
+from flowsim.operators.async_wait.result_handler import ResultHandler, RetryableResultHandlerDelegator
 from flowsim.operators.async_wait.stream_element_queue import (
     OrderedStreamElementQueue,
     QueueEntry,
@@ -208,7 +207,7 @@ class AsyncWaitOperator(FunctionOperator):
         """The results of this record that are made only now, in the task itself."""
         return supplier()
 
-    def asks_for_retry(
+    def wants_retry(
         self, value: Value, timestamp: int | None, results: Sequence[Value] | None, error: BaseException | None
     ) -> bool:
         """Whether the predicates want this outcome to be tried again."""
@@ -227,6 +226,12 @@ class AsyncWaitOperator(FunctionOperator):
             name = type(self.retry_strategy).__name__
             raise BadInput(f"get_backoff_time_millis of {name} must answer whole milliseconds, got {pause!r:.100}")
         return pause
+
+    def await_retry(self, handler: RetryableResultHandlerDelegator) -> None:
+        self.awaiting_retry[handler.entry.number] = handler
+
+    def end_retry(self, entry: StreamRecordQueueEntry) -> None:
+        self.awaiting_retry.pop(entry.number, None)
 
     def complete_entry(self, entry: StreamRecordQueueEntry, results: Sequence[Value]) -> None:
         try:

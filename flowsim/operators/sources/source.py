@@ -26,6 +26,8 @@ class SourceOperator(StreamOperator):
     the stream active, as with Flink's legacy ``SourceContext``.
     """
 
+    is_source = True
+
     __slots__ = (
         "source_output",
         "alignment",

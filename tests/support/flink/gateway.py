@@ -52,7 +52,7 @@ from typing import Any
 from flowsim.errors import BadInput
 from flowsim.validation.java import find_java
 
-PROBES = Path(__file__).parent / "java" / "probes"
+PROBES = Path(__file__).parents[2] / "differential" / "java" / "probes"
 _OPENED = ("java.base/java.lang", "java.base/java.util", "java.base/java.util.concurrent", "java.base/java.time")
 JAVA_OPTIONS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-ea:org.apache.flink...")
 OPENED_MODULES = tuple(f"--add-opens={module}=ALL-UNNAMED" for module in _OPENED)

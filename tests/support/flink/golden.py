@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[2] / "golden" / "data"
 
 
 def cases(name: str) -> Iterator[dict[str, Any]]:

@@ -13,7 +13,7 @@ from flowsim.scenario.compiling.compiled import CompiledScenario
 from flowsim.scenario.compiling.compiler import compile_scenario
 from flowsim.scenario.loader import load_text
 
-HERE = Path(__file__).parent / "data"
+HERE = Path(__file__).parents[2] / "unit" / "scenario" / "data"
 HEAD = """\
 flowsim: 1
 name: test

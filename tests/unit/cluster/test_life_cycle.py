@@ -203,7 +203,7 @@ def test_a_failure_names_task_and_operator_and_every_open_operator_is_closed_onc
     assert result.status is JobStatus.FAILED
     assert isinstance(result.error, JobFailed)
     assert (result.error.task, result.error.operator) == (task, operator)
-    assert re.search(rf"ValueError: no {step} today \((diary|test_life_cycle)\.py:\d+\)$", str(result.error))
+    assert re.search(rf"ValueError: no {step} today \((event_log|test_life_cycle)\.py:\d+\)$", str(result.error))
     if step == "record 1":
         assert result.error.record == "1 @ 5"
     opened = [name for name, at in log if at == "open"]

@@ -1,0 +1,113 @@
+"""Sentences about channels: elements, buffers, credits and segments."""
+
+from __future__ import annotations
+
+from flowsim.facts.kinds import (
+    BufferKind,
+    BufferSide,
+    CreditKind,
+    ElementKind,
+    SegmentAction,
+)
+from flowsim.trace.names import Names
+from flowsim.trace.phrases import CREDITS, RECEIVED, SEGMENTS, SENT
+from flowsim.trace.sentence import Sentence, count_text, element_text, joined
+
+
+def sent_sentence(
+    names: Names,
+    seq: int,
+    task: int,
+    time_ns: int,
+    channel: int,
+    position: int,
+    kind: int,
+    timestamp: int,
+    fingerprint: int,
+    key_hash: int,
+    key: int,
+) -> Sentence:
+    what, rules = SENT[ElementKind(kind)]
+    of_key = f"with key {names.key(key)}" if key else ""
+    if kind == ElementKind.RECORD and names.is_keyed(channel):
+        rules = ("1.18",)
+    return Sentence(joined(what, element_text(kind, timestamp), of_key, f"for {names.target(channel)}"), rules)
+
+
+def received_sentence(
+    names: Names,
+    seq: int,
+    task: int,
+    time_ns: int,
+    channel: int,
+    position: int,
+    kind: int,
+    timestamp: int,
+    fingerprint: int,
+    epoch: int,
+) -> Sentence:
+    what, rules = RECEIVED[ElementKind(kind)]
+    return Sentence(joined(what, element_text(kind, timestamp), f"from {names.source(channel)}"), rules)
+
+
+def buffers_sentence(
+    names: Names,
+    seq: int,
+    task: int,
+    time_ns: int,
+    channel: int,
+    side: int,
+    number: int,
+    kind: int,
+    size: int,
+    backlog: int,
+    credits: int,
+    whole: int,
+) -> Sentence:
+    what = "event" if kind == BufferKind.EVENT else "buffer"
+    match BufferSide(side):
+        case BufferSide.QUEUED:
+            text = f"queues {what} {number} for {names.target(channel)}, backlog {backlog}"
+            return Sentence(text, ("5.13", "5.18") if kind == BufferKind.EVENT else ("5.11", "5.18"))
+        case BufferSide.SENT:
+            left = f", {count_text(credits, 'credit')} left" if credits >= 0 else ""
+            more = "" if whole else ", more of it follows"
+            text = f"sends {what} {number} ({size:,} bytes) to {names.target(channel)}, backlog {backlog}{left}{more}"
+            return Sentence(text, ("6.11", "6.12"))
+        case BufferSide.RECEIVED:
+            kept = f", {credits} more reserved" if credits >= 0 else ""
+            text = f"receives {what} {number} ({size:,} bytes) from {names.source(channel)}, backlog {backlog}{kept}"
+            return Sentence(text, ("6.4", "6.14") if kind == BufferKind.EVENT else ("6.3", "6.4", "6.14"))
+
+
+def credits_sentence(
+    names: Names, seq: int, task: int, time_ns: int, channel: int, kind: int, credits: int, balance: int
+) -> Sentence:
+    text, rules = CREDITS[CreditKind(kind)]
+    end = names.end_of(task, channel)
+    return Sentence(text.format(credits=count_text(credits, "credit"), channel=end, balance=balance), rules)
+
+
+def segments_sentence(
+    names: Names,
+    seq: int,
+    task: int,
+    time_ns: int,
+    pool: int,
+    action: int,
+    subpartition: int,
+    step: int,
+    requested: int,
+    free: int,
+    size: int,
+) -> Sentence:
+    text, rules = SEGMENTS[SegmentAction(action)]
+    whose = f" of subpartition {subpartition}" if subpartition >= 0 else ""
+    return Sentence(f"{names.pool(pool)} {text}{whose}: {requested} held, {free} free, size {size}", rules)
+
+
+def buffer_sizes_sentence(
+    names: Names, seq: int, task: int, time_ns: int, edge: int, size: int, throughput: int, in_use: int
+) -> Sentence:
+    text = f"asks for buffers of {size:,} bytes from {names.edge(edge)}"
+    return Sentence(f"{text}: {throughput:,} bytes/s, {in_use} buffers in use", ("6.22",))

@@ -1,0 +1,164 @@
+"""Sentences about event time: watermarks, timers, windows and late rows."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flowsim.facts.kinds import (
+    ElementKind,
+    TimeDomain,
+    TimerAction,
+    WindowResult,
+)
+from flowsim.trace.names import Names, event_time
+from flowsim.trace.phrases import TIMERS
+from flowsim.trace.sentence import Sentence, count_text, element_text, window_text
+
+
+def task_watermark_sentence(
+    names: Names, seq: int, task: int, time_ns: int, input_index: int, kind: int, timestamp: int
+) -> Sentence:
+    if kind == ElementKind.WATERMARK:
+        return Sentence(f"watermark of input {input_index} is now {event_time(timestamp)}", ("8.9", "8.15"))
+    return Sentence(f"input {input_index} is now {element_text(kind, timestamp)}", ("8.10", "8.11"))
+
+
+def window_intake_sentence(
+    names: Names,
+    seq: int,
+    task: int,
+    operator: int,
+    time_ns: int,
+    key_hash: int,
+    key: int,
+    timestamp: int,
+    fingerprint: int,
+    watermark: int,
+    gap: int,
+) -> Sentence:
+    text = f"{names.operator(task, operator)} takes in a record of {event_time(timestamp)} with key {names.key(key)}"
+    return Sentence(f"{text}, watermark {event_time(watermark)}", ("10.7",))
+
+
+def window_fire_sentence(
+    names: Names,
+    seq: int,
+    task: int,
+    operator: int,
+    time_ns: int,
+    key_hash: int,
+    key: int,
+    start: int,
+    end: int,
+    watermark: int,
+    rows: int,
+    fingerprint_sum: int,
+    fingerprint_xor: int,
+    result: int,
+    cause: int,
+    at: int,
+) -> Sentence:
+    verb = _OF_WINDOW[WindowResult(result)]
+    text = f"{names.operator(task, operator)} {verb} {window_text(start, end)} of key {names.key(key)}"
+    return Sentence(f"{text} with {count_text(rows, 'record')}, watermark {event_time(watermark)}", ("10.11", "10.13"))
+
+
+def window_merge_sentence(
+    names: Names,
+    seq: int,
+    task: int,
+    operator: int,
+    time_ns: int,
+    key_hash: int,
+    key: int,
+    start: int,
+    end: int,
+    into_start: int,
+    into_end: int,
+    watermark: int,
+) -> Sentence:
+    text = f"{names.operator(task, operator)} makes {window_text(start, end)} of key {names.key(key)}"
+    return Sentence(f"{text} part of {window_text(into_start, into_end)}", ("10.25", "10.26"))
+
+
+def generated_watermark_sentence(
+    names: Names,
+    seq: int,
+    task: int,
+    operator: int,
+    time_ns: int,
+    split: int,
+    kind: int,
+    timestamp: int,
+    records: int,
+    max_timestamp: int,
+) -> Sentence:
+    of_split = "" if split < 0 else f", split {split},"
+    what = element_text(kind, timestamp)
+    return Sentence(
+        f"{names.operator(task, operator)}{of_split} makes {what} after {count_text(records, 'record')}", ("8.1", "8.5")
+    )
+
+
+def alignment_sentence(
+    names: Names, seq: int, task: int, operator: int, time_ns: int, split: int, paused: int, limit: int, watermark: int
+) -> Sentence:
+    who = names.operator(task, operator) + ("" if split < 0 else f", split {split},")
+    ahead = f"its watermark {event_time(watermark)}, {event_time(limit)} allowed"
+    return Sentence(f"{who} {'waits for others' if paused else 'reads on'}: {ahead}", ("8.22", "8.23"))
+
+
+def late_drop_sentence(
+    names: Names,
+    seq: int,
+    task: int,
+    operator: int,
+    time_ns: int,
+    key_hash: int,
+    key: int,
+    timestamp: int,
+    fingerprint: int,
+    watermark: int,
+    side_output: int,
+) -> Sentence:
+    where = "sends to the late side output" if side_output else "drops"
+    text = (
+        f"{names.operator(task, operator)} {where} a late record of {event_time(timestamp)} with key {names.key(key)}"
+    )
+    return Sentence(f"{text}, watermark {event_time(watermark)}", ("10.9", "10.10"))
+
+
+def timers_sentence(
+    names: Names,
+    seq: int,
+    task: int,
+    operator: int,
+    time_ns: int,
+    action: int,
+    domain: int,
+    timestamp: int,
+    key_hash: int,
+    key: int,
+    start: int,
+    watermark: int,
+    end: int,
+    service: int,
+) -> Sentence:
+    text, rules = TIMERS[TimerAction(action)]
+    is_event_time = domain == TimeDomain.EVENT_TIME
+    what = "event-time" if is_event_time else "processing-time"
+    if action == TimerAction.FIRE and not is_event_time:
+        rules = ("9.9",)
+    of_key = f" of key {names.key(key)}" if key else ""
+    window = f", {window_text(start, end)}" if (start, end) != (0, 0) else ""
+    at = f", watermark {event_time(watermark)}" if is_event_time else ""
+    return Sentence(
+        f"{names.operator(task, operator)} {text} the {what} timer {event_time(timestamp)}{of_key}{window}{at}", rules
+    )
+
+
+_OF_WINDOW: Final = {
+    WindowResult.FIRE: "fires",
+    WindowResult.PURGE: "purges",
+    WindowResult.FIRE_AND_PURGE: "fires and purges",
+}

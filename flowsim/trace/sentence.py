@@ -1,0 +1,48 @@
+"""What a sentence of a trace is, and the words that many of them share."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from flowsim.facts.kinds import (
+    ElementKind,
+)
+from flowsim.trace.names import event_time
+from flowsim.units import NO_TIMESTAMP
+
+
+class Sentence(NamedTuple):
+    """One fact in words. ``rules``: numbers of the rules that explain it."""
+
+    text: str
+    rules: tuple[str, ...] = ()
+
+
+STATUS: Final = {0: "ACTIVE", -1: "IDLE"}
+
+
+def element_text(kind: int, timestamp: int) -> str:
+    """What follows the kind of an element: its time, its status or its mode."""
+    match ElementKind(kind):
+        case ElementKind.RECORD:
+            return "without timestamp" if event_time(timestamp) == "none" else f"of {event_time(timestamp)}"
+        case ElementKind.STATUS:
+            return STATUS.get(timestamp, str(timestamp))
+        case ElementKind.END_OF_DATA:
+            return "with drain" if timestamp else "without drain"
+        case ElementKind.END_OF_PARTITION:
+            return ""
+        case _:
+            return event_time(timestamp)
+
+
+def joined(*words: str) -> str:
+    return " ".join(word for word in words if word)
+
+
+def window_text(start: int, end: int) -> str:
+    return "the global window" if start == NO_TIMESTAMP else f"window [{start:,}, {end:,})"
+
+
+def count_text(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -1,0 +1,191 @@
+"""Sentences about tasks and operators: life cycle, mails, actions, async elements, metrics."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flowsim.facts.kinds import (
+    ActionKind,
+    ActionPhase,
+    AsyncAction,
+    ElementKind,
+    LifeEvent,
+    MailAction,
+    WaitKind,
+)
+from flowsim.facts.schema import OUTPUT_FULL
+from flowsim.mailbox.mail import MAX_PRIORITY
+from flowsim.trace.names import Names, event_time
+from flowsim.trace.phrases import ACTIONS, LIFE, SOFT_BACK_PRESSURE, WAITS
+from flowsim.trace.sentence import Sentence, count_text, element_text
+from flowsim.trace.time import duration_text
+
+_AFTER_WAITING: Final = {WaitKind.COST: "its batch is paid for", WaitKind.YIELD: "has yielded"}
+
+
+def async_element_sentence(
+    names: Names,
+    seq: int,
+    task: int,
+    operator: int,
+    time_ns: int,
+    entry: int,
+    action: int,
+    kind: int,
+    timestamp: int,
+    fingerprint: int,
+    attempt: int,
+    rows: int,
+    queued: int,
+) -> Sentence:
+    is_watermark = kind == ElementKind.WATERMARK
+    what = f"{'watermark' if is_watermark else 'the record'} {element_text(kind, timestamp)} (number {entry})"
+    given = "" if is_watermark else f" with {count_text(rows, 'result')}"
+    told = {
+        AsyncAction.PUT: f"puts {what} into its queue: {count_text(queued, 'element')} now",
+        AsyncAction.INVOKE: f"calls the function for {what}, attempt {attempt}",
+        AsyncAction.RETRY: f"will ask again for {what}, after attempt {attempt}",
+        AsyncAction.COMPLETE: f"has {count_text(rows, 'result')} for {what}",
+        AsyncAction.FAIL: f"has an error for {what}",
+        AsyncAction.TIMEOUT: f"has no answer in time for {what}",
+        AsyncAction.EMIT: f"lets {what} out{given}: {count_text(queued, 'element')} left",
+    }
+    return Sentence(f"{names.operator(task, operator)} {told[AsyncAction(action)]}", _OF_ASYNC[AsyncAction(action)])
+
+
+_OF_ASYNC: Final = {
+    AsyncAction.PUT: ("11.1", "11.2"),
+    AsyncAction.INVOKE: ("11.1", "11.25"),
+    AsyncAction.RETRY: ("11.24",),
+    AsyncAction.COMPLETE: ("11.12",),
+    AsyncAction.FAIL: ("11.15",),
+    AsyncAction.TIMEOUT: ("11.17",),
+    AsyncAction.EMIT: ("11.13", "11.14"),
+}
+
+
+def snapshots_sentence(
+    names: Names,
+    seq: int,
+    task: int,
+    operator: int,
+    time_ns: int,
+    requested_ns: int,
+    records_in: int,
+    elements: int,
+    inside: int,
+) -> Sentence:
+    where = "in the middle of an element" if inside else "between two elements"
+    text = f"{names.operator(task, operator)} is asked for its state {where}, after {count_text(records_in, 'record')}"
+    rules = ("11.37",) if inside else ("3.25", "11.20")
+    return Sentence(f"{text}: it keeps {count_text(elements, 'element')} back", rules)
+
+
+def operator_counts_sentence(
+    names: Names,
+    seq: int,
+    task: int,
+    operator: int,
+    time_ns: int,
+    records_in: int,
+    records_out: int,
+    side: int,
+    dropped: int,
+) -> Sentence:
+    more = f", {side:,} to side outputs" if side else ""
+    more += f", {dropped:,} dropped" if dropped else ""
+    return Sentence(f"{names.operator(task, operator)} in all: {records_in:,} in, {records_out:,} out{more}", ("13.4",))
+
+
+def lifecycle_sentence(names: Names, seq: int, task: int, operator: int, time_ns: int, event: int) -> Sentence:
+    text, rules = LIFE[LifeEvent(event)]
+    return Sentence(f"{names.operator(task, operator)} {text}", rules)
+
+
+def task_times_sentence(
+    names: Names,
+    seq: int,
+    task: int,
+    time_ns: int,
+    busy: int,
+    idle: int,
+    soft: int,
+    hard: int,
+    records_in: int,
+    records_out: int,
+) -> Sentence:
+    parts = (("busy", busy), ("idle", idle), ("soft back-pressured", soft), ("hard back-pressured", hard))
+    spent = ", ".join(f"{duration_text(ns)} {name}" for name, ns in parts if ns)
+    return Sentence(f"the task in all: {spent or 'no time'}; {records_in:,} in, {records_out:,} out", ("3.28",))
+
+
+def metrics_sentence(
+    names: Names,
+    seq: int,
+    task: int,
+    time_ns: int,
+    busy: int,
+    idle: int,
+    soft: int,
+    hard: int,
+    records_in: int,
+    records_out: int,
+    buffers_out: int,
+    bytes_out: int,
+    input_queue: int,
+    output_queue: int,
+    input_usage: int,
+    output_usage: int,
+    input_watermark: int,
+    output_watermark: int,
+    mailbox: int,
+    buffer_size: int,
+) -> Sentence:
+    times = f"idle {idle}, soft {soft}, hard {hard} ms/s"
+    times = times if busy < 0 else f"busy {busy}, {times}"
+    queues = f"{input_queue} buffers in ({input_usage / 1e4:.1f} %), {output_queue} out ({output_usage / 1e4:.1f} %)"
+    counts = f"records {records_in:,} in, {records_out:,} out"
+    marks = f"watermarks {event_time(input_watermark)} in, {event_time(output_watermark)} out"
+    return Sentence(f"metrics: {times}; {queues}; {counts}; {marks}", ("13.1", "13.2", "13.6", "13.7"))
+
+
+def latencies_sentence(
+    names: Names,
+    seq: int,
+    task: int,
+    operator: int,
+    time_ns: int,
+    vertex: int,
+    subtask: int,
+    marked_ms: int,
+    latency: int,
+) -> Sentence:
+    source = f"subtask {subtask} of {names.vertex(vertex)}"
+    return Sentence(
+        f"{names.operator(task, operator)} sees a latency marker from {source} after {latency} ms", ("8.20",)
+    )
+
+
+def mails_sentence(
+    names: Names, seq: int, task: int, time_ns: int, action: int, mail: int, priority: int, urgent: int
+) -> Sentence:
+    of = {MAX_PRIORITY: "control mail", -1: "mail of the task"}.get(priority, f"mail of priority {priority}")
+    if action == MailAction.RUN:
+        return Sentence(f"takes {of} #{mail} to run it", ("3.3",))
+    return Sentence(f"gets {'urgent ' if urgent else ''}{of} #{mail}", ("3.1", "3.5") if urgent else ("3.1",))
+
+
+def actions_sentence(
+    names: Names, seq: int, task: int, time_ns: int, phase: int, kind: int, action: int, priority: int
+) -> Sentence:
+    match ActionPhase(phase):
+        case ActionPhase.BEGIN:
+            text, rules = ACTIONS[ActionKind(kind)]
+            return Sentence(f"begins {text} (action {action})", rules)
+        case ActionPhase.END:
+            return Sentence(f"ends {ACTIONS[ActionKind(kind)][0]} (action {action})")
+        case ActionPhase.WAIT:
+            text, rules = SOFT_BACK_PRESSURE if priority == OUTPUT_FULL else WAITS[WaitKind(kind)]
+            return Sentence(text.format(priority=priority), rules)
+        case ActionPhase.RESUME:
+            return Sentence(_AFTER_WAITING.get(WaitKind(kind), "goes on"))

@@ -6,18 +6,23 @@ from collections.abc import Mapping
 from typing import Literal
 
 from flowsim.datastream.async_functions import AnyAsyncFunction, checked_function, for_subtask
-from flowsim.datastream.async_retry_strategies import checked_strategy, retry_params
-from flowsim.datastream.common.time import Duration, Time, millis_of
 from flowsim.datastream.data_stream import DataStream
 from flowsim.datastream.isolation import isolated
 from flowsim.datastream.operator_factories import MakeOperator
 from flowsim.datastream.transformation import positive
 from flowsim.errors import BadInput
 from flowsim.legacy.async_wait_operator import LegacyAsyncWaitOperator
-from flowsim.operators.async_wait.async_retry_strategy import NO_RETRY_STRATEGY, AsyncRetryStrategy, NoRetryStrategy
 from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator, OutputMode
+from flowsim.operators.async_wait.retry_strategies import (
+    NO_RETRY_STRATEGY,
+    AsyncRetryStrategy,
+    NoRetryStrategy,
+    checked_strategy,
+    retry_params,
+)
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.values import TypeInformation
+from flowsim.values.durations import Duration, Time, millis_of
 
 Design = Literal["mailbox", "legacy"]
 """Which async operator: of today, or the one of Flink 1.8 with an emitter thread (rules 11.30 to 11.39)."""

@@ -34,7 +34,7 @@ from flowsim.datastream.transformation import Transformation, Upstream
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import ChainingStrategy, OperatorDescription, PartitionerSpec
 from flowsim.operators.stream_operator import KeySelector, StreamOperator
-from flowsim.operators.windowing.assigners import GlobalWindows, WindowAssigner
+from flowsim.operators.windowing.assigners.window_assigner import AnyWindowAssigner, GlobalWindows
 from flowsim.state.descriptors import MapStateDescriptor
 from flowsim.values import TypeInformation
 
@@ -211,7 +211,7 @@ class DataStream(OperatorHandle):
 
     # Windows.
 
-    def window_all(self, window_assigner: WindowAssigner) -> AllWindowedStream:
+    def window_all(self, window_assigner: AnyWindowAssigner) -> AllWindowedStream:
         """Groups all records into windows, in one subtask, whatever their keys."""
         return AllWindowedStream(self, window_assigner)
 

@@ -6,7 +6,6 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from flowsim.datastream.common.time import Duration, Time, millis_of
 from flowsim.datastream.function import Function
 from flowsim.datastream.isolation import isolated
 from flowsim.errors import BadInput
@@ -16,6 +15,7 @@ from flowsim.operators.inputs.reading_order import Reading, reading_order
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.values import TypeInformation
+from flowsim.values.durations import Duration, Time, millis_of
 
 if TYPE_CHECKING:
     from flowsim.datastream.data_stream import DataStream

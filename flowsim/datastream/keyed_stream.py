@@ -23,7 +23,7 @@ from flowsim.graph.stream_graph import OperatorDescription
 from flowsim.operators.functions.aggregators import AggregationType
 from flowsim.operators.functions.field_accessor import Field
 from flowsim.operators.stream_operator import KeySelector
-from flowsim.operators.windowing.assigners import GlobalWindows, WindowAssigner
+from flowsim.operators.windowing.assigners.window_assigner import AnyWindowAssigner, GlobalWindows
 from flowsim.values import TypeInformation
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class KeyedStream(DataStream):
         make = aggregate_operator(kind, field, self._output_type, first)
         return self.put_behind("Keyed Aggregation", kind.value, make, self._output_type, {"field": field})
 
-    def window(self, window_assigner: WindowAssigner) -> WindowedStream:
+    def window(self, window_assigner: AnyWindowAssigner) -> WindowedStream:
         """Groups the records of a key into windows."""
         return WindowedStream(self, window_assigner)
 

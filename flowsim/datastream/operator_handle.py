@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from flowsim.datastream.common.time import Duration
 from flowsim.datastream.transformation import Transformation, positive
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import ChainingStrategy
 from flowsim.state.key_group_range import UPPER_BOUND_MAX_PARALLELISM
+from flowsim.values.durations import Duration
 
 if TYPE_CHECKING:
     from flowsim.datastream.environment import StreamExecutionEnvironment

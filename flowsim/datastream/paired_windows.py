@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 from flowsim.datastream import operator_factories as factories
-from flowsim.datastream.common.time import Duration, Time
 from flowsim.datastream.operator_factories import AnyKeySelector
 from flowsim.errors import BadInput
 from flowsim.operators.stream_operator import KeySelector
-from flowsim.operators.windowing.assigners import WindowAssigner
+from flowsim.operators.windowing.assigners.window_assigner import AnyWindowAssigner
 from flowsim.operators.windowing.evictors import Evictor
-from flowsim.operators.windowing.triggers import Trigger
+from flowsim.operators.windowing.triggers.trigger import AnyTrigger
 from flowsim.values import TypeInformation
+from flowsim.values.durations import Duration, Time
 
 if TYPE_CHECKING:
     from flowsim.datastream.data_stream import DataStream
@@ -31,7 +31,7 @@ class PairInWindows:
     def __init__(self, windows: WindowedStream) -> None:
         self._windows = windows
 
-    def trigger(self, trigger: Trigger) -> Self:
+    def trigger(self, trigger: AnyTrigger) -> Self:
         """Replaces the assigner's own trigger; raises BadInput if the windows merge and it cannot (rule 10.24)."""
         self._windows.trigger(trigger)
         return self
@@ -102,7 +102,7 @@ class EqualTo(Generic[P]):
         self._key_type = key_type
         self._finish = finish
 
-    def window(self, window_assigner: WindowAssigner) -> P:
+    def window(self, window_assigner: AnyWindowAssigner) -> P:
         """Cuts the union of both, each record tagged with where it came from, into windows."""
         first, second = self._streams
         union = _tagged(first, FIRST).union(_tagged(second, SECOND))

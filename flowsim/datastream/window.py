@@ -8,41 +8,43 @@
 
 from __future__ import annotations
 
-from flowsim.datastream.delta import DeltaFunction
-from flowsim.datastream.window_assigners import (
+from flowsim.operators.windowing.assigners.count_windows import (
+    CountSlidingWindowAssigner,
+    CountTumblingWindowAssigner,
+    CountWindow,
+)
+from flowsim.operators.windowing.assigners.session_windows import (
     DynamicEventTimeSessionWindows,
     DynamicProcessingTimeSessionWindows,
     EventTimeSessionWindows,
-    GlobalWindows,
-    MergingWindowAssigner,
     ProcessingTimeSessionWindows,
     SessionWindowTimeGapExtractor,
-    SlidingEventTimeWindows,
-    SlidingProcessingTimeWindows,
+)
+from flowsim.operators.windowing.assigners.sliding_windows import SlidingEventTimeWindows, SlidingProcessingTimeWindows
+from flowsim.operators.windowing.assigners.tumbling_windows import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
-    WindowAssigner,
+    WindowStagger,
 )
-from flowsim.datastream.window_counts import CountSlidingWindowAssigner, CountTumblingWindowAssigner, CountWindow
-from flowsim.datastream.window_evictors import CountEvictor, DeltaEvictor, TimeEvictor
-from flowsim.datastream.window_triggers import (
+from flowsim.operators.windowing.assigners.window_assigner import GlobalWindows, MergingWindowAssigner, WindowAssigner
+from flowsim.operators.windowing.delta_function import DeltaFunction
+from flowsim.operators.windowing.evictors import (
+    CountEvictor,
+    DeltaEvictor,
+    Evictor,
+    EvictorContext,
+    TimeEvictor,
+    TimestampedValue,
+)
+from flowsim.operators.windowing.triggers.continuous_triggers import (
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
-    CountTrigger,
-    DeltaTrigger,
-    EventTimeTrigger,
-    NeverTrigger,
-    ProcessingTimeoutTrigger,
-    ProcessingTimeTrigger,
-    PurgingTrigger,
-    Trigger,
 )
-from flowsim.operators.windowing.evictors import Evictor, EvictorContext, TimestampedValue
-from flowsim.operators.windowing.global_window import GlobalWindow
-from flowsim.operators.windowing.time_window import TimeWindow
-from flowsim.operators.windowing.triggers import TriggerResult
-from flowsim.operators.windowing.window import Window
-from flowsim.operators.windowing.window_stagger import WindowStagger
+from flowsim.operators.windowing.triggers.count_triggers import CountTrigger, DeltaTrigger
+from flowsim.operators.windowing.triggers.nested_triggers import ProcessingTimeoutTrigger, PurgingTrigger
+from flowsim.operators.windowing.triggers.time_triggers import EventTimeTrigger, NeverTrigger, ProcessingTimeTrigger
+from flowsim.operators.windowing.triggers.trigger import Trigger, TriggerResult
+from flowsim.operators.windowing.windows import GlobalWindow, TimeWindow, Window
 
 __all__ = [
     "ContinuousEventTimeTrigger",

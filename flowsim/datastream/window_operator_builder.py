@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from flowsim.datastream.common.time import Duration, Time, millis_of
 from flowsim.datastream.function import has_life_cycle
 from flowsim.datastream.functions import (
     AggregateFunction,
@@ -24,11 +23,11 @@ from flowsim.datastream.reduce import reduce_of
 from flowsim.datastream.window_description import describe_window
 from flowsim.errors import BadInput
 from flowsim.operators.stream_operator import StreamOperator
-from flowsim.operators.windowing.assigners import WindowAssigner, refuse_trigger_that_cannot_merge
-from flowsim.operators.windowing.create_window_operator import create_window_operator
+from flowsim.operators.windowing.assigners.window_assigner import AnyWindowAssigner, refuse_trigger_that_cannot_merge
 from flowsim.operators.windowing.evicting_window_operator import EvictingWindowOperator
 from flowsim.operators.windowing.evictors import Evictor
-from flowsim.operators.windowing.triggers import Trigger
+from flowsim.operators.windowing.triggers.trigger import AnyTrigger
+from flowsim.operators.windowing.tumbling_window_operator import create_window_operator
 from flowsim.operators.windowing.window_contents import (
     AggregatingContents,
     ListContents,
@@ -44,6 +43,7 @@ from flowsim.operators.windowing.window_functions import (
     InternalWindowFunction,
     PassThroughWindowFunction,
 )
+from flowsim.values.durations import Duration, Time, millis_of
 
 AnyProcessWindowFunction = ProcessWindowFunction[Any, Any, Any, Any]
 AnyApplyFunction = WindowFunction[Any, Any, Any, Any]
@@ -58,8 +58,8 @@ Fold = ReduceFunction | AggregateFunction | Callable[[object, object], object]
 class WindowOperatorBuilder:
     """What was set so far; every setter answers a new builder. Raises TypeError and BadInput. Flink: WindowOperatorBuilder."""
 
-    assigner: WindowAssigner
-    own_trigger: Trigger | None = None
+    assigner: AnyWindowAssigner
+    own_trigger: AnyTrigger | None = None
     own_evictor: Evictor | None = None
     allowed_lateness_ms: int = 0
     late_tag: OutputTag | None = None
@@ -68,7 +68,7 @@ class WindowOperatorBuilder:
         if isinstance(self.assigner, type) or not callable(getattr(self.assigner, "assign_windows", None)):
             raise TypeError(f"window: expected a window assigner, got {self.assigner!r}")
 
-    def trigger(self, trigger: Trigger) -> WindowOperatorBuilder:
+    def trigger(self, trigger: AnyTrigger) -> WindowOperatorBuilder:
         """Instead of the assigner's own."""
         if isinstance(trigger, type) or not callable(getattr(trigger, "on_element", None)):
             raise TypeError(f"window: trigger: expected a trigger, got {trigger!r}")
@@ -96,7 +96,7 @@ class WindowOperatorBuilder:
 
     def described(self, *, window_all: bool = False) -> Mapping[str, object]:
         """What judges know of the operator (table ``operators``)."""
-        trigger = self.own_trigger if self.own_trigger is not None else self.assigner.default_trigger()
+        trigger = self.own_trigger if self.own_trigger is not None else self.assigner.get_default_trigger(None)
         described = describe_window(
             self.assigner,
             trigger,

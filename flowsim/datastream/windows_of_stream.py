@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from flowsim.datastream.common.time import Duration, Time
 from flowsim.datastream.output_tag import OutputTag
 from flowsim.datastream.window_operator_builder import WindowOperatorBuilder
 from flowsim.errors import BadInput
-from flowsim.operators.windowing.assigners import WindowAssigner
+from flowsim.operators.windowing.assigners.window_assigner import AnyWindowAssigner
 from flowsim.operators.windowing.evictors import CountEvictor, Evictor
-from flowsim.operators.windowing.triggers import CountTrigger, PurgingTrigger, Trigger
+from flowsim.operators.windowing.triggers.count_triggers import CountTrigger
+from flowsim.operators.windowing.triggers.nested_triggers import PurgingTrigger
+from flowsim.operators.windowing.triggers.trigger import AnyTrigger
 from flowsim.values import TypeInformation
+from flowsim.values.durations import Duration, Time
 
 if TYPE_CHECKING:
     from flowsim.datastream.data_stream import DataStream
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 class WindowsOfStream:
     """How the records of a stream are put into windows, and which of them count."""
 
-    def __init__(self, stream: DataStream, window_assigner: WindowAssigner) -> None:
+    def __init__(self, stream: DataStream, window_assigner: AnyWindowAssigner) -> None:
         self._stream = stream
         self._builder = WindowOperatorBuilder(window_assigner)
 
@@ -32,7 +34,7 @@ class WindowsOfStream:
         """The declared type of the records."""
         return self._stream.get_type()
 
-    def trigger(self, trigger: Trigger) -> Self:
+    def trigger(self, trigger: AnyTrigger) -> Self:
         """Replaces the assigner's own trigger; raises BadInput if the windows merge and it cannot (rule 10.24)."""
         self._builder = self._builder.trigger(trigger)
         return self

@@ -21,8 +21,8 @@ from typing import Any
 
 from flowsim.datastream.async_functions import AnyAsyncFunction, for_subtask
 from flowsim.errors import BadInput
-from flowsim.operators.async_wait.async_retry_strategy import NO_RETRY_STRATEGY, AsyncRetryStrategy
 from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator, OutputMode
+from flowsim.operators.async_wait.retry_strategies import NO_RETRY_STRATEGY, AsyncRetryStrategy
 from flowsim.streamrecord.elements import StreamElement
 from flowsim.testing.harness import ManualClock, OneInputOperatorHarness
 from flowsim.units import NS_PER_MS

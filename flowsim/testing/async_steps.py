@@ -16,8 +16,8 @@ from flowsim.datastream.async_retry_strategies import AsyncRetryStrategy as Stra
 from flowsim.datastream.common.time import Duration
 from flowsim.datastream.data_stream import DataStream
 from flowsim.errors import BadInput
-from flowsim.operators.async_wait.async_retry_strategy import AsyncRetryStrategy
 from flowsim.operators.async_wait.async_wait_operator import OutputMode
+from flowsim.operators.async_wait.retry_strategies import AsyncRetryStrategy
 from flowsim.operators.stream_operator import Value
 from flowsim.testing.scripted_calls import Reply, ScriptedCalls
 from flowsim.units import NS_PER_MS

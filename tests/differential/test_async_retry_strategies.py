@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flowsim.errors import BadInput
-from flowsim.operators.async_wait.async_retry_strategy import (
+from flowsim.operators.async_wait.retry_strategies import (
     NO_RETRY_STRATEGY,
     AsyncRetryStrategy,
     ExponentialBackoffDelayRetryStrategy,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from flowsim.errors import BadInput
 from flowsim.operators.windowing.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, TimestampedValue
-from flowsim.operators.windowing.global_window import GLOBAL_WINDOW
+from flowsim.operators.windowing.windows import GLOBAL_WINDOW
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.support.flink.machine import Differential, java_text
 

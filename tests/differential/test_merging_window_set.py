@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flowsim.errors import InvariantViolation
-from flowsim.operators.windowing.assigners import EventTimeSessionWindows
+from flowsim.operators.windowing.assigners.session_windows import EventTimeSessionWindows
 from flowsim.operators.windowing.merging_window_set import MergingWindowSet
-from flowsim.operators.windowing.time_window import TimeWindow
-from flowsim.operators.windowing.window import Window
+from flowsim.operators.windowing.windows import TimeWindow, Window
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.support.flink.machine import Differential
 from tests.support.operators.scripted_context import written

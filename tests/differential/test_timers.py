@@ -13,7 +13,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowsim.operators.windowing.time_window import TimeWindow
+from flowsim.operators.windowing.windows import TimeWindow
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.timers.heap_priority_queue import HeapPriorityQueueSet
 from flowsim.timers.internal_time_service_manager import InternalTimeServiceManager, no_window

@@ -10,22 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flowsim.errors import BadInput
-from flowsim.operators.windowing.global_window import GLOBAL_WINDOW
-from flowsim.operators.windowing.time_window import TimeWindow
-from flowsim.operators.windowing.triggers import (
+from flowsim.operators.windowing.triggers.continuous_triggers import (
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
-    CountTrigger,
-    DeltaTrigger,
+)
+from flowsim.operators.windowing.triggers.count_triggers import CountTrigger, DeltaTrigger
+from flowsim.operators.windowing.triggers.nested_triggers import ProcessingTimeoutTrigger, PurgingTrigger
+from flowsim.operators.windowing.triggers.time_triggers import (
     EndOfStreamTrigger,
     EventTimeTrigger,
     NeverTrigger,
-    ProcessingTimeoutTrigger,
     ProcessingTimeTrigger,
-    PurgingTrigger,
-    Trigger,
 )
-from flowsim.operators.windowing.window import Window
+from flowsim.operators.windowing.triggers.trigger import Trigger
+from flowsim.operators.windowing.windows import GLOBAL_WINDOW, TimeWindow, Window
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.values import Types
 from tests.support.flink.machine import Differential, java_text

@@ -10,20 +10,20 @@ from hypothesis import strategies as st
 
 from flowsim.datastream.window_description import describe_window
 from flowsim.errors import BadInput
-from flowsim.operators.windowing.assigners import (
+from flowsim.operators.windowing.assigners.session_windows import (
     DynamicEventTimeSessionWindows,
     DynamicProcessingTimeSessionWindows,
     EventTimeSessionWindows,
-    GlobalWindows,
     ProcessingTimeSessionWindows,
-    SlidingEventTimeWindows,
-    SlidingProcessingTimeWindows,
+)
+from flowsim.operators.windowing.assigners.sliding_windows import SlidingEventTimeWindows, SlidingProcessingTimeWindows
+from flowsim.operators.windowing.assigners.tumbling_windows import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
-    WindowAssigner,
+    WindowStagger,
 )
-from flowsim.operators.windowing.time_window import TimeWindow, window_from
-from flowsim.operators.windowing.window_stagger import WindowStagger
+from flowsim.operators.windowing.assigners.window_assigner import GlobalWindows, WindowAssigner
+from flowsim.operators.windowing.windows import TimeWindow, window_from
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.support.flink.machine import Differential
 from tests.support.operators.scripted_context import written
@@ -134,7 +134,7 @@ def test_records_get_the_windows_that_flink_gives_them(differential: Differentia
             drawn = theirs.pop()
             if stagger is WindowStagger.RANDOM and drawn != "null":
                 context.drawn = (int(drawn) + 0.5) / size
-            trigger = type(assigner.default_trigger()).__name__
+            trigger = type(assigner.get_default_trigger(None)).__name__
             assert f"{str(assigner.is_event_time()).lower()} {trigger}" == about
             mine = [assigned(assigner, record, context) for record in records]
             assert mine == ["refused" if answer.startswith("!") else answer for answer in theirs]
@@ -145,7 +145,7 @@ def test_records_get_the_windows_that_flink_gives_them(differential: Differentia
 def test_every_assigner_is_described_by_the_name_it_is_compared_under() -> None:
     for kind in KINDS:
         assigner = ours(kind, 10, 5, 0, WindowStagger.ALIGNED)
-        described = describe_window(assigner, assigner.default_trigger(), 0, False)["assigner"]
+        described = describe_window(assigner, assigner.get_default_trigger(None), 0, False)["assigner"]
         assert described == ("global" if kind.startswith("global") else kind)
 
 

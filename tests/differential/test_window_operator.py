@@ -12,18 +12,38 @@ from hypothesis import strategies as st
 from flowsim.datastream.common.time import Duration
 from flowsim.datastream.functions import AggregateFunction, ProcessWindowFunction, ReduceFunction
 from flowsim.datastream.output_tag import OutputTag
+from flowsim.datastream.window import (
+    ContinuousEventTimeTrigger,
+    ContinuousProcessingTimeTrigger,
+    CountEvictor,
+    CountTrigger,
+    DeltaEvictor,
+    DeltaTrigger,
+    DynamicEventTimeSessionWindows,
+    DynamicProcessingTimeSessionWindows,
+    EventTimeSessionWindows,
+    EventTimeTrigger,
+    GlobalWindows,
+    ProcessingTimeoutTrigger,
+    ProcessingTimeSessionWindows,
+    ProcessingTimeTrigger,
+    PurgingTrigger,
+    SlidingEventTimeWindows,
+    SlidingProcessingTimeWindows,
+    TimeEvictor,
+    TumblingEventTimeWindows,
+    TumblingProcessingTimeWindows,
+)
 from flowsim.datastream.window_operator_builder import WindowOperatorBuilder
 from flowsim.errors import BadInput, InvariantViolation
 from flowsim.facts.kinds import Level
 from flowsim.facts.tracer import TaskTrace
-from flowsim.operators.windowing import assigners, evictors, triggers
-from flowsim.operators.windowing.assigners import MergeCallback, WindowAssigner
+from flowsim.operators.windowing.assigners.tumbling_windows import WindowStagger
+from flowsim.operators.windowing.assigners.window_assigner import WindowAssigner, is_merging
 from flowsim.operators.windowing.evictors import Evictor
-from flowsim.operators.windowing.time_window import TimeWindow
-from flowsim.operators.windowing.triggers import OnMergeContext, Trigger, TriggerContext, TriggerResult
-from flowsim.operators.windowing.window import Window
+from flowsim.operators.windowing.triggers.trigger import OnMergeContext, Trigger, TriggerContext, TriggerResult
 from flowsim.operators.windowing.window_operator import WindowOperator
-from flowsim.operators.windowing.window_stagger import WindowStagger
+from flowsim.operators.windowing.windows import MergeCallback, TimeWindow, Window
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.state.descriptors import ReducingStateDescriptor, ValueStateDescriptor
 from flowsim.testing.harness import OneInputOperatorHarness
@@ -57,7 +77,7 @@ def delta(older: Any, newer: Any) -> float:
     return float(newer - older)
 
 
-class Shrinking(assigners.EventTimeSessionWindows):
+class Shrinking(EventTimeSessionWindows):
     """Sessions whose merge ends where the first of them ended."""
 
     def merge_windows(self, windows: Iterable[Window], callback: MergeCallback) -> None:  # type: ignore[override]
@@ -180,44 +200,44 @@ def assigner_of(described: Described) -> WindowAssigner:
     kind, *numbers = described
     match kind:
         case "tumbling_event":
-            return assigners.TumblingEventTimeWindows(numbers[0], numbers[1], WindowStagger[numbers[2]])
+            return TumblingEventTimeWindows(numbers[0], numbers[1], WindowStagger[numbers[2]])
         case "tumbling_processing":
-            return assigners.TumblingProcessingTimeWindows(numbers[0], numbers[1], WindowStagger[numbers[2]])
+            return TumblingProcessingTimeWindows(numbers[0], numbers[1], WindowStagger[numbers[2]])
         case "sliding_event":
-            return assigners.SlidingEventTimeWindows(*numbers)
+            return SlidingEventTimeWindows(*numbers)
         case "sliding_processing":
-            return assigners.SlidingProcessingTimeWindows(*numbers)
+            return SlidingProcessingTimeWindows(*numbers)
         case "session_event":
-            return assigners.EventTimeSessionWindows(*numbers)
+            return EventTimeSessionWindows(*numbers)
         case "session_processing":
-            return assigners.ProcessingTimeSessionWindows(*numbers)
+            return ProcessingTimeSessionWindows(*numbers)
         case "dynamic_event":
-            return assigners.DynamicEventTimeSessionWindows(Gap())
+            return DynamicEventTimeSessionWindows(Gap())
         case "dynamic_processing":
-            return assigners.DynamicProcessingTimeSessionWindows(Gap())
+            return DynamicProcessingTimeSessionWindows(Gap())
         case "shrinking_event":
             return Shrinking(*numbers)
-    return assigners.GlobalWindows(end_of_stream=kind == "global_end")
+    return GlobalWindows(end_of_stream=kind == "global_end")
 
 
 def trigger_of(described: Described) -> Trigger:
     match described:
         case ["event"]:
-            return triggers.EventTimeTrigger()
+            return EventTimeTrigger()
         case ["processing"]:
-            return triggers.ProcessingTimeTrigger()
+            return ProcessingTimeTrigger()
         case ["count", count]:
-            return triggers.CountTrigger(count)
+            return CountTrigger(count)
         case ["purging", nested]:
-            return triggers.PurgingTrigger(trigger_of(nested))
+            return PurgingTrigger(trigger_of(nested))
         case ["continuous_event", interval]:
-            return triggers.ContinuousEventTimeTrigger(interval)
+            return ContinuousEventTimeTrigger(interval)
         case ["continuous_processing", interval]:
-            return triggers.ContinuousProcessingTimeTrigger(interval)
+            return ContinuousProcessingTimeTrigger(interval)
         case ["delta", threshold]:
-            return triggers.DeltaTrigger(threshold, delta, Types.LONG())
+            return DeltaTrigger(threshold, delta, Types.LONG())
         case ["timeout", interval, resets, clears, nested]:
-            return triggers.ProcessingTimeoutTrigger(trigger_of(nested), interval, resets, clears)
+            return ProcessingTimeoutTrigger(trigger_of(nested), interval, resets, clears)
     return ByValue()
 
 
@@ -225,10 +245,10 @@ def evictor_of(described: Described) -> Evictor:
     kind, number, after = described
     match kind:
         case "count":
-            return evictors.CountEvictor(number, after)
+            return CountEvictor(number, after)
         case "time":
-            return evictors.TimeEvictor(number, after)
-    return evictors.DeltaEvictor(number, delta, after)
+            return TimeEvictor(number, after)
+    return DeltaEvictor(number, delta, after)
 
 
 def operator_of(case: Case, log: Log) -> WindowOperator:
@@ -241,7 +261,7 @@ def operator_of(case: Case, log: Log) -> WindowOperator:
     builder = builder.allowed_lateness(Duration.of_millis(case["lateness"]))
     if case["late_output"]:
         builder = builder.side_output_late_data(LATE)
-    describing = Describing(log, not assigners.is_merging(assigner))
+    describing = Describing(log, not is_merging(assigner))
     reducing = Reducing(case["nulls"])
     fold, function = {
         "process": (None, describing),

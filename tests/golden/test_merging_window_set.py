@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from flowsim.operators.windowing.assigners import EventTimeSessionWindows
+from flowsim.operators.windowing.assigners.session_windows import EventTimeSessionWindows
 from flowsim.operators.windowing.merging_window_set import MergingWindowSet
-from flowsim.operators.windowing.time_window import TimeWindow
-from flowsim.operators.windowing.window import Window
+from flowsim.operators.windowing.windows import TimeWindow, Window
 from tests.support.flink.golden import cases
 
 

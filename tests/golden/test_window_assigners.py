@@ -12,14 +12,11 @@ from typing import Any
 import pytest
 
 from flowsim.errors import BadInput
-from flowsim.operators.windowing.assigners import (
-    EventTimeSessionWindows,
-    SlidingEventTimeWindows,
-    TumblingEventTimeWindows,
-    WindowAssigner,
-)
-from flowsim.operators.windowing.time_window import window_start_with_offset
-from flowsim.operators.windowing.window import Window
+from flowsim.operators.windowing.assigners.session_windows import EventTimeSessionWindows
+from flowsim.operators.windowing.assigners.sliding_windows import SlidingEventTimeWindows
+from flowsim.operators.windowing.assigners.tumbling_windows import TumblingEventTimeWindows
+from flowsim.operators.windowing.assigners.window_assigner import WindowAssigner
+from flowsim.operators.windowing.windows import Window, window_start_with_offset
 from flowsim.units import NO_TIMESTAMP
 
 DATA = Path(__file__).parent / "data" / "component" / "window_assigners.jsonl.gz"

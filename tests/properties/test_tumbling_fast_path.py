@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import FACT_TABLES
 from flowsim.facts.tracer import TaskTrace
-from flowsim.operators.windowing.assigners import TumblingEventTimeWindows
-from flowsim.operators.windowing.triggers import EventTimeTrigger
+from flowsim.operators.windowing.assigners.tumbling_windows import TumblingEventTimeWindows
+from flowsim.operators.windowing.triggers.time_triggers import EventTimeTrigger
 from flowsim.operators.windowing.tumbling_window_operator import TumblingWindowOperator
 from flowsim.operators.windowing.window_contents import (
     AggregatingContents,

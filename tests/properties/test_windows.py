@@ -12,26 +12,21 @@ from hypothesis import strategies as st
 
 from flowsim.operators.stream_operator import Value
 from flowsim.operators.user_functions import RuntimeContext
-from flowsim.operators.windowing.assigners import (
+from flowsim.operators.windowing.assigners.session_windows import (
     DynamicEventTimeSessionWindows,
     EventTimeSessionWindows,
-    SlidingEventTimeWindows,
-    TumblingEventTimeWindows,
-    WindowAssigner,
-    is_merging,
 )
-from flowsim.operators.windowing.create_window_operator import create_window_operator
+from flowsim.operators.windowing.assigners.sliding_windows import SlidingEventTimeWindows
+from flowsim.operators.windowing.assigners.tumbling_windows import TumblingEventTimeWindows
+from flowsim.operators.windowing.assigners.window_assigner import WindowAssigner, is_merging
 from flowsim.operators.windowing.evicting_window_operator import EvictingWindowOperator
 from flowsim.operators.windowing.evictors import CountEvictor
-from flowsim.operators.windowing.triggers import (
-    ContinuousEventTimeTrigger,
-    CountTrigger,
-    DeltaTrigger,
-    EventTimeTrigger,
-    ProcessingTimeoutTrigger,
-    PurgingTrigger,
-    Trigger,
-)
+from flowsim.operators.windowing.triggers.continuous_triggers import ContinuousEventTimeTrigger
+from flowsim.operators.windowing.triggers.count_triggers import CountTrigger, DeltaTrigger
+from flowsim.operators.windowing.triggers.nested_triggers import ProcessingTimeoutTrigger, PurgingTrigger
+from flowsim.operators.windowing.triggers.time_triggers import EventTimeTrigger
+from flowsim.operators.windowing.triggers.trigger import Trigger
+from flowsim.operators.windowing.tumbling_window_operator import create_window_operator
 from flowsim.operators.windowing.window_contents import ListContents
 from flowsim.operators.windowing.window_functions import InternalProcessWindowFunction, WindowContext
 from flowsim.operators.windowing.window_operator import WindowOperator

@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from flowsim.datastream.common.time import Duration, Time, millis_of
 from flowsim.datastream.isolation import isolated
 from flowsim.errors import BadInput
+from flowsim.values.durations import Duration, Time, millis_of
 from flowsim.watermark import watermark_strategy as runtime
 from flowsim.watermark.generators import NoWatermarks, WatermarkOutput
 from flowsim.watermark.user_generator import AnyGenerator

@@ -11,9 +11,9 @@ from flowsim.facts.kinds import AsyncAction
 from flowsim.mailbox.mail import MailFuture
 from flowsim.mailbox.task_mailbox import MailboxClosedException
 from flowsim.operators.async_wait.async_observer import AsyncTrace
-from flowsim.operators.async_wait.async_retry_strategy import NO_RETRY_STRATEGY, AsyncRetryStrategy
 from flowsim.operators.async_wait.result_future import AsyncFunction, ResultFuture
 from flowsim.operators.async_wait.result_handler import ResultHandler, RetryableResultHandlerDelegator
+from flowsim.operators.async_wait.retry_strategies import NO_RETRY_STRATEGY, AsyncRetryStrategy
 from flowsim.operators.async_wait.stream_element_queue import (
     OrderedStreamElementQueue,
     QueueEntry,

@@ -1,10 +1,26 @@
-"""How far two records are apart. Flink: DeltaFunction."""
+"""How far two records are apart: a function, or an object with ``get_delta``. Flink: DeltaFunction."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
-from flowsim.operators.stream_operator import Value
 
-DeltaFunction = Callable[[Value, Value], float]
-"""The distance from the older record to the newer one. Flink: DeltaFunction."""
+class DeltaFunction(Protocol):
+    """Answers how far two records are apart. Flink: DeltaFunction."""
+
+    def get_delta(self, old_data_point: object, new_data_point: object, /) -> float: ...
+
+
+Delta = Callable[[object, object], float]
+"""The distance from the older record to the newer one."""
+AnyDeltaFunction = DeltaFunction | Delta
+
+
+def delta_of(function: AnyDeltaFunction, what: str) -> Delta:
+    """The function itself; raises TypeError naming ``what`` for anything else."""
+    method = getattr(function, "get_delta", function)
+    if not callable(method):
+        raise TypeError(f"{what}: expected a function of two records, got {function!r:.60}")
+    delta: Delta = method
+    return delta

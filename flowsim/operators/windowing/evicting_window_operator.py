@@ -5,14 +5,14 @@ from __future__ import annotations
 from flowsim.facts.kinds import FireCause, WindowResult
 from flowsim.operators.stream_operator import OperatorContext, Output, Value
 from flowsim.operators.user_functions import emit_results
-from flowsim.operators.windowing.assigners import WindowAssigner
+from flowsim.operators.windowing.assigners.window_assigner import AnyWindowAssigner
 from flowsim.operators.windowing.evictors import Evictor, TimestampedValue
-from flowsim.operators.windowing.triggers import Trigger
-from flowsim.operators.windowing.window import Window
+from flowsim.operators.windowing.triggers.trigger import AnyTrigger
 from flowsim.operators.windowing.window_contents import Account, Pane
 from flowsim.operators.windowing.window_functions import InternalWindowFunction
 from flowsim.operators.windowing.window_operator import WindowOperator
 from flowsim.operators.windowing.window_trace import Accounts
+from flowsim.operators.windowing.windows import Window
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.values import fingerprint
 
@@ -28,10 +28,10 @@ class EvictingWindowOperator(WindowOperator):
 
     def __init__(
         self,
-        assigner: WindowAssigner,
+        assigner: AnyWindowAssigner,
         evictor: Evictor,
         window_function: InternalWindowFunction,
-        trigger: Trigger | None = None,
+        trigger: AnyTrigger | None = None,
         allowed_lateness_ms: int = 0,
         late_tag: OutputTag | None = None,
     ) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from flowsim.errors import BadInput, InvariantViolation
-from flowsim.operators.windowing.assigners.window_assigner import MergingWindowAssigner
-from flowsim.operators.windowing.window import Window
+from flowsim.operators.windowing.assigners.window_assigner import AnyMergingWindowAssigner
+from flowsim.operators.windowing.windows import Window
 from flowsim.values.java_hash_map import JavaHashMap
 
 
@@ -41,7 +41,7 @@ class MergingWindowSet:
 
     __slots__ = ("_assigner", "_state", "_mapping", "_initial_mapping")
 
-    def __init__(self, assigner: MergingWindowAssigner, state: MergingSetState) -> None:
+    def __init__(self, assigner: AnyMergingWindowAssigner, state: MergingSetState) -> None:
         self._assigner = assigner
         self._state = state
         self._mapping: JavaHashMap[Window, Window] = JavaHashMap(_java_hash)

@@ -7,18 +7,18 @@ from typing import Protocol
 
 from flowsim.errors import BadInput
 from flowsim.operators.stream_operator import Value
-from flowsim.operators.windowing.assigners import (
-    MergingWindowAssigner,
-    WindowAssigner,
+from flowsim.operators.windowing.assigners.window_assigner import (
+    AnyMergingWindowAssigner,
+    AnyWindowAssigner,
     is_merging,
     refuse_trigger_that_cannot_merge,
 )
 from flowsim.operators.windowing.merging_window_set import MergingWindowSet
-from flowsim.operators.windowing.triggers import Trigger
-from flowsim.operators.windowing.window import Window
+from flowsim.operators.windowing.triggers.trigger import AnyTrigger
 from flowsim.operators.windowing.window_contents import Pane, WindowContents
 from flowsim.operators.windowing.window_contexts import OperatorTriggerContext
 from flowsim.operators.windowing.window_trace import WindowTrace
+from flowsim.operators.windowing.windows import Window
 from flowsim.timers.internal_timer_service import InternalTimerService
 from flowsim.units import as_long
 
@@ -30,7 +30,7 @@ class MergingOperator(Protocol):
     """The part of the window operator that merging needs; the current key is the one set in it."""
 
     timers: InternalTimerService[Window]
-    trigger: Trigger
+    trigger: AnyTrigger
     trigger_context: OperatorTriggerContext
     contents: WindowContents
     windows: dict[Window, dict[object, Pane]]
@@ -63,7 +63,7 @@ class MergingWindows:
     pairs: dict[object, Pairs]
     """By ``state_key``; a key without windows is not there."""
 
-    def __init__(self, operator: MergingOperator, assigner: MergingWindowAssigner) -> None:
+    def __init__(self, operator: MergingOperator, assigner: AnyMergingWindowAssigner) -> None:
         self.pairs = {}
         self._operator = operator
         self._assigner = assigner
@@ -161,8 +161,8 @@ class MergingWindows:
 
 
 def merging_assigner(
-    assigner: WindowAssigner, trigger: Trigger, contents: WindowContents
-) -> MergingWindowAssigner | None:
+    assigner: AnyWindowAssigner, trigger: AnyTrigger, contents: WindowContents
+) -> AnyMergingWindowAssigner | None:
     """The assigner if its windows merge; raises BadInput if then the trigger or the contents cannot (rule 10.24)."""
     if not is_merging(assigner):
         return None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from flowsim.facts.kinds import FireCause, WindowResult
 from flowsim.operators.stream_operator import OperatorContext, Output, Value
-from flowsim.operators.windowing.assigners import TumblingEventTimeWindows
-from flowsim.operators.windowing.time_window import TimeWindow
-from flowsim.operators.windowing.triggers import EventTimeTrigger
-from flowsim.operators.windowing.window import Window
+from flowsim.operators.windowing.assigners.tumbling_windows import TumblingEventTimeWindows, WindowStagger
+from flowsim.operators.windowing.assigners.window_assigner import AnyWindowAssigner
+from flowsim.operators.windowing.triggers.time_triggers import EventTimeTrigger
+from flowsim.operators.windowing.triggers.trigger import AnyTrigger
 from flowsim.operators.windowing.window_contents import ListContents, Pane, WindowContents
 from flowsim.operators.windowing.window_functions import InternalWindowFunction
 from flowsim.operators.windowing.window_operator import WindowOperator
+from flowsim.operators.windowing.windows import TimeWindow, Window
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.units import MAX_WATERMARK
@@ -173,3 +174,47 @@ class TumblingWindowOperator(WindowOperator):
         self._start = self._end = 0
         self._window = TimeWindow(0, 0)
         self._panes = {}
+
+
+_TRIGGER_METHODS = ("on_element", "on_event_time", "on_processing_time", "clear")
+
+
+def create_window_operator(
+    assigner: AnyWindowAssigner,
+    contents: WindowContents,
+    window_function: InternalWindowFunction,
+    trigger: AnyTrigger | None = None,
+    allowed_lateness_ms: int = 0,
+    late_tag: OutputTag | None = None,
+) -> WindowOperator:
+    """The fast operator where assigner and trigger are the common ones, unchanged; else the general one.
+
+    Both behave the same (a property test holds them together). Raises BadInput where windows merge and the trigger or the
+    contents cannot.
+    """
+    trigger = trigger if trigger is not None else assigner.get_default_trigger(None)
+    if (
+        isinstance(assigner, TumblingEventTimeWindows)
+        and _is_plain_tumbling(assigner)
+        and _is_plain_event_time(trigger)
+    ):
+        return TumblingWindowOperator(assigner, contents, window_function, allowed_lateness_ms, late_tag)
+    return WindowOperator(assigner, contents, window_function, trigger, allowed_lateness_ms, late_tag)
+
+
+def _is_plain_tumbling(assigner: TumblingEventTimeWindows) -> bool:
+    """Whether windows begin where the size says; a subclass, if it is one, must assign as its parent does."""
+    kind = type(assigner)
+    return (
+        assigner.stagger is WindowStagger.ALIGNED
+        and kind.assign_windows is TumblingEventTimeWindows.assign_windows
+        and kind.window_of is TumblingEventTimeWindows.window_of
+        and kind.is_event_time is TumblingEventTimeWindows.is_event_time
+    )
+
+
+def _is_plain_event_time(trigger: AnyTrigger) -> bool:
+    kind = type(trigger)
+    return isinstance(trigger, EventTimeTrigger) and all(
+        getattr(kind, name) is getattr(EventTimeTrigger, name) for name in _TRIGGER_METHODS
+    )

@@ -8,9 +8,8 @@ from typing import Protocol, overload
 from flowsim.errors import BadInput
 from flowsim.operators.metric_group import MetricGroup
 from flowsim.operators.user_functions import KeyedStateStore, RuntimeContext
-from flowsim.operators.windowing.time_window import TimeWindow
-from flowsim.operators.windowing.triggers import MergingStateDescriptor
-from flowsim.operators.windowing.window import Window
+from flowsim.operators.windowing.triggers.trigger import MergingStateDescriptor
+from flowsim.operators.windowing.windows import TimeWindow, Window
 from flowsim.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,

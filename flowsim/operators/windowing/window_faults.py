@@ -6,9 +6,15 @@ from collections.abc import Callable, Collection
 from typing import Final, Protocol
 
 from flowsim.operators.stream_operator import Value
-from flowsim.operators.windowing.triggers import OnMergeContext, Trigger, TriggerContext, TriggerResult
-from flowsim.operators.windowing.window import Window
+from flowsim.operators.windowing.triggers.trigger import (
+    AnyTrigger,
+    OnMergeContext,
+    Trigger,
+    TriggerContext,
+    TriggerResult,
+)
 from flowsim.operators.windowing.window_contents import Pane, WindowContents
+from flowsim.operators.windowing.windows import Window
 
 WINDOW_LOSES_ROW: Final = "window_loses_row"
 """One row is taken in but not added: the first that meets a pane with rows in it."""
@@ -39,7 +45,7 @@ class BreakableOperator(Protocol):
     """The doors of a window operator that faults are put into."""
 
     contents: WindowContents
-    trigger: Trigger
+    trigger: AnyTrigger
     records_in: int
     is_window_late: Callable[[Window], bool]
     is_element_late: Callable[[int | None], bool]
@@ -145,12 +151,12 @@ class ForgetfulContents(BrokenContents):
         return pane
 
 
-class BrokenTrigger(Trigger):
+class BrokenTrigger(Trigger[object, Window]):
     """A trigger as it should be; what breaks it overrides one door."""
 
     __slots__ = ("_trigger",)
 
-    def __init__(self, trigger: Trigger) -> None:
+    def __init__(self, trigger: AnyTrigger) -> None:
         self._trigger = trigger
 
     def on_element(self, element: Value, timestamp: int | None, window: Window, ctx: TriggerContext) -> TriggerResult:
@@ -177,7 +183,7 @@ class EarlyTrigger(BrokenTrigger):
 
     __slots__ = ("_fired",)
 
-    def __init__(self, trigger: Trigger) -> None:
+    def __init__(self, trigger: AnyTrigger) -> None:
         super().__init__(trigger)
         self._fired = False
 
@@ -194,7 +200,7 @@ class RepeatingTrigger(BrokenTrigger):
 
     __slots__ = ("_repeated", "_is_again")
 
-    def __init__(self, trigger: Trigger) -> None:
+    def __init__(self, trigger: AnyTrigger) -> None:
         super().__init__(trigger)
         self._repeated: tuple[Window, int] | None = None
         self._is_again = False

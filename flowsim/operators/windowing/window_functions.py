@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 
 from flowsim.operators.stream_operator import Value
 from flowsim.operators.user_functions import KeyedStateStore, Results, RuntimeContext, UserFunction
-from flowsim.operators.windowing.window import Window
+from flowsim.operators.windowing.windows import Window
 
 
 class WindowContext(Protocol):

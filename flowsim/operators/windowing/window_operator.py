@@ -11,16 +11,15 @@ from flowsim.facts.kinds import FireCause, WindowResult
 from flowsim.operators.keyed_operator import KeyedOperator
 from flowsim.operators.stream_operator import OperatorContext, Output, Value
 from flowsim.operators.user_functions import FunctionLife, RuntimeContext, emit_results
-from flowsim.operators.windowing.assigners import WindowAssigner
+from flowsim.operators.windowing.assigners.window_assigner import AnyWindowAssigner
 from flowsim.operators.windowing.merging_windows import MergingWindows, merging_assigner
-from flowsim.operators.windowing.triggers import Trigger, TriggerResult
-from flowsim.operators.windowing.triggers.trigger import CONTINUE
-from flowsim.operators.windowing.window import Window
+from flowsim.operators.windowing.triggers.trigger import CONTINUE, AnyTrigger, TriggerResult
 from flowsim.operators.windowing.window_contents import Account, Pane, TracedContents, TracedPane, WindowContents
 from flowsim.operators.windowing.window_contexts import OperatorTriggerContext, OperatorWindowContext
 from flowsim.operators.windowing.window_faults import switch_on
 from flowsim.operators.windowing.window_functions import InternalWindowFunction
 from flowsim.operators.windowing.window_trace import Accounts, Intake, WindowTrace
+from flowsim.operators.windowing.windows import Window
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.timers.internal_timer_service import InternalTimerService
@@ -38,7 +37,7 @@ class ElementDoor(Protocol):
 class WindowOperator(KeyedOperator):
     """Windows of a keyed stream. Flink: WindowOperator.
 
-    Trigger and cleanup timers live in the service "window-timers" with the window as their namespace. Results carry the
+    AnyTrigger and cleanup timers live in the service "window-timers" with the window as their namespace. Results carry the
     window's last millisecond as timestamp (rule 10.11). Late records go to the side output ``late_tag`` or are counted in
     ``records_dropped`` (rule 10.10). Contents are kept under the window, or under the state window where windows merge
     (rule 10.27). What is recorded, and which faults are on, is decided in ``setup``: an unrecorded, faultless run takes
@@ -91,10 +90,10 @@ class WindowOperator(KeyedOperator):
 
     def __init__(
         self,
-        assigner: WindowAssigner,
+        assigner: AnyWindowAssigner,
         contents: WindowContents,
         window_function: InternalWindowFunction,
-        trigger: Trigger | None = None,
+        trigger: AnyTrigger | None = None,
         allowed_lateness_ms: int = 0,
         late_tag: OutputTag | None = None,
     ) -> None:
@@ -104,7 +103,7 @@ class WindowOperator(KeyedOperator):
         self.contents = contents
         self.window_function = window_function
         self._life = FunctionLife(window_function)
-        self.trigger = trigger if trigger is not None else assigner.default_trigger()
+        self.trigger = trigger if trigger is not None else assigner.get_default_trigger(None)
         self.allowed_lateness_ms = allowed_lateness_ms
         self._late_tag = late_tag
         merging = merging_assigner(assigner, self.trigger, contents)

@@ -8,8 +8,8 @@ from typing import Protocol
 from flowsim.facts.kinds import FireCause, WindowResult
 from flowsim.facts.tracer import TaskTrace
 from flowsim.operators.stream_operator import Value
-from flowsim.operators.windowing.window import Window
 from flowsim.operators.windowing.window_contents import Account
+from flowsim.operators.windowing.windows import Window
 from flowsim.timers.recorded_timer_service import KeyFacts
 from flowsim.units import NO_TIMESTAMP
 from flowsim.values import fingerprint

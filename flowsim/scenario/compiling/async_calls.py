@@ -12,8 +12,8 @@ from flowsim.datastream.async_retry_predicates import has_exception_predicate
 from flowsim.datastream.async_retry_strategies import AsyncRetryStrategy
 from flowsim.datastream.common.time import Duration
 from flowsim.datastream.data_stream import DataStream
-from flowsim.operators.async_wait import async_retry_strategy as core
 from flowsim.operators.async_wait import latency as latencies
+from flowsim.operators.async_wait import retry_strategies as core
 from flowsim.operators.async_wait.simulated_calls import NO_CALLS, OnTimeout, SimulatedAsyncFunction, SomeCalls
 from flowsim.scenario.compiling.compiled import CompiledStream
 from flowsim.scenario.compiling.context import CompileContext, declared

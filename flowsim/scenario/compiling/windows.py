@@ -12,7 +12,8 @@ from flowsim.datastream.data_stream import DataStream
 from flowsim.datastream.keyed_stream import KeyedStream
 from flowsim.datastream.output_tag import OutputTag
 from flowsim.datastream.windowed_stream import WindowedStream
-from flowsim.operators.windowing.triggers import EndOfStreamTrigger, Trigger
+from flowsim.operators.windowing.triggers.time_triggers import EndOfStreamTrigger
+from flowsim.operators.windowing.triggers.trigger import AnyTrigger as Trigger
 from flowsim.scenario.compiling.compiled import CompiledStream
 from flowsim.scenario.compiling.context import CompileContext
 from flowsim.scenario.language.expressions import Expression, compile_expression

@@ -21,16 +21,16 @@ from collections.abc import Iterable
 from typing import Any
 
 from flowsim.datastream import DataStream, KeyedProcessFunction, KeyedStream, ProcessWindowFunction, TimeDomain
-from flowsim.datastream.async_retry_strategies import retry_params
 from flowsim.datastream.common import Time
 from flowsim.datastream.window import TumblingEventTimeWindows
-from flowsim.operators.async_wait.async_retry_strategy import (
+from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator
+from flowsim.operators.async_wait.retry_strategies import (
     NO_RETRY_STRATEGY,
     AsyncRetryStrategy,
     ExponentialBackoffDelayRetryStrategy,
     FixedDelayRetryStrategy,
+    retry_params,
 )
-from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator
 from flowsim.operators.stream_operator import StreamOperator, Value
 from flowsim.operators.user_functions import RuntimeContext
 from flowsim.testing.scripted_calls import CallNote, Reply, ScriptedCalls, TimeoutReply

@@ -11,14 +11,14 @@ from flowsim.errors import ElementFailed
 from flowsim.mailbox.mail import Mail, MailOptions
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.mailbox.task_mailbox import MailboxClosedException, TaskMailbox
-from flowsim.operators.async_wait.async_retry_strategy import (
+from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator
+from flowsim.operators.async_wait.result_future import ResultFuture
+from flowsim.operators.async_wait.retry_strategies import (
     NO_RETRY_STRATEGY,
     AsyncRetryStrategy,
     ExponentialBackoffDelayRetryStrategy,
     FixedDelayRetryStrategy,
 )
-from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator
-from flowsim.operators.async_wait.result_future import ResultFuture
 from flowsim.operators.user_functions import RuntimeContext
 from flowsim.streamrecord.elements import LatencyMarker, StreamElement, StreamRecord, Watermark, WatermarkStatus
 from flowsim.tasks.failure import job_failed

@@ -11,9 +11,9 @@ from flowsim.facts.kinds import AsyncAction, Level
 from flowsim.facts.tracer import TaskTrace
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.mailbox.task_mailbox import TaskMailbox
-from flowsim.operators.async_wait.async_retry_strategy import NO_RETRY_STRATEGY, AsyncRetryStrategy
 from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator, OutputMode
 from flowsim.operators.async_wait.result_future import ResultFuture
+from flowsim.operators.async_wait.retry_strategies import NO_RETRY_STRATEGY, AsyncRetryStrategy
 from flowsim.operators.user_functions import RuntimeContext
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.elements import StreamElement

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import overload
 
-from flowsim.operators.windowing.time_window import TimeWindow
-from flowsim.operators.windowing.triggers import MergingStateDescriptor
-from flowsim.operators.windowing.window import Window
+from flowsim.operators.windowing.triggers.trigger import MergingStateDescriptor
+from flowsim.operators.windowing.windows import TimeWindow, Window
 from flowsim.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,

@@ -20,13 +20,13 @@ from flowsim.connectors.script import Entry, ScriptedSource, idle, record, sleep
 from flowsim.datastream import DataStream, StreamExecutionEnvironment
 from flowsim.facts.kinds import AsyncAction, ElementKind
 from flowsim.legacy.source_function import LegacySource
-from flowsim.operators.async_wait.async_retry_strategy import (
+from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator, OutputMode
+from flowsim.operators.async_wait.retry_strategies import (
     NO_RETRY_STRATEGY,
     AsyncRetryStrategy,
     ExponentialBackoffDelayRetryStrategy,
     FixedDelayRetryStrategy,
 )
-from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator, OutputMode
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.testing import JobRun, run_job

@@ -191,8 +191,12 @@ def test_a_gap_may_come_from_an_object_or_a_function() -> None:
             assert list(assigner.assign_windows("four", 10, Noon())) == [TimeWindow(10, 14)]  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="expected a function or a SessionWindowTimeGapExtractor, got 5"):
         EventTimeSessionWindows.with_dynamic_gap(5)  # type: ignore[arg-type]  # what the test is about
-    with pytest.raises(BadInput, match="define extract"):
-        SessionWindowTimeGapExtractor().extract("x")
+
+    class Undefined(SessionWindowTimeGapExtractor):
+        pass
+
+    with pytest.raises(BadInput, match="Undefined: define extract"):
+        Undefined().extract("x")
 
 
 def test_a_global_window_is_described_with_what_ends_it() -> None:
@@ -200,13 +204,13 @@ def test_a_global_window_is_described_with_what_ends_it() -> None:
     at_the_end = GlobalWindows.create_with_end_of_stream_trigger()
     assert assigner_of(at_the_end) == {"assigner": "global", "end_of_stream": True}
     assert list(at_the_end.assign_windows("x", None, Noon())) == [GlobalWindow.get()]  # type: ignore[arg-type]
-    assert trigger_of(at_the_end.default_trigger()) == {"kind": "end_of_stream"}
+    assert trigger_of(at_the_end.get_default_trigger(None)) == {"kind": "end_of_stream"}
     assert trigger_of(GlobalWindows.create().get_default_trigger(None)) == {"kind": "never"}
 
 
 def test_an_assigner_of_ones_own_is_described_by_its_class_and_brings_its_trigger() -> None:
     assert assigner_of(Minutes()) == {"assigner": "Minutes"}
-    assert trigger_of(Minutes().default_trigger()) == {"kind": "count", "count": 2}
+    assert trigger_of(Minutes().get_default_trigger(None)) == {"kind": "count", "count": 2}
 
     class Shifted(TumblingEventTimeWindows):
         def is_event_time(self) -> bool:
@@ -218,7 +222,7 @@ def test_an_assigner_of_ones_own_is_described_by_its_class_and_brings_its_trigge
         get_default_trigger = WindowAssigner.get_default_trigger
 
     with pytest.raises(BadInput, match="Untriggered: define get_default_trigger"):
-        Untriggered().default_trigger()
+        Untriggered().get_default_trigger(None)
 
 
 def test_a_merging_assigner_of_ones_own_must_say_how_it_merges() -> None:

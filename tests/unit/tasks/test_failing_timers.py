@@ -13,7 +13,7 @@ from flowsim.datastream.common import Duration, Types
 from flowsim.datastream.functions import KeyedProcessFunction
 from flowsim.datastream.window import EventTimeSessionWindows, Trigger, TriggerResult, Window
 from flowsim.facts.kinds import Level
-from flowsim.operators.windowing.triggers import TriggerContext
+from flowsim.operators.windowing.triggers.trigger import TriggerContext
 from flowsim.testing import run_job
 
 

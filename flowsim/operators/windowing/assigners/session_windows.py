@@ -1,51 +1,189 @@
-"""What sessions of both kinds of time and gap share (rule 10.5)."""
+"""Sessions: windows that merge while records come close enough to one another. Flink: EventTimeSessionWindows (rule 10.5)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 from flowsim.errors import BadInput
-from flowsim.operators.stream_operator import Value
-from flowsim.operators.windowing.assigners.window_assigner import MergeCallback, MergingWindowAssigner
-from flowsim.operators.windowing.time_window import TimeWindow
-from flowsim.operators.windowing.window import Window
-from flowsim.units import MAX_WATERMARK
-
-
-class SessionWindows(MergingWindowAssigner):
-    """Each record opens a session of its own, and sessions that overlap or touch are one."""
-
-    __slots__ = ()
-
-    def merge_windows(self, windows: Collection[Window], callback: MergeCallback) -> None:
-        TimeWindow.merge_windows([_time_window(window) for window in windows], callback)
+from flowsim.operators.windowing.assigners.window_assigner import MergingWindowAssigner, WindowAssignerContext
+from flowsim.operators.windowing.triggers.time_triggers import EventTimeTrigger, ProcessingTimeTrigger
+from flowsim.operators.windowing.triggers.trigger import AnyTrigger
+from flowsim.operators.windowing.windows import MergeCallback, TimeWindow, window_from
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+from flowsim.values.durations import Length, millis_of
 
 
 class SessionWindowTimeGapExtractor(Protocol):
-    """How long after a record its session stays open. Flink: SessionWindowTimeGapExtractor."""
+    """How long after a record its session stays open: base of user-defined extractors, which define ``extract``.
 
-    def extract(self, element: Value, /) -> int:
+    PyFlink: SessionWindowTimeGapExtractor.
+    """
+
+    def extract(self, element: object, /) -> int:
         """Milliseconds, above 0."""
+        raise BadInput(f"{type(self).__name__}: define extract(element), which answers the gap in milliseconds")
 
 
-def fixed_gap(gap_ms: int) -> int:
-    """The gap of all sessions; raises BadInput unless it is above 0."""
-    if gap_ms < 1:
-        raise BadInput(f"session window: expected a gap of at least 1 ms, got {gap_ms} ms")
-    return gap_ms
+Extractor = SessionWindowTimeGapExtractor | Callable[[object], int]
 
 
-def dynamic_gap(extractor: SessionWindowTimeGapExtractor, element: Value) -> int:
-    """The gap of this record's session; raises BadInput unless it is a whole number of ms above 0."""
-    gap_ms: object = extractor.extract(element)
-    if type(gap_ms) is not int or not 1 <= gap_ms <= MAX_WATERMARK:
-        raise BadInput(
-            f"session window: expected the gap extractor to answer 1 to 2**63 - 1 ms, got {gap_ms!r:.40} for {element!r:.60}"
-        )
-    return gap_ms
+class SessionWindows(MergingWindowAssigner[object, TimeWindow]):
+    """What all session windows share: each record opens a session, and sessions that overlap or touch merge."""
+
+    __slots__ = ()
+
+    def merge_windows(self, windows: Collection[TimeWindow], callback: MergeCallback[TimeWindow]) -> None:
+        TimeWindow.merge_windows(windows, callback)
 
 
-def _time_window(window: Window) -> TimeWindow:
-    assert isinstance(window, TimeWindow)
-    return window
+class FixedGapSessionWindows(SessionWindows):
+    """Sessions with one gap; raises BadInput unless it is at least 1 ms."""
+
+    __slots__ = ("gap_ms",)
+
+    def __init__(self, session_gap: int) -> None:
+        """In ms; ``with_gap`` takes a length of time."""
+        if session_gap < 1:
+            raise BadInput(f"session window: expected a gap of at least 1 ms, got {session_gap} ms")
+        self.gap_ms = session_gap
+
+
+class DynamicGapSessionWindows(SessionWindows):
+    """Sessions whose gap depends on the record."""
+
+    __slots__ = ("extractor",)
+
+    def __init__(self, session_window_time_gap_extractor: Extractor) -> None:
+        self.extractor = _extractor(session_window_time_gap_extractor, type(self).__name__)
+
+    def gap_of(self, element: object) -> int:
+        """The gap of this record's session; raises BadInput unless it is a whole number of ms above 0."""
+        gap_ms: object = self.extractor.extract(element)
+        if type(gap_ms) is not int or not 1 <= gap_ms <= MAX_WATERMARK:
+            raise BadInput(
+                f"session window: expected the gap extractor to answer 1 to 2**63 - 1 ms, got {gap_ms!r:.40} for "
+                f"{element!r:.60}"
+            )
+        return gap_ms
+
+
+class EventTimeSessionWindows(FixedGapSessionWindows):
+    """By the records' timestamps; one without a timestamp counts as the least there is. PyFlink: EventTimeSessionWindows."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def with_gap(size: Length) -> EventTimeSessionWindows:
+        """Raises BadInput unless the gap is at least 1 ms."""
+        return EventTimeSessionWindows(millis_of(size, "EventTimeSessionWindows.with_gap"))
+
+    @staticmethod
+    def with_dynamic_gap(extractor: Extractor) -> DynamicEventTimeSessionWindows:
+        """A gap that is not above 0 fails the job with BadInput."""
+        return DynamicEventTimeSessionWindows(_extractor(extractor, "EventTimeSessionWindows.with_dynamic_gap"))
+
+    def assign_windows(
+        self, element: object, timestamp: int | None, context: WindowAssignerContext
+    ) -> Sequence[TimeWindow]:
+        return (window_from(NO_TIMESTAMP if timestamp is None else timestamp, self.gap_ms),)
+
+    def get_default_trigger(self, env: object) -> AnyTrigger:
+        return EventTimeTrigger()
+
+    def is_event_time(self) -> bool:
+        return True
+
+
+class ProcessingTimeSessionWindows(FixedGapSessionWindows):
+    """By the clock of the operator; timestamps are ignored. PyFlink: ProcessingTimeSessionWindows (rule 10.6)."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def with_gap(size: Length) -> ProcessingTimeSessionWindows:
+        """Raises BadInput unless the gap is at least 1 ms."""
+        return ProcessingTimeSessionWindows(millis_of(size, "ProcessingTimeSessionWindows.with_gap"))
+
+    @staticmethod
+    def with_dynamic_gap(extractor: Extractor) -> DynamicProcessingTimeSessionWindows:
+        """A gap that is not above 0 fails the job with BadInput."""
+        what = "ProcessingTimeSessionWindows.with_dynamic_gap"
+        return DynamicProcessingTimeSessionWindows(_extractor(extractor, what))
+
+    def assign_windows(
+        self, element: object, timestamp: int | None, context: WindowAssignerContext
+    ) -> Sequence[TimeWindow]:
+        return (window_from(context.get_current_processing_time(), self.gap_ms),)
+
+    def get_default_trigger(self, env: object) -> AnyTrigger:
+        return ProcessingTimeTrigger()
+
+    def is_event_time(self) -> bool:
+        return False
+
+
+class DynamicEventTimeSessionWindows(DynamicGapSessionWindows):
+    """By the records' timestamps, each with its own gap. PyFlink: DynamicEventTimeSessionWindows."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def with_dynamic_gap(extractor: Extractor) -> DynamicEventTimeSessionWindows:
+        """A gap that is not above 0 fails the job with BadInput."""
+        return DynamicEventTimeSessionWindows(_extractor(extractor, "DynamicEventTimeSessionWindows.with_dynamic_gap"))
+
+    def assign_windows(
+        self, element: object, timestamp: int | None, context: WindowAssignerContext
+    ) -> Sequence[TimeWindow]:
+        return (window_from(NO_TIMESTAMP if timestamp is None else timestamp, self.gap_of(element)),)
+
+    def get_default_trigger(self, env: object) -> AnyTrigger:
+        return EventTimeTrigger()
+
+    def is_event_time(self) -> bool:
+        return True
+
+
+class DynamicProcessingTimeSessionWindows(DynamicGapSessionWindows):
+    """By the clock of the operator, each record with its own gap. PyFlink: DynamicProcessingTimeSessionWindows (rule 10.6)."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def with_dynamic_gap(extractor: Extractor) -> DynamicProcessingTimeSessionWindows:
+        """A gap that is not above 0 fails the job with BadInput."""
+        what = "DynamicProcessingTimeSessionWindows.with_dynamic_gap"
+        return DynamicProcessingTimeSessionWindows(_extractor(extractor, what))
+
+    def assign_windows(
+        self, element: object, timestamp: int | None, context: WindowAssignerContext
+    ) -> Sequence[TimeWindow]:
+        now_ms = context.get_current_processing_time()
+        return (window_from(now_ms, self.gap_of(element)),)
+
+    def get_default_trigger(self, env: object) -> AnyTrigger:
+        return ProcessingTimeTrigger()
+
+    def is_event_time(self) -> bool:
+        return False
+
+
+class _FunctionExtractor(SessionWindowTimeGapExtractor):
+    """A plain function as an extractor."""
+
+    __slots__ = ("_function",)
+
+    def __init__(self, function: Callable[[object], int]) -> None:
+        self._function = function
+
+    def extract(self, element: object) -> int:
+        return self._function(element)
+
+
+def _extractor(extractor: Extractor, what: str) -> SessionWindowTimeGapExtractor:
+    if callable(getattr(extractor, "extract", None)):
+        return extractor  # type: ignore[return-value]  # mypy does not narrow a union by getattr
+    if callable(extractor):
+        return _FunctionExtractor(extractor)
+    raise TypeError(f"{what}: expected a function or a SessionWindowTimeGapExtractor, got {extractor!r:.60}")

@@ -1,18 +1,56 @@
-"""What tumbling windows of both kinds of time share. Flink: TumblingEventTimeWindows, TumblingProcessingTimeWindows."""
+"""Windows of one size, end to end, and how far they are shifted. Flink: TumblingEventTimeWindows, WindowStagger.
+
+Rules 10.1 to 10.3 and 10.6.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from enum import Enum
+from random import Random
+
 from flowsim.errors import BadInput
-from flowsim.operators.windowing.assigners.window_assigner import WindowAssigner, WindowAssignerContext
-from flowsim.operators.windowing.time_window import FAR, TimeWindow, window_from, window_start_with_offset
-from flowsim.operators.windowing.window_stagger import WindowStagger
+from flowsim.operators.windowing.assigners.window_assigner import (
+    WindowAssigner,
+    WindowAssignerContext,
+    event_timestamp,
+)
+from flowsim.operators.windowing.triggers.time_triggers import EventTimeTrigger, ProcessingTimeTrigger
+from flowsim.operators.windowing.triggers.trigger import AnyTrigger
+from flowsim.operators.windowing.windows import FAR, TimeWindow, window_from, window_start_with_offset
+from flowsim.values.durations import Length, millis_of
 from flowsim.values.java_long import remainder, wrapped
 
 
-class TumblingWindows(WindowAssigner):
-    """Windows of one size, end to end; raises BadInput unless size >= 1 ms and \\|offset\\| < size (rules 10.1-10.3).
+class WindowStagger(Enum):
+    """How far the windows of a subtask are shifted, so that not all subtasks fire at once. Flink: WindowStagger (rule 10.3).
 
-    The stagger is fixed with the first record that one copy of the assigner sees: every subtask has its own copy.
+    The value is the name in descriptions.
+    """
+
+    ALIGNED = "aligned"
+    """Not at all."""
+    RANDOM = "random"
+    """By a random number of ms below the size."""
+    NATURAL = "natural"
+    """So that a window begins at the processing time of the subtask's first record."""
+
+    def stagger_offset(self, current_processing_time_ms: int, size_ms: int, random: Random) -> int:
+        """The shift in ms, from 0 to below the size; only RANDOM draws from ``random``."""
+        match self:
+            case WindowStagger.ALIGNED:
+                return 0
+            case WindowStagger.RANDOM:
+                return int(random.random() * size_ms)
+            case WindowStagger.NATURAL:
+                start = window_start_with_offset(current_processing_time_ms, 0, size_ms)
+                return max(0, wrapped(current_processing_time_ms - start))
+
+
+class TumblingWindows(WindowAssigner[object, TimeWindow]):
+    """What tumbling windows of both kinds of time share; raises BadInput unless size >= 1 ms and \\|offset\\| < size.
+
+    The stagger is fixed with the first record that one copy of the assigner processes: every subtask has its own copy.
     """
 
     __slots__ = ("size_ms", "offset_ms", "stagger", "phase_ms", "_is_staggered")
@@ -20,16 +58,17 @@ class TumblingWindows(WindowAssigner):
     phase_ms: int
     """Where windows begin, with the sign of the offset as in Java; without the stagger until that is fixed."""
 
-    def __init__(self, size_ms: int, offset_ms: int = 0, stagger: WindowStagger = WindowStagger.ALIGNED) -> None:
-        if size_ms < 1 or abs(offset_ms) >= size_ms:
+    def __init__(self, size: int, offset: int = 0, window_stagger: WindowStagger = WindowStagger.ALIGNED) -> None:
+        """In ms; ``of`` takes lengths of time."""
+        if size < 1 or abs(offset) >= size:
             raise BadInput(
-                f"tumbling window: expected size >= 1 ms and |offset| < size, got size {size_ms} ms, offset {offset_ms} ms"
+                f"tumbling window: expected size >= 1 ms and |offset| < size, got size {size} ms, offset {offset} ms"
             )
-        self.size_ms = size_ms
-        self.offset_ms = offset_ms
-        self.stagger = stagger
-        self.phase_ms = offset_ms
-        self._is_staggered = stagger is not WindowStagger.ALIGNED
+        self.size_ms = size
+        self.offset_ms = offset
+        self.stagger = window_stagger
+        self.phase_ms = offset
+        self._is_staggered = window_stagger is not WindowStagger.ALIGNED
 
     def window_of(self, time_ms: int, context: WindowAssignerContext) -> TimeWindow:
         """The one window that ``time_ms`` lies in."""
@@ -46,3 +85,64 @@ class TumblingWindows(WindowAssigner):
         shift_ms = self.stagger.stagger_offset(context.get_current_processing_time(), size_ms, context.random())
         self.phase_ms = remainder(wrapped(self.offset_ms + shift_ms), size_ms)
         self._is_staggered = False
+
+
+class TumblingEventTimeWindows(TumblingWindows):
+    """By the records' timestamps; raises BadInput for a record without one. PyFlink: TumblingEventTimeWindows (rule 10.2)."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def of(
+        size: Length, offset: Length | None = None, window_stagger: WindowStagger = WindowStagger.ALIGNED
+    ) -> TumblingEventTimeWindows:
+        """Raises BadInput unless size >= 1 ms and |offset| < size."""
+        return TumblingEventTimeWindows(*_checked("TumblingEventTimeWindows.of", size, offset, window_stagger))
+
+    def assign_windows(
+        self, element: object, timestamp: int | None, context: WindowAssignerContext
+    ) -> Sequence[TimeWindow]:
+        return (self.window_of(event_timestamp(timestamp), context),)
+
+    def get_default_trigger(self, env: object) -> AnyTrigger:
+        return EventTimeTrigger()
+
+    def is_event_time(self) -> bool:
+        return True
+
+
+class TumblingProcessingTimeWindows(TumblingWindows):
+    """By the clock of the operator; timestamps are ignored. PyFlink: TumblingProcessingTimeWindows (rule 10.6)."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def of(
+        size: Length, offset: Length | None = None, window_stagger: WindowStagger = WindowStagger.ALIGNED
+    ) -> TumblingProcessingTimeWindows:
+        """Raises BadInput unless size >= 1 ms and |offset| < size."""
+        return TumblingProcessingTimeWindows(
+            *_checked("TumblingProcessingTimeWindows.of", size, offset, window_stagger)
+        )
+
+    def assign_windows(
+        self, element: object, timestamp: int | None, context: WindowAssignerContext
+    ) -> Sequence[TimeWindow]:
+        return (self.window_of(context.get_current_processing_time(), context),)
+
+    def get_default_trigger(self, env: object) -> AnyTrigger:
+        return ProcessingTimeTrigger()
+
+    def is_event_time(self) -> bool:
+        return False
+
+
+def _checked(
+    what: str, size: Length, offset: Length | None, window_stagger: WindowStagger
+) -> tuple[int, int, WindowStagger]:
+    """Size and offset in ms; raises TypeError naming ``what`` for arguments of other types."""
+    size_ms = millis_of(size, f"{what}: size")
+    offset_ms = 0 if offset is None else millis_of(offset, f"{what}: offset")
+    if not isinstance(window_stagger, WindowStagger):
+        raise TypeError(f"{what}: window_stagger: expected a WindowStagger, got {window_stagger!r:.60}")
+    return size_ms, offset_ms, window_stagger

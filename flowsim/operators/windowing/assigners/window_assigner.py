@@ -1,17 +1,17 @@
-"""Which windows a record belongs to. Flink: WindowAssigner, MergingWindowAssigner (rules 10.1-10.6)."""
+"""Which windows a record belongs to. Flink: WindowAssigner, MergingWindowAssigner, GlobalWindows (rules 10.1-10.6)."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Collection
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
 from random import Random
-from typing import Final, Protocol, TypeGuard
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeGuard, TypeVar
 
 from flowsim.errors import BadInput
-from flowsim.operators.stream_operator import Value
 from flowsim.operators.user_functions import RuntimeContext
-from flowsim.operators.windowing.triggers.trigger import Trigger
-from flowsim.operators.windowing.window import Window
+from flowsim.operators.windowing.triggers.time_triggers import EndOfStreamTrigger, NeverTrigger
+from flowsim.operators.windowing.triggers.trigger import AnyTrigger
+from flowsim.operators.windowing.windows import GLOBAL_WINDOW, GlobalWindow, MergeCallback, Window
 from flowsim.units import NO_TIMESTAMP
 
 NO_TIMESTAMP_MESSAGE: Final = (
@@ -19,9 +19,12 @@ NO_TIMESTAMP_MESSAGE: Final = (
     "(assign_timestamps_and_watermarks) before the window"
 )
 
+T = TypeVar("T")
+W = TypeVar("W", bound=Window)
+
 
 class WindowAssignerContext(Protocol):
-    """What an assigner may ask its operator. Flink: WindowAssigner.WindowAssignerContext."""
+    """What an assigner can read from its operator. Flink: WindowAssigner.WindowAssignerContext."""
 
     def get_current_processing_time(self) -> int:
         """Milliseconds."""
@@ -30,51 +33,90 @@ class WindowAssignerContext(Protocol):
         """Where the operator runs, and state of the record's key that all windows share."""
 
     def random(self) -> Random:
-        """The operator's own stream of chance."""
+        """The operator's own random numbers."""
 
 
-class WindowAssigner(Protocol):
-    """Assigns windows to records. Flink: WindowAssigner."""
+class WindowAssigner(ABC, Generic[T, W]):
+    """Assigns windows W to records T; base of user-defined assigners too. PyFlink: WindowAssigner.
+
+    PyFlink's ``get_window_serializer`` is not needed.
+    """
 
     __slots__ = ()
 
-    @abstractmethod
-    def assign_windows(
-        self, element: Value, timestamp: int | None, context: WindowAssignerContext, /
-    ) -> Collection[Window]:
-        """Windows of one record, in the order in which they are to be handled."""
+    WindowAssignerContext: TypeAlias = WindowAssignerContext
 
     @abstractmethod
-    def default_trigger(self) -> Trigger: ...
+    def assign_windows(self, element: T, timestamp: int | None, context: WindowAssignerContext, /) -> Collection[W]:
+        """Windows of one record, in the order in which they are to be processed; timestamp in ms."""
+
+    def get_default_trigger(self, env: object) -> AnyTrigger:
+        """The trigger of a job that sets none; ``env`` is None."""
+        raise BadInput(f"window assigner {type(self).__name__}: define get_default_trigger(env), or set a trigger")
 
     @abstractmethod
     def is_event_time(self) -> bool:
-        """Whether lateness and cleanup go by the watermark; else by processing time."""
+        """Whether lateness and cleanup depend on the watermark; otherwise on processing time."""
 
 
-class MergeCallback(Protocol):
-    """Told of each merge. Flink: MergingWindowAssigner.MergeCallback."""
-
-    def merge(self, to_be_merged: Collection[Window], merge_result: Window, /) -> None:
-        """These windows become that one, which may be one of them."""
-
-
-class MergingWindowAssigner(WindowAssigner, Protocol):
-    """Assigns windows that may grow together later. Flink: MergingWindowAssigner (rule 10.25)."""
+class MergingWindowAssigner(WindowAssigner[T, W]):
+    """Assigns windows that may merge later; base of user-defined ones too. PyFlink: MergingWindowAssigner (rule 10.25)."""
 
     __slots__ = ()
 
-    @abstractmethod
-    def merge_windows(self, windows: Collection[Window], callback: MergeCallback, /) -> None:
-        """Tells the callback, for each merge, which windows of a key become which one."""
+    MergeCallback: TypeAlias = MergeCallback
+
+    def merge_windows(self, windows: Collection[W], callback: MergeCallback[W], /) -> None:
+        """Calls the callback, for each merge, with the windows of a key and the window that they become."""
+        raise BadInput(f"window assigner {type(self).__name__}: define merge_windows(windows, callback)")
 
 
-def is_merging(assigner: WindowAssigner) -> TypeGuard[MergingWindowAssigner]:
-    """Whether its windows may merge: it has MergingWindowAssigner's door."""
+AnyWindowAssigner: TypeAlias = WindowAssigner[Any, Any]
+"""For the records and windows of whatever job the operator is in."""
+AnyMergingWindowAssigner: TypeAlias = MergingWindowAssigner[Any, Any]
+
+
+class GlobalWindows(WindowAssigner[object, GlobalWindow]):
+    """All records of a key in one window that never ends; set a trigger, it does not fire by itself. PyFlink: GlobalWindows.
+
+    ``end_of_stream``: fires it when the stream has ended, at the last watermark.
+    """
+
+    __slots__ = ("end_of_stream",)
+
+    def __init__(self, end_of_stream: bool = False) -> None:
+        self.end_of_stream = end_of_stream
+
+    @staticmethod
+    def create() -> GlobalWindows:
+        return GlobalWindows()
+
+    @staticmethod
+    def create_with_end_of_stream_trigger() -> GlobalWindows:
+        """Fires once, when the stream has ended."""
+        return GlobalWindows(end_of_stream=True)
+
+    def assign_windows(
+        self, element: object, timestamp: int | None, context: WindowAssignerContext
+    ) -> Sequence[GlobalWindow]:
+        return _GLOBAL_WINDOW_ALONE
+
+    def get_default_trigger(self, env: object) -> AnyTrigger:
+        return EndOfStreamTrigger() if self.end_of_stream else NeverTrigger()
+
+    def is_event_time(self) -> bool:
+        return False
+
+
+_GLOBAL_WINDOW_ALONE: Final = (GLOBAL_WINDOW,)
+
+
+def is_merging(assigner: AnyWindowAssigner) -> TypeGuard[AnyMergingWindowAssigner]:
+    """Whether its windows may merge: it has the method of MergingWindowAssigner."""
     return callable(getattr(assigner, "merge_windows", None))
 
 
-def refuse_trigger_that_cannot_merge(assigner: WindowAssigner, trigger: Trigger) -> None:
+def refuse_trigger_that_cannot_merge(assigner: AnyWindowAssigner, trigger: AnyTrigger) -> None:
     """Raises BadInput when windows of this assigner may merge and the trigger cannot (rule 10.24)."""
     if is_merging(assigner) and not trigger.can_merge():
         raise BadInput(

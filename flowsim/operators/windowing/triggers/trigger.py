@@ -1,16 +1,15 @@
-"""What decides when the contents of a window are handed on. Flink: Trigger, TriggerResult (rules 10.17-10.24)."""
+"""When a window fires, and what a trigger can read and do. Flink: Trigger, TriggerResult (rules 10.17-10.24)."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from enum import Enum
-from typing import Final, Protocol, overload
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar, overload
 
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import WindowResult
 from flowsim.operators.metric_group import MetricGroup
-from flowsim.operators.stream_operator import Value
-from flowsim.operators.windowing.window import Window
+from flowsim.operators.windowing.windows import Window
 from flowsim.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -33,7 +32,7 @@ class TriggerResult(Enum):
     FIRE_AND_PURGE = (True, True)
 
     def __init__(self, fire: bool, purge: bool) -> None:
-        # Attributes: ``value`` is a property that runs Python, and a trigger is asked at every record.
+        # Attributes: ``value`` is a property that runs Python, and a trigger is called for every record.
         self._is_fire = fire
         self._is_purge = purge
 
@@ -45,7 +44,7 @@ class TriggerResult(Enum):
 
     @property
     def recorded(self) -> WindowResult:
-        """What a recording calls it; raises KeyError for CONTINUE, which is not recorded."""
+        """Its name in recordings; raises KeyError for CONTINUE, which is not recorded."""
         return _RECORDED[self.value]
 
 
@@ -56,14 +55,14 @@ _RECORDED = {
 }
 
 
-# Members under names of their own: to look one up in its class takes ten times as long, and triggers answer at every record.
+# Members under names of their own: the lookup in the class takes ten times as long, and triggers answer for every record.
 CONTINUE: Final = TriggerResult.CONTINUE
 FIRE: Final = TriggerResult.FIRE
 FIRE_AND_PURGE: Final = TriggerResult.FIRE_AND_PURGE
 
 
 class TriggerContext(Protocol):
-    """What a trigger may ask and do for the current key and window; times in ms. Flink: Trigger.TriggerContext."""
+    """What a trigger can read and do for the current key and window; times in ms. Flink: Trigger.TriggerContext."""
 
     def get_current_watermark(self) -> int:
         """``NO_TIMESTAMP`` before the first watermark."""
@@ -94,42 +93,52 @@ class TriggerContext(Protocol):
 
 
 class OnMergeContext(TriggerContext, Protocol):
-    """What a trigger may do for the window that others were merged into. Flink: Trigger.OnMergeContext."""
+    """What a trigger can do for the window that others were merged into. Flink: Trigger.OnMergeContext."""
 
     def merge_partitioned_state(self, state_descriptor: MergingStateDescriptor) -> None:
         """Moves what the merged windows hold in this state into the state of the window they became."""
 
 
-class Trigger(Protocol):
-    """Decides for each record and timer of one key and window; keeps what it must know in the context's state.
+T = TypeVar("T")
+W = TypeVar("W", bound=Window)
 
-    One object serves all keys and windows of a subtask. Flink: Trigger.
+
+class Trigger(ABC, Generic[T, W]):
+    """Decides for each record T and timer of one key and window W; base of user-defined triggers too. PyFlink: Trigger.
+
+    One object serves all keys and windows of a subtask: it keeps what it must know of a key and window in
+    ``ctx.get_partitioned_state(descriptor)``. For windows that merge define ``can_merge`` and ``on_merge`` too.
     """
 
     __slots__ = ()
 
-    @abstractmethod
-    def on_element(
-        self, element: Value, timestamp: int | None, window: Window, ctx: TriggerContext, /
-    ) -> TriggerResult:
-        """A record was added to the window."""
+    TriggerContext: TypeAlias = TriggerContext
+    OnMergeContext: TypeAlias = OnMergeContext
 
     @abstractmethod
-    def on_event_time(self, time: int, window: Window, ctx: TriggerContext, /) -> TriggerResult:
-        """The watermark reached an event-time timer of the window."""
+    def on_element(self, element: T, timestamp: int | None, window: W, ctx: TriggerContext, /) -> TriggerResult:
+        """A record was added to the window; timestamp in ms."""
 
     @abstractmethod
-    def on_processing_time(self, time: int, window: Window, ctx: TriggerContext, /) -> TriggerResult:
-        """A processing-time timer of the window is due."""
+    def on_event_time(self, time: int, window: W, ctx: TriggerContext, /) -> TriggerResult:
+        """The watermark reached an event-time timer of the window, in ms."""
+
+    @abstractmethod
+    def on_processing_time(self, time: int, window: W, ctx: TriggerContext, /) -> TriggerResult:
+        """A processing-time timer of the window is due, in ms."""
 
     def can_merge(self) -> bool:
         """Whether it can serve windows that merge (rule 10.24)."""
         return False
 
-    def on_merge(self, window: Window, ctx: OnMergeContext, /) -> None:
+    def on_merge(self, window: W, ctx: OnMergeContext, /) -> None:
         """Other windows were merged into this one; raises BadInput unless the trigger can merge."""
         raise BadInput(f"the trigger {type(self).__name__} does not support merging windows (rule 10.24)")
 
     @abstractmethod
-    def clear(self, window: Window, ctx: TriggerContext, /) -> None:
-        """Forgets what it keeps for the window; called when the window is cleaned up or merged into another."""
+    def clear(self, window: W, ctx: TriggerContext, /) -> None:
+        """Removes what it keeps for the window, which is cleaned up or was merged into another."""
+
+
+AnyTrigger: TypeAlias = Trigger[Any, Any]
+"""For the records and windows of whatever job the operator is in."""

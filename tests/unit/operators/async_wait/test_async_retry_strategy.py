@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from flowsim.errors import BadInput
-from flowsim.operators.async_wait.async_retry_strategy import (
+from flowsim.operators.async_wait.retry_strategies import (
     NO_RETRY_STRATEGY,
     ExponentialBackoffDelayRetryStrategy,
     FixedDelayRetryStrategy,

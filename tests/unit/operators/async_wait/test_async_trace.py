@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from flowsim.facts.kinds import AsyncAction, ElementKind
-from flowsim.operators.async_wait.async_retry_strategy import FixedDelayRetryStrategy
+from flowsim.operators.async_wait.retry_strategies import FixedDelayRetryStrategy
 from flowsim.streamrecord.elements import StreamRecord, Watermark
 from flowsim.units import NO_TIMESTAMP
 from flowsim.values import fingerprint

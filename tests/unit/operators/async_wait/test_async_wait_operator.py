@@ -10,9 +10,9 @@ from flowsim.errors import BadInput, Deadlock
 from flowsim.facts.kinds import AsyncAction
 from flowsim.mailbox.mail import Mail, MailOptions
 from flowsim.mailbox.task_mailbox import MailboxClosedException
-from flowsim.operators.async_wait.async_retry_strategy import FixedDelayRetryStrategy
 from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator
 from flowsim.operators.async_wait.result_future import ResultFuture
+from flowsim.operators.async_wait.retry_strategies import FixedDelayRetryStrategy
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
 from flowsim.units import NS_PER_MS
 from tests.support.operators.async_wait_harness import AsyncBench, HandCalls

@@ -10,7 +10,7 @@ import pytest
 from flowsim.errors import Deadlock
 from flowsim.facts.kinds import AsyncAction
 from flowsim.mailbox.task_mailbox import MailboxClosedException
-from flowsim.operators.async_wait.async_retry_strategy import (
+from flowsim.operators.async_wait.retry_strategies import (
     AsyncRetryStrategy,
     ExponentialBackoffDelayRetryStrategy,
     FixedDelayRetryStrategy,

@@ -9,34 +9,35 @@ from random import Random
 import pytest
 
 from flowsim.errors import BadInput
-from flowsim.operators.windowing.assigners import (
+from flowsim.operators.windowing.assigners.session_windows import (
     DynamicEventTimeSessionWindows,
     DynamicProcessingTimeSessionWindows,
     EventTimeSessionWindows,
-    GlobalWindows,
     ProcessingTimeSessionWindows,
-    SlidingEventTimeWindows,
-    SlidingProcessingTimeWindows,
+)
+from flowsim.operators.windowing.assigners.sliding_windows import SlidingEventTimeWindows, SlidingProcessingTimeWindows
+from flowsim.operators.windowing.assigners.tumbling_windows import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
+    WindowStagger,
+)
+from flowsim.operators.windowing.assigners.window_assigner import (
+    GlobalWindows,
     WindowAssigner,
     is_merging,
     refuse_trigger_that_cannot_merge,
 )
-from flowsim.operators.windowing.global_window import GLOBAL_WINDOW
-from flowsim.operators.windowing.triggers import (
-    ContinuousEventTimeTrigger,
-    CountTrigger,
-    DeltaTrigger,
+from flowsim.operators.windowing.triggers.continuous_triggers import ContinuousEventTimeTrigger
+from flowsim.operators.windowing.triggers.count_triggers import CountTrigger, DeltaTrigger
+from flowsim.operators.windowing.triggers.nested_triggers import ProcessingTimeoutTrigger, PurgingTrigger
+from flowsim.operators.windowing.triggers.time_triggers import (
     EndOfStreamTrigger,
     EventTimeTrigger,
     NeverTrigger,
-    ProcessingTimeoutTrigger,
     ProcessingTimeTrigger,
-    PurgingTrigger,
-    Trigger,
 )
-from flowsim.operators.windowing.window_stagger import WindowStagger
+from flowsim.operators.windowing.triggers.trigger import Trigger
+from flowsim.operators.windowing.windows import GLOBAL_WINDOW
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.values import Types
 
@@ -220,11 +221,11 @@ def test_each_assigner_brings_the_trigger_of_its_time() -> None:
         DynamicProcessingTimeSessionWindows(extractor),
     ]  # fmt: skip
     for assigner in event_time:
-        assert (type(assigner.default_trigger()), assigner.is_event_time()) == (EventTimeTrigger, True)
+        assert (type(assigner.get_default_trigger(None)), assigner.is_event_time()) == (EventTimeTrigger, True)
     for assigner in processing_time:
-        assert (type(assigner.default_trigger()), assigner.is_event_time()) == (ProcessingTimeTrigger, False)
-    assert type(GlobalWindows().default_trigger()) is NeverTrigger
-    assert type(GlobalWindows(end_of_stream=True).default_trigger()) is EndOfStreamTrigger
+        assert (type(assigner.get_default_trigger(None)), assigner.is_event_time()) == (ProcessingTimeTrigger, False)
+    assert type(GlobalWindows().get_default_trigger(None)) is NeverTrigger
+    assert type(GlobalWindows(end_of_stream=True).get_default_trigger(None)) is EndOfStreamTrigger
     assert [is_merging(assigner) for assigner in (*event_time, *processing_time)] == [False, False, True, True] * 2
 
 

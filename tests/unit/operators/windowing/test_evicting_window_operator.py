@@ -7,17 +7,20 @@ import pytest
 from flowsim.facts.kinds import Level, WindowResult
 from flowsim.facts.schema import TABLES
 from flowsim.facts.tracer import TaskTrace
-from flowsim.operators.windowing.assigners import GlobalWindows, TumblingEventTimeWindows, WindowAssigner
+from flowsim.operators.windowing.assigners.tumbling_windows import TumblingEventTimeWindows
+from flowsim.operators.windowing.assigners.window_assigner import GlobalWindows, WindowAssigner
 from flowsim.operators.windowing.evicting_window_operator import EvictingWindowOperator
 from flowsim.operators.windowing.evictors import CountEvictor, EvictorContext, TimestampedValue
-from flowsim.operators.windowing.triggers import CountTrigger, PurgingTrigger, Trigger, TriggerResult
-from flowsim.operators.windowing.window import Window
+from flowsim.operators.windowing.triggers.count_triggers import CountTrigger
+from flowsim.operators.windowing.triggers.nested_triggers import PurgingTrigger
+from flowsim.operators.windowing.triggers.trigger import Trigger, TriggerResult
 from flowsim.operators.windowing.window_functions import (
     FoldingWindowFunction,
     InternalProcessWindowFunction,
     InternalWindowFunction,
     PassThroughWindowFunction,
 )
+from flowsim.operators.windowing.windows import Window
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.testing.harness import OneInputOperatorHarness
 from flowsim.units import MAX_WATERMARK

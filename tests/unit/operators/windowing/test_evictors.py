@@ -6,7 +6,7 @@ import pytest
 
 from flowsim.errors import BadInput
 from flowsim.operators.windowing.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, TimestampedValue
-from flowsim.operators.windowing.time_window import TimeWindow
+from flowsim.operators.windowing.windows import TimeWindow
 
 
 class AtZero:

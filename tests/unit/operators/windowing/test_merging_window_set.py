@@ -7,10 +7,9 @@ from collections.abc import Collection
 import pytest
 
 from flowsim.errors import BadInput, InvariantViolation
-from flowsim.operators.windowing.assigners import EventTimeSessionWindows, MergeCallback
+from flowsim.operators.windowing.assigners.session_windows import EventTimeSessionWindows
 from flowsim.operators.windowing.merging_window_set import MergingWindowSet
-from flowsim.operators.windowing.time_window import TimeWindow
-from flowsim.operators.windowing.window import Window
+from flowsim.operators.windowing.windows import MergeCallback, TimeWindow, Window
 
 Merge = tuple[Window, list[Window], Window, list[Window]]
 

@@ -9,27 +9,15 @@ import pytest
 
 from flowsim.errors import BadInput
 from flowsim.operators.user_functions import RuntimeContext
-from flowsim.operators.windowing.assigners import (
-    EventTimeSessionWindows,
-    MergeCallback,
-    ProcessingTimeSessionWindows,
-    WindowAssigner,
-)
-from flowsim.operators.windowing.create_window_operator import create_window_operator
+from flowsim.operators.windowing.assigners.session_windows import EventTimeSessionWindows, ProcessingTimeSessionWindows
+from flowsim.operators.windowing.assigners.window_assigner import WindowAssigner
 from flowsim.operators.windowing.evicting_window_operator import EvictingWindowOperator
 from flowsim.operators.windowing.evictors import CountEvictor
-from flowsim.operators.windowing.time_window import TimeWindow
-from flowsim.operators.windowing.triggers import (
-    CountTrigger,
-    DeltaTrigger,
-    EventTimeTrigger,
-    OnMergeContext,
-    PurgingTrigger,
-    Trigger,
-    TriggerContext,
-    TriggerResult,
-)
-from flowsim.operators.windowing.window import Window
+from flowsim.operators.windowing.triggers.count_triggers import CountTrigger, DeltaTrigger
+from flowsim.operators.windowing.triggers.nested_triggers import PurgingTrigger
+from flowsim.operators.windowing.triggers.time_triggers import EventTimeTrigger
+from flowsim.operators.windowing.triggers.trigger import OnMergeContext, Trigger, TriggerContext, TriggerResult
+from flowsim.operators.windowing.tumbling_window_operator import create_window_operator
 from flowsim.operators.windowing.window_contents import (
     AggregatingContents,
     ListContents,
@@ -38,6 +26,7 @@ from flowsim.operators.windowing.window_contents import (
 )
 from flowsim.operators.windowing.window_functions import InternalProcessWindowFunction, WindowContext
 from flowsim.operators.windowing.window_operator import WindowOperator
+from flowsim.operators.windowing.windows import MergeCallback, TimeWindow, Window
 from flowsim.state.descriptors import ListStateDescriptor, ValueStateDescriptor
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.testing.harness import OneInputOperatorHarness

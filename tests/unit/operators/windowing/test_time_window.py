@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from flowsim.operators.windowing.global_window import GLOBAL_WINDOW, GlobalWindow
-from flowsim.operators.windowing.time_window import TimeWindow, window_from
-from flowsim.operators.windowing.window import Window
+from flowsim.operators.windowing.windows import GLOBAL_WINDOW, GlobalWindow, TimeWindow, Window, window_from
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
 

@@ -5,25 +5,20 @@ from __future__ import annotations
 import pytest
 
 from flowsim.errors import BadInput
-from flowsim.operators.windowing.global_window import GLOBAL_WINDOW
-from flowsim.operators.windowing.time_window import TimeWindow
-from flowsim.operators.windowing.triggers import (
+from flowsim.operators.windowing.triggers.continuous_triggers import (
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
-    CountTrigger,
-    DeltaTrigger,
+)
+from flowsim.operators.windowing.triggers.count_triggers import CountTrigger, DeltaTrigger
+from flowsim.operators.windowing.triggers.nested_triggers import ProcessingTimeoutTrigger, PurgingTrigger
+from flowsim.operators.windowing.triggers.time_triggers import (
     EndOfStreamTrigger,
     EventTimeTrigger,
     NeverTrigger,
-    OnMergeContext,
-    ProcessingTimeoutTrigger,
     ProcessingTimeTrigger,
-    PurgingTrigger,
-    Trigger,
-    TriggerContext,
-    TriggerResult,
 )
-from flowsim.operators.windowing.window import Window
+from flowsim.operators.windowing.triggers.trigger import OnMergeContext, Trigger, TriggerContext, TriggerResult
+from flowsim.operators.windowing.windows import GLOBAL_WINDOW, TimeWindow, Window
 from flowsim.units import MAX_WATERMARK
 from flowsim.values import Types
 from tests.support.operators.scripted_context import ScriptedContext

@@ -9,19 +9,14 @@ import pytest
 
 from flowsim.errors import BadInput
 from flowsim.operators.user_functions import RuntimeContext
-from flowsim.operators.windowing.assigners import SlidingEventTimeWindows, TumblingEventTimeWindows, WindowAssigner
-from flowsim.operators.windowing.create_window_operator import create_window_operator
-from flowsim.operators.windowing.time_window import TimeWindow
-from flowsim.operators.windowing.triggers import (
-    CountTrigger,
-    EventTimeTrigger,
-    PurgingTrigger,
-    Trigger,
-    TriggerContext,
-    TriggerResult,
-)
-from flowsim.operators.windowing.tumbling_window_operator import TumblingWindowOperator
-from flowsim.operators.windowing.window import Window
+from flowsim.operators.windowing.assigners.sliding_windows import SlidingEventTimeWindows
+from flowsim.operators.windowing.assigners.tumbling_windows import TumblingEventTimeWindows
+from flowsim.operators.windowing.assigners.window_assigner import WindowAssigner
+from flowsim.operators.windowing.triggers.count_triggers import CountTrigger
+from flowsim.operators.windowing.triggers.nested_triggers import PurgingTrigger
+from flowsim.operators.windowing.triggers.time_triggers import EventTimeTrigger
+from flowsim.operators.windowing.triggers.trigger import Trigger, TriggerContext, TriggerResult
+from flowsim.operators.windowing.tumbling_window_operator import TumblingWindowOperator, create_window_operator
 from flowsim.operators.windowing.window_contents import (
     AggregatingContents,
     ListContents,
@@ -36,6 +31,7 @@ from flowsim.operators.windowing.window_functions import (
     WindowContext,
 )
 from flowsim.operators.windowing.window_operator import WindowOperator
+from flowsim.operators.windowing.windows import TimeWindow, Window
 from flowsim.state.descriptors import ValueStateDescriptor
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.testing.harness import OneInputOperatorHarness
@@ -321,12 +317,12 @@ def test_a_purged_window_that_fires_without_rows_emits_nothing() -> None:
 def test_processing_time_windows_fire_by_the_clock_and_know_no_lateness() -> None:
     """Rules 10.8, 10.9, 10.13: cleanup at the window's last millisecond, in processing time."""
 
-    class TumblingProcessingTime:
+    class TumblingProcessingTime(WindowAssigner[object, TimeWindow]):
         def assign_windows(self, element: object, timestamp: int | None, context: Any) -> list[TimeWindow]:
             start = context.get_current_processing_time() // 10 * 10
             return [TimeWindow(start, start + 10)]
 
-        def default_trigger(self) -> Trigger:
+        def get_default_trigger(self, env: object) -> Trigger:
             return ByTheClock()
 
         def is_event_time(self) -> bool:

@@ -9,21 +9,17 @@ import pytest
 from flowsim.facts.kinds import FireCause, Level, WindowResult
 from flowsim.facts.schema import TABLES
 from flowsim.facts.tracer import TaskTrace
-from flowsim.operators.windowing.assigners import (
+from flowsim.operators.windowing.assigners.session_windows import (
     DynamicEventTimeSessionWindows,
     EventTimeSessionWindows,
-    GlobalWindows,
-    TumblingEventTimeWindows,
 )
-from flowsim.operators.windowing.create_window_operator import create_window_operator
-from flowsim.operators.windowing.triggers import (
-    CountTrigger,
-    EventTimeTrigger,
-    PurgingTrigger,
-    TriggerContext,
-    TriggerResult,
-)
-from flowsim.operators.windowing.window import Window
+from flowsim.operators.windowing.assigners.tumbling_windows import TumblingEventTimeWindows
+from flowsim.operators.windowing.assigners.window_assigner import GlobalWindows
+from flowsim.operators.windowing.triggers.count_triggers import CountTrigger
+from flowsim.operators.windowing.triggers.nested_triggers import PurgingTrigger
+from flowsim.operators.windowing.triggers.time_triggers import EventTimeTrigger
+from flowsim.operators.windowing.triggers.trigger import TriggerContext, TriggerResult
+from flowsim.operators.windowing.tumbling_window_operator import create_window_operator
 from flowsim.operators.windowing.window_contents import ListContents, ReducingContents, WindowContents
 from flowsim.operators.windowing.window_faults import (
     LATE_ROW_KEPT,
@@ -36,6 +32,7 @@ from flowsim.operators.windowing.window_faults import (
 )
 from flowsim.operators.windowing.window_functions import PassThroughWindowFunction
 from flowsim.operators.windowing.window_operator import WindowOperator
+from flowsim.operators.windowing.windows import Window
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.testing.harness import Emitted, ManualClock, OneInputOperatorHarness

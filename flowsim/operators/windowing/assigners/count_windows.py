@@ -1,4 +1,4 @@
-"""Windows of so many records as PyFlink makes them; ``flowsim.datastream.window`` gives them out.
+"""Windows of a number of records. PyFlink: CountTumblingWindowAssigner, CountSlidingWindowAssigner.
 
 ``count_window`` does not use them: as in Java it is the global window with a count trigger.
 """
@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from flowsim.datastream.window_assigners import WindowAssigner
-from flowsim.datastream.window_triggers import CountTrigger
 from flowsim.errors import BadInput
-from flowsim.operators.windowing.time_window import TimeWindow
+from flowsim.operators.windowing.assigners.window_assigner import WindowAssigner, WindowAssignerContext
+from flowsim.operators.windowing.triggers.count_triggers import CountTrigger
+from flowsim.operators.windowing.triggers.trigger import AnyTrigger
+from flowsim.operators.windowing.windows import TimeWindow
 from flowsim.state.descriptors import ValueStateDescriptor
 from flowsim.units import MAX_WATERMARK
 from flowsim.values import Types
 
 
 class CountWindow:
-    """The window of a key with this number; a recording says the number as its start. PyFlink: CountWindow."""
+    """The window of a key with this number, which a recording shows as its start. PyFlink: CountWindow."""
 
     __slots__ = ("id",)
 
@@ -62,11 +63,11 @@ class CountTumblingWindowAssigner(WindowAssigner[object, CountWindow]):
         return CountTumblingWindowAssigner(window_size)
 
     def assign_windows(
-        self, element: object, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
+        self, element: object, timestamp: int | None, context: WindowAssignerContext
     ) -> list[CountWindow]:
         return [CountWindow(_count(context, _TUMBLING) // self.window_size)]
 
-    def get_default_trigger(self, env: object) -> CountTrigger:
+    def get_default_trigger(self, env: object) -> AnyTrigger:
         return CountTrigger(self.window_size)
 
     def is_event_time(self) -> bool:
@@ -91,7 +92,7 @@ class CountSlidingWindowAssigner(WindowAssigner[object, CountWindow]):
         return CountSlidingWindowAssigner(window_size, window_slide)
 
     def assign_windows(
-        self, element: object, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
+        self, element: object, timestamp: int | None, context: WindowAssignerContext
     ) -> list[CountWindow]:
         """The newest window first; none in a gap between windows that are shorter than the slide."""
         count = _count(context, _SLIDING)
@@ -99,7 +100,7 @@ class CountSlidingWindowAssigner(WindowAssigner[object, CountWindow]):
         oldest = max(0, -((self.window_size - 1 - count) // self.window_slide))
         return [CountWindow(number) for number in range(newest, oldest - 1, -1)]
 
-    def get_default_trigger(self, env: object) -> CountTrigger:
+    def get_default_trigger(self, env: object) -> AnyTrigger:
         return CountTrigger(self.window_size)
 
     def is_event_time(self) -> bool:
@@ -110,7 +111,7 @@ _TUMBLING: Final = ValueStateDescriptor("tumble-count-assigner", Types.LONG())
 _SLIDING: Final = ValueStateDescriptor("slide-count-assigner", Types.LONG())
 
 
-def _count(context: WindowAssigner.WindowAssignerContext, descriptor: ValueStateDescriptor) -> int:
+def _count(context: WindowAssignerContext, descriptor: ValueStateDescriptor) -> int:
     """How many records of the key came before this one."""
     state = context.get_runtime_context().get_state(descriptor)
     before = state.value()

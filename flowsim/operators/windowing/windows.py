@@ -1,16 +1,16 @@
-"""A stretch of event or processing time. Flink: TimeWindow (rules 10.1, 10.5)."""
+"""Windows: what all of them have, stretches of time, and the one window of all time. Flink: Window, TimeWindow, GlobalWindow.
+
+Rules 10.1, 10.5 and 10.6.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple, Protocol, TypeVar, final
 
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.values.java_hash_map import JavaHashMap
 from flowsim.values.java_long import wrapped
-
-if TYPE_CHECKING:
-    from flowsim.operators.windowing.assigners.window_assigner import MergeCallback
 
 FAR: Final = 2**62
 """Sums and differences of times and lengths below this do not wrap around."""
@@ -18,11 +18,41 @@ FAR: Final = 2**62
 _LONG: Final = 0xFFFFFFFFFFFFFFFF
 
 
+class Window(Protocol):
+    """A value: equal windows are the same window, so it can be the namespace of timers and state. Flink: Window.
+
+    A recording shows ``start`` and ``end``, in ms; triggers and cleanup use ``max_timestamp``.
+    """
+
+    @property
+    def start(self) -> int: ...
+
+    @property
+    def end(self) -> int: ...
+
+    def max_timestamp(self) -> int:
+        """The last millisecond that belongs to the window."""
+
+    def java_hash(self) -> int:
+        """Java's hash code: it orders timers of different windows at one time, and the windows that a merge absorbs."""
+
+    def __hash__(self) -> int: ...
+
+
+W_contra = TypeVar("W_contra", bound=Window, contravariant=True)
+
+
+class MergeCallback(Protocol[W_contra]):
+    """Receives each merge of an assigner. Flink: MergingWindowAssigner.MergeCallback."""
+
+    def merge(self, to_be_merged: Collection[W_contra], merge_result: W_contra, /) -> None:
+        """These windows become ``merge_result``, which may be one of them."""
+
+
 class TimeWindow(NamedTuple):
     """Milliseconds from ``start`` (inclusive) to ``end`` (exclusive). Flink: TimeWindow.
 
-    A value: two windows with the same bounds are the same window, so it can be the namespace of timers and state. Bounds
-    are Java's longs: what would lie behind the greatest of them wraps around to the least.
+    Bounds are Java's longs: what would lie behind the greatest of them wraps around to the least.
     """
 
     start: int
@@ -42,7 +72,7 @@ class TimeWindow(NamedTuple):
         return TimeWindow(min(self.start, other.start), max(self.end, other.end))
 
     def java_hash(self) -> int:
-        """Java's hash code, which decides where a set of windows begins.
+        """Java's hash code, which decides the order of a set of windows.
 
         >>> TimeWindow(0, 10).java_hash()
         -1456339591
@@ -63,8 +93,8 @@ class TimeWindow(NamedTuple):
         return window_start_with_offset(timestamp, offset, window_size)
 
     @staticmethod
-    def merge_windows(windows: Collection[TimeWindow], callback: MergeCallback) -> None:
-        """Tells the callback of each group of windows that overlap or touch, and of the window that covers them.
+    def merge_windows(windows: Collection[TimeWindow], callback: MergeCallback[TimeWindow]) -> None:
+        """Calls the callback with each group of windows that overlap or touch, and the window that covers them.
 
         A group's windows come in the order of a Java HashSet: the first of them may decide where contents stay.
         """
@@ -101,8 +131,42 @@ def _start(window: TimeWindow) -> int:
 
 
 def _as_hash_set(windows: list[TimeWindow]) -> list[TimeWindow]:
-    """The different ones among them, as a HashSet gives them out that they were added to in this order."""
+    """Without duplicates, in the order in which a HashSet iterates over them once they were added in this order."""
     together: JavaHashMap[TimeWindow, bool] = JavaHashMap(TimeWindow.java_hash)
     for window in windows:
         together.put(window, True)
     return list(together)
+
+
+@final
+class GlobalWindow:
+    """All of time; every instance is the same window. Flink: GlobalWindow."""
+
+    __slots__ = ()
+
+    start: Final = NO_TIMESTAMP
+    end: Final = MAX_WATERMARK
+
+    @staticmethod
+    def get() -> GlobalWindow:
+        return GLOBAL_WINDOW
+
+    def max_timestamp(self) -> int:
+        """The end of event time: the window never closes before it."""
+        return MAX_WATERMARK
+
+    def java_hash(self) -> int:
+        """Java's hash code."""
+        return 0
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is GlobalWindow
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __repr__(self) -> str:
+        return "GlobalWindow"
+
+
+GLOBAL_WINDOW: Final = GlobalWindow()

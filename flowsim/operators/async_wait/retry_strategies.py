@@ -1,0 +1,257 @@
+"""When calls of an asynchronous function are tried again. Flink: AsyncRetryStrategy, AsyncRetryPredicate, AsyncRetryStrategies.
+
+>>> from flowsim.datastream.async_retry_predicates import empty_result_predicate, has_exception_predicate
+>>> strategy = AsyncRetryStrategy.fixed_delay(3, 100, empty_result_predicate, has_exception_predicate)
+>>> strategy.can_retry(3), strategy.can_retry(4), strategy.get_backoff_time_millis(1)
+(True, False, 100)
+"""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from flowsim.errors import BadInput
+from flowsim.operators.stream_operator import Value
+
+ResultPredicate = Callable[[Sequence[Value]], bool]
+ExceptionPredicate = Callable[[BaseException], bool]
+
+_PREDICATE_METHODS: Final = ("result_predicate", "exception_predicate")
+_STRATEGY_METHODS: Final = ("can_retry", "get_backoff_time_millis", "get_retry_predicate")
+
+
+class AsyncRetryPredicate(ABC):
+    """Which outcomes are tried again; base of user-defined ones. PyFlink: AsyncRetryPredicate."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def result_predicate(self) -> ResultPredicate | None:
+        """Receives the results of a call; None: no result is tried again."""
+
+    @abstractmethod
+    def exception_predicate(self) -> ExceptionPredicate | None:
+        """Receives the error of a call; None: no error is tried again."""
+
+
+class RetryPredicate(AsyncRetryPredicate):
+    """A pair of predicates, either may be absent. PyFlink: RetryPredicate."""
+
+    __slots__ = ("_result", "_exception")
+
+    def __init__(self, result: ResultPredicate | None, exception: ExceptionPredicate | None) -> None:
+        self._result = result
+        self._exception = exception
+
+    def result_predicate(self) -> ResultPredicate | None:
+        return self._result
+
+    def exception_predicate(self) -> ExceptionPredicate | None:
+        return self._exception
+
+
+class AsyncRetryStrategy(ABC):
+    """How often, and after which pause; base of user-defined ones, and makes the ready ones. PyFlink: AsyncRetryStrategy."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def can_retry(self, current_attempts: int) -> bool:
+        """Whether another call may follow this many; the first one is attempt 1."""
+
+    @abstractmethod
+    def get_backoff_time_millis(self, current_attempts: int) -> int:
+        """How long to wait before the next call, in ms."""
+
+    @abstractmethod
+    def get_retry_predicate(self) -> AsyncRetryPredicate:
+        """Which outcomes are tried again at all."""
+
+    @staticmethod
+    def no_restart() -> NoRetryStrategy:
+        """Every outcome is final."""
+        return NO_RETRY_STRATEGY
+
+    @staticmethod
+    def fixed_delay(
+        max_attempts: int,
+        backoff_time_millis: int,
+        result_predicate: ResultPredicate | None = None,
+        exception_predicate: ExceptionPredicate | None = None,
+    ) -> FixedDelayRetryStrategy:
+        """At most ``max_attempts`` retries, so one call more (rule 11.25), each after the same pause."""
+        return FixedDelayRetryStrategy(max_attempts, backoff_time_millis, result_predicate, exception_predicate)
+
+    @staticmethod
+    def exponential_backoff(
+        max_attempts: int,
+        initial_delay: int,
+        max_retry_delay: int,
+        multiplier: float,
+        result_predicate: ResultPredicate | None = None,
+        exception_predicate: ExceptionPredicate | None = None,
+    ) -> ExponentialBackoffDelayRetryStrategy:
+        """Each pause ``multiplier`` times the last one, which all records of a subtask share (rule 11.26)."""
+        return ExponentialBackoffDelayRetryStrategy(
+            max_attempts, initial_delay, max_retry_delay, multiplier, result_predicate, exception_predicate
+        )
+
+
+class NoRetryStrategy(AsyncRetryStrategy):
+    """Every outcome is final. Flink: AsyncRetryStrategies.NoRetryStrategy."""
+
+    __slots__ = ()
+
+    def can_retry(self, current_attempts: int) -> bool:
+        return False
+
+    def get_backoff_time_millis(self, current_attempts: int) -> int:
+        return -1
+
+    def get_retry_predicate(self) -> AsyncRetryPredicate:
+        return RetryPredicate(None, None)
+
+
+NO_RETRY_STRATEGY: Final = NoRetryStrategy()
+
+
+class FixedDelayRetryStrategy(AsyncRetryStrategy):
+    """The same pause, in ms, before each of ``max_attempts`` retries; both above 0, or BadInput is raised.
+
+    Flink: AsyncRetryStrategies.FixedDelayRetryStrategy.
+    """
+
+    __slots__ = ("max_attempts", "backoff_ms", "_predicate")
+
+    def __init__(
+        self,
+        max_attempts: int,
+        backoff_time_millis: int,
+        result_predicate: ResultPredicate | None = None,
+        exception_predicate: ExceptionPredicate | None = None,
+    ) -> None:
+        self.max_attempts = _above_zero("max_attempts", max_attempts)
+        self.backoff_ms = _above_zero("backoff_time_millis", backoff_time_millis)
+        self._predicate = RetryPredicate(result_predicate, exception_predicate)
+
+    def can_retry(self, current_attempts: int) -> bool:
+        return current_attempts <= self.max_attempts
+
+    def get_backoff_time_millis(self, current_attempts: int) -> int:
+        return self.backoff_ms
+
+    def get_retry_predicate(self) -> AsyncRetryPredicate:
+        return self._predicate
+
+
+class ExponentialBackoffDelayRetryStrategy(AsyncRetryStrategy):
+    """Longer pauses each time; the last one is shared by all records of the subtask (rule 11.26).
+
+    Delays in ms. Raises BadInput unless all numbers are above 0.
+
+    Flink: AsyncRetryStrategies.ExponentialBackoffDelayRetryStrategy.
+    """
+
+    __slots__ = ("max_attempts", "initial_delay_ms", "max_retry_delay_ms", "multiplier", "_last_ms", "_predicate")
+
+    def __init__(
+        self,
+        max_attempts: int,
+        initial_delay: int,
+        max_retry_delay: int,
+        multiplier: float,
+        result_predicate: ResultPredicate | None = None,
+        exception_predicate: ExceptionPredicate | None = None,
+    ) -> None:
+        self.max_attempts = _above_zero("max_attempts", max_attempts)
+        self.initial_delay_ms = _above_zero("initial_delay", initial_delay)
+        self.max_retry_delay_ms = _above_zero("max_retry_delay", max_retry_delay)
+        if type(multiplier) not in (int, float) or not 0 < multiplier < float("inf"):
+            raise BadInput(f"multiplier: expected a number above 0, got {multiplier!r}")
+        self.multiplier = multiplier
+        self._last_ms = initial_delay
+        self._predicate = RetryPredicate(result_predicate, exception_predicate)
+
+    def can_retry(self, current_attempts: int) -> bool:
+        return current_attempts <= self.max_attempts
+
+    def get_backoff_time_millis(self, current_attempts: int) -> int:
+        if current_attempts <= 1:
+            self._last_ms = self.initial_delay_ms
+            return self._last_ms
+        # In Flink this is arithmetic of doubles, whatever the numbers are.
+        self._last_ms = int(min(self._last_ms * float(self.multiplier), self.max_retry_delay_ms))
+        return self._last_ms
+
+    def get_retry_predicate(self) -> AsyncRetryPredicate:
+        return self._predicate
+
+
+def checked_strategy(strategy: object, method: str) -> AsyncRetryStrategy:
+    """``strategy`` when it has the methods of one; raises TypeError or BadInput, naming ``method``, otherwise."""
+    wanted = "expected an AsyncRetryStrategy such as AsyncRetryStrategy.fixed_delay(3, 100)"
+    if isinstance(strategy, type):
+        raise TypeError(
+            f"{method}: async_retry_strategy: {wanted}, got the class {strategy.__name__} and no object of it"
+        )
+    if not all(callable(getattr(strategy, name, None)) for name in _STRATEGY_METHODS):
+        raise TypeError(f"{method}: async_retry_strategy: {wanted}, got {strategy!r}")
+    for name in _STRATEGY_METHODS:
+        _check_plain(getattr(strategy, name), f"{method}: async_retry_strategy: {name} of {type(strategy).__name__}")
+    predicate = strategy.get_retry_predicate()  # type: ignore[attr-defined]  # checked just above
+    for name in _PREDICATE_METHODS:
+        if not callable(getattr(predicate, name, None)):
+            raise BadInput(
+                f"{method}: async_retry_strategy: get_retry_predicate() of {type(strategy).__name__} must answer an "
+                f"AsyncRetryPredicate such as RetryPredicate(result_predicate, exception_predicate), got {predicate!r}"
+            )
+        answered = getattr(predicate, name)()
+        if answered is not None and not callable(answered):
+            raise BadInput(f"{method}: async_retry_strategy: {name}: expected a callable or None, got {answered!r}")
+        _check_plain(answered, f"{method}: async_retry_strategy: {name}")
+    return strategy  # type: ignore[return-value]  # it has the methods
+
+
+def retry_params(strategy: AsyncRetryStrategy) -> Mapping[str, object] | None:
+    """What laws know of a strategy (table ``operators``); None: no call is ever tried again."""
+    predicate = strategy.get_retry_predicate()
+    retried = {
+        "result": predicate.result_predicate() is not None,
+        "exception": predicate.exception_predicate() is not None,
+    }
+    match strategy:
+        case NoRetryStrategy():
+            return None
+        case FixedDelayRetryStrategy():
+            return {
+                "kind": "fixed",
+                "max_attempts": strategy.max_attempts,
+                "delay_ms": strategy.backoff_ms,
+                **retried,
+            }
+        case ExponentialBackoffDelayRetryStrategy():
+            return {
+                "kind": "exponential",
+                "max_attempts": strategy.max_attempts,
+                "initial_ms": strategy.initial_delay_ms,
+                "max_ms": strategy.max_retry_delay_ms,
+                "multiplier": strategy.multiplier,
+                **retried,
+            }
+        case _:
+            return {"kind": "custom", "max_attempts": None, **retried}
+
+
+def _check_plain(function: object, what: str) -> None:
+    """A coroutine function would answer an object that is always true, and that is never awaited."""
+    if inspect.iscoroutinefunction(function):
+        raise BadInput(f"{what} must be a plain function: the task itself calls it")
+
+
+def _above_zero(name: str, number: int) -> int:
+    if type(number) is not int or number < 1:
+        raise BadInput(f"{name}: expected an integer >= 1, got {number!r}")
+    return number

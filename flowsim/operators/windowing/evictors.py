@@ -1,0 +1,141 @@
+"""Evictors remove records from a window that fires. Flink: Evictor, CountEvictor, TimeEvictor, DeltaEvictor.
+
+Rules 10.30 and 10.31; PyFlink has none.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple, Protocol
+
+from flowsim.errors import BadInput
+from flowsim.operators.stream_operator import Value
+from flowsim.operators.windowing.delta_function import AnyDeltaFunction, Delta, delta_of
+from flowsim.operators.windowing.windows import Window
+from flowsim.values.durations import Length, millis_of
+from flowsim.values.java_long import wrapped
+
+
+class TimestampedValue(NamedTuple):
+    """A record in the contents of a window; timestamp in ms, None where it has none. Flink: TimestampedValue."""
+
+    value: Value
+    timestamp: int | None
+
+
+class EvictorContext(Protocol):
+    """What an evictor can read; times in ms. Flink: Evictor.EvictorContext."""
+
+    def get_current_processing_time(self) -> int: ...
+
+    def get_current_watermark(self) -> int: ...
+
+
+class Evictor(Protocol):
+    """Removes records from ``elements``, in place; later firings do not have them either. Flink: Evictor.
+
+    ``size`` is the number of elements before. A user-defined evictor may derive from it or only have its methods.
+    """
+
+    def evict_before(self, elements: list[TimestampedValue], size: int, window: Window, ctx: EvictorContext, /) -> None:
+        """Before the window function receives them."""
+
+    def evict_after(self, elements: list[TimestampedValue], size: int, window: Window, ctx: EvictorContext, /) -> None:
+        """After the window function received them."""
+
+
+class ReadyMadeEvictor(ABC):
+    """What the evictors below share: they evict before the window function, or after it if ``do_evict_after``."""
+
+    __slots__ = ("do_evict_after",)
+
+    def __init__(self, do_evict_after: bool) -> None:
+        self.do_evict_after = do_evict_after
+
+    def evict_before(self, elements: list[TimestampedValue], size: int, window: Window, ctx: EvictorContext) -> None:
+        if not self.do_evict_after:
+            self.evict(elements, size)
+
+    def evict_after(self, elements: list[TimestampedValue], size: int, window: Window, ctx: EvictorContext) -> None:
+        if self.do_evict_after:
+            self.evict(elements, size)
+
+    @abstractmethod
+    def evict(self, elements: list[TimestampedValue], size: int) -> None:
+        """Removes elements of one window; ``size`` is the number of elements before."""
+
+
+class CountEvictor(ReadyMadeEvictor):
+    """Keeps the ``max_count`` records that came last. Flink: CountEvictor."""
+
+    __slots__ = ("max_count",)
+
+    def __init__(self, max_count: int, do_evict_after: bool = False) -> None:
+        super().__init__(do_evict_after)
+        self.max_count = max_count
+
+    @staticmethod
+    def of(max_count: int, do_evict_after: bool = False) -> CountEvictor:
+        """Raises TypeError unless it is a whole number."""
+        if type(max_count) is not int:
+            raise TypeError(f"CountEvictor.of: expected a number of records, got {max_count!r}")
+        return CountEvictor(max_count, do_evict_after)
+
+    def evict(self, elements: list[TimestampedValue], size: int) -> None:
+        if size > self.max_count:
+            del elements[: size - self.max_count]
+
+
+class TimeEvictor(ReadyMadeEvictor):
+    """Keeps the records less than ``window_ms`` older than the newest one. Flink: TimeEvictor.
+
+    Nothing is evicted where the first record has no timestamp; raises BadInput where only a later one has none.
+    """
+
+    __slots__ = ("window_ms",)
+
+    def __init__(self, window_ms: int, do_evict_after: bool = False) -> None:
+        super().__init__(do_evict_after)
+        self.window_ms = window_ms
+
+    @staticmethod
+    def of(window_size: Length, do_evict_after: bool = False) -> TimeEvictor:
+        return TimeEvictor(millis_of(window_size, "TimeEvictor.of"), do_evict_after)
+
+    def evict(self, elements: list[TimestampedValue], size: int) -> None:
+        if not elements or elements[0].timestamp is None:
+            return
+        cutoff = wrapped(max(map(_timestamp, elements)) - self.window_ms)
+        elements[:] = [element for element in elements if _timestamp(element) > cutoff]
+
+
+class DeltaEvictor(ReadyMadeEvictor):
+    """Keeps the records whose distance to the last one is below ``threshold``. Flink: DeltaEvictor."""
+
+    __slots__ = ("threshold", "delta_function")
+
+    def __init__(self, threshold: float, delta_function: Delta, do_evict_after: bool = False) -> None:
+        super().__init__(do_evict_after)
+        self.threshold = threshold
+        self.delta_function = delta_function
+
+    @staticmethod
+    def of(threshold: float, delta_function: AnyDeltaFunction, do_evict_after: bool = False) -> DeltaEvictor:
+        """``delta_function(record, last record)`` answers the distance."""
+        return DeltaEvictor(threshold, delta_of(delta_function, "DeltaEvictor.of"), do_evict_after)
+
+    def evict(self, elements: list[TimestampedValue], size: int) -> None:
+        if not elements:
+            return
+        delta, threshold, last = self.delta_function, self.threshold, elements[-1].value
+        # Not the same as "below the threshold": a distance that is not a number evicts nothing.
+        elements[:] = [element for element in elements if not delta(element.value, last) >= threshold]
+
+
+def _timestamp(element: TimestampedValue) -> int:
+    if element.timestamp is None:
+        raise BadInput(
+            "TimeEvictor: a record of the window has no timestamp and the first one has: give all of them timestamps "
+            "(assign_timestamps_and_watermarks) before the window"
+        )
+    return element.timestamp

@@ -9,18 +9,9 @@
 
 from __future__ import annotations
 
-from flowsim.datastream.all_windowed_stream import AllWindowedStream
 from flowsim.datastream.async_data_stream import AsyncDataStream
-from flowsim.datastream.broadcast_functions import (
-    BaseBroadcastProcessFunction,
-    BroadcastProcessFunction,
-    KeyedBroadcastProcessFunction,
-    KeyedStateFunction,
-)
-from flowsim.datastream.broadcast_stream import BroadcastConnectedStream, BroadcastStream
 from flowsim.datastream.closeable_iterator import CloseableIterator
-from flowsim.datastream.connected_streams import ConnectedStreams
-from flowsim.datastream.data_stream import DataStream, DataStreamSink
+from flowsim.datastream.data_stream import DataStream, DataStreamSink, KeyedStream
 from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.datastream.functions import (
     AggregateFunction,
@@ -54,9 +45,17 @@ from flowsim.datastream.functions import (
     RuntimeContext,
     WindowFunction,
 )
-from flowsim.datastream.interval_join import IntervalJoin, IntervalJoined, ProcessJoinFunction
-from flowsim.datastream.keyed_stream import KeyedStream
+from flowsim.datastream.functions.broadcast_functions import (
+    BaseBroadcastProcessFunction,
+    BroadcastProcessFunction,
+    KeyedBroadcastProcessFunction,
+    KeyedStateFunction,
+)
 from flowsim.datastream.output_tag import OutputTag
+from flowsim.datastream.streams.broadcast_stream import BroadcastConnectedStream, BroadcastStream
+from flowsim.datastream.streams.connected_streams import ConnectedStreams
+from flowsim.datastream.streams.interval_join import IntervalJoin, IntervalJoined, ProcessJoinFunction
+from flowsim.datastream.streams.windowed_streams import AllWindowedStream, WindowedStream
 from flowsim.datastream.timerservice import TimeDomain, TimerService
 from flowsim.datastream.window import (
     CountWindow,
@@ -68,7 +67,6 @@ from flowsim.datastream.window import (
     Window,
     WindowAssigner,
 )
-from flowsim.datastream.windowed_stream import WindowedStream
 
 __all__ = [
     "AggregateFunction",

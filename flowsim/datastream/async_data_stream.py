@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from flowsim.datastream.async_functions import AnyAsyncFunction, checked_function, for_subtask
+from flowsim.datastream.building.operator_factories import MakeOperator
+from flowsim.datastream.building.transformation import positive
 from flowsim.datastream.data_stream import DataStream
-from flowsim.datastream.isolation import isolated
-from flowsim.datastream.operator_factories import MakeOperator
-from flowsim.datastream.transformation import positive
+from flowsim.datastream.functions.async_functions import AnyAsyncFunction, checked_function, for_subtask
+from flowsim.datastream.functions.function import isolated
 from flowsim.errors import BadInput
 from flowsim.legacy.async_wait_operator import LegacyAsyncWaitOperator
 from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator, OutputMode
@@ -164,7 +164,7 @@ def _wait(
     }
     make = _maker(method, mode, function, timeout_ms, strategy, capacity, design)
     yields = design == "mailbox"
-    return stream.put_behind("async wait operator", "async_wait", make, output_type, params, yields=yields)
+    return stream.add_operator("async wait operator", "async_wait", make, output_type, params, yields=yields)
 
 
 def _checked_timeout(method: str, timeout: Duration | Time) -> int:

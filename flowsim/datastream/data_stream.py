@@ -2,141 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from copy import copy
-from dataclasses import replace
-from typing import TYPE_CHECKING, Self, overload
+from collections.abc import Callable
+from typing import overload
 
 from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.print import PrintSink
 from flowsim.connectors.source import Sink
-from flowsim.datastream import operator_factories as factories
-from flowsim.datastream.all_windowed_stream import AllWindowedStream
-from flowsim.datastream.broadcast_stream import BroadcastConnectedStream, BroadcastStream
-from flowsim.datastream.closeable_iterator import CloseableIterator
-from flowsim.datastream.co_grouped_streams import CoGroupedStreams, CoGroupWindows
-from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
-from flowsim.datastream.connected_streams import ConnectedStreams
-from flowsim.datastream.functions import ProcessFunction
-from flowsim.datastream.joined_streams import JoinedStreams, JoinWindows
-from flowsim.datastream.network_settings import checked_exchange
-from flowsim.datastream.operator_factories import (
+from flowsim.datastream.building import operator_factories as factories
+from flowsim.datastream.building.operator_factories import (
     AnyFilter,
     AnyFlatMap,
     AnyKeySelector,
     AnyMap,
     AnyPartitioner,
+    AnyReduce,
     MakeOperator,
+    aggregate_operator,
+    reduce_operator,
 )
-from flowsim.datastream.operator_handle import OperatorHandle
+from flowsim.datastream.building.transformation import Transformation, Upstream
+from flowsim.datastream.closeable_iterator import CloseableIterator
+from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
+from flowsim.datastream.functions import (
+    FilterFunction,
+    FlatMapFunction,
+    KeyedProcessFunction,
+    MapFunction,
+    ProcessFunction,
+)
+from flowsim.datastream.functions.function import has_life_cycle
+from flowsim.datastream.functions.keyed_functions import KeyedFilter, KeyedFlatMap, KeyedMap
+from flowsim.datastream.job_builder import JobBuilder
 from flowsim.datastream.output_tag import OutputTag
-from flowsim.datastream.transformation import Transformation, Upstream
+from flowsim.datastream.streams.broadcast_stream import BroadcastConnectedStream, BroadcastStream
+from flowsim.datastream.streams.connected_streams import ConnectedStreams
+from flowsim.datastream.streams.interval_join import IntervalJoin
+from flowsim.datastream.streams.joined_streams import (
+    CoGroupedStreams,
+    CoGroupWindows,
+    JoinedStreams,
+    JoinWindows,
+    TwoStreams,
+)
+from flowsim.datastream.streams.stream import OperatorHandle, Stream
+from flowsim.datastream.streams.windowed_streams import AllWindowedStream, WindowedStream
 from flowsim.errors import BadInput
-from flowsim.graph.stream_graph import ChainingStrategy, OperatorDescription, PartitionerSpec
+from flowsim.graph.stream_graph import OperatorDescription, PartitionerSpec
+from flowsim.operators.functions.aggregators import AggregationType
+from flowsim.operators.functions.field_accessor import Field
 from flowsim.operators.stream_operator import KeySelector, StreamOperator
 from flowsim.operators.windowing.assigners.window_assigner import AnyWindowAssigner, GlobalWindows
 from flowsim.state.descriptors import MapStateDescriptor
 from flowsim.values import TypeInformation
 
-if TYPE_CHECKING:
-    from flowsim.datastream.environment import StreamExecutionEnvironment
-    from flowsim.datastream.keyed_stream import KeyedStream
 
-__all__ = ["ConnectedStreams", "DataStream", "DataStreamSink"]
-
-
-class DataStream(OperatorHandle):
+class DataStream(Stream["DataStream"]):
     """A stream of records. PyFlink: DataStream.
 
     The setters of ``OperatorHandle`` are about the operator that the stream comes from; behind ``union``, ``key_by``, a
     partitioner or a side output there is none, and they are refused.
     """
 
-    def __init__(
-        self,
-        env: StreamExecutionEnvironment,
-        upstreams: tuple[Upstream, ...],
-        output_type: TypeInformation | None = None,
-    ) -> None:
-        super().__init__(env)
-        self._upstreams = upstreams
-        self._output_type = output_type
-
-    def _operator(self, setting: str) -> Transformation:
-        first = self._upstreams[0]
-        plain = first.partitioner is None and first.side_output is None and first.exchange is None
-        if len(self._upstreams) > 1 or not plain:
-            raise BadInput(
-                f"{setting} is about one operator, but this stream comes from {self._described()}: "
-                "call it right after the operator it is meant for"
-            )
-        return first.transformation
-
-    def _described(self) -> str:
-        texts = []
-        for upstream in self._upstreams:
-            text = repr(upstream.transformation.name)
-            if upstream.side_output is not None:
-                text += f" (side output {upstream.side_output!r})"
-            if upstream.partitioner is not None:
-                text += f" by {upstream.partitioner.name}"
-            if upstream.exchange is not None:
-                text += f" by a {upstream.exchange} exchange"
-            texts.append(text)
-        return " and ".join(texts)
-
-    def as_input(self, index: int) -> tuple[Upstream, ...]:
-        """The ways of this stream into input ``index`` of an operator that has several."""
-        return tuple(replace(upstream, input_index=index) for upstream in self._upstreams)
-
-    @property
-    def key(self) -> tuple[KeySelector | None, str | None]:
-        """How its records are keyed, and the declared type name of the key; None where they are not."""
-        return None, None
-
-    def get_type(self) -> TypeInformation | None:
-        """The declared type of the records, None where none was declared."""
-        return self._output_type
-
-    def get_execution_environment(self) -> StreamExecutionEnvironment:
-        return self._env
-
-    def force_non_parallel(self) -> Self:
-        """Parallelism 1, for good."""
-        operator = self._operator("force_non_parallel")
-        operator.set_parallelism(1)
-        operator.required_parallelism = 1
-        operator.required_because = "force_non_parallel was called"
-        return self
-
-    def start_new_chain(self) -> Self:
-        """The operator begins a chain; what follows may be chained to it (rule 1.8)."""
-        self._operator("start_new_chain").chaining = ChainingStrategy.HEAD
-        return self
+    def behind(self, upstreams: tuple[Upstream, ...], output_type: TypeInformation | None) -> DataStream:
+        return DataStream(self._env, upstreams, output_type)
 
     # Operators.
 
     def map(self, func: AnyMap, output_type: TypeInformation | None = None) -> DataStream:
         """One record out for each one in: a MapFunction or a callable."""
-        return self.put_behind("Map", "map", factories.map_operator(func), output_type)
+        return self.add_operator("Map", "map", factories.map_operator(func), output_type)
 
     def filter(self, func: AnyFilter) -> DataStream:
         """Keeps the records that a FilterFunction or a callable accepts."""
-        return self.put_behind("Filter", "filter", factories.filter_operator(func), self._output_type)
+        return self.add_operator("Filter", "filter", factories.filter_operator(func), self._output_type)
 
     def flat_map(self, func: AnyFlatMap, output_type: TypeInformation | None = None) -> DataStream:
         """Any number of records out for each one in: a FlatMapFunction or a callable that returns an iterable or None."""
-        return self.put_behind("Flat Map", "flat_map", factories.flat_map_operator(func), output_type)
+        return self.add_operator("Flat Map", "flat_map", factories.flat_map_operator(func), output_type)
 
     def process(self, func: ProcessFunction, output_type: TypeInformation | None = None) -> DataStream:
         """A ProcessFunction, which can also emit to side outputs."""
-        return self.put_behind("PROCESS", "process", factories.process_operator(func), output_type)
+        return self.add_operator("PROCESS", "process", factories.process_operator(func), output_type)
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
         """Gives the records timestamps and the stream watermarks of its own (rule 8.7)."""
         make = factories.watermarks_operator(watermark_strategy, self._env.settings)
         params = {"watermarks": watermark_strategy.params}
-        return self.put_behind("Timestamps/Watermarks", "watermarks", make, self._output_type, params)
+        return self.add_operator("Timestamps/Watermarks", "watermarks", make, self._output_type, params)
 
     def transform(
         self,
@@ -149,56 +101,26 @@ class DataStream(OperatorHandle):
 
         ``yields``: it yields to the mailbox inside an element, so it is not chained behind a legacy source (rule 1.10).
         """
-        return self.put_behind(operator_name, "operator", lambda name: operator_factory(), output_type, yields=yields)
-
-    def put_behind(
-        self,
-        name: str,
-        kind: str,
-        make: MakeOperator,
-        output_type: TypeInformation | None = None,
-        params: Mapping[str, object] | None = None,
-        yields: bool = False,
-    ) -> DataStream:
-        """An operator of ``kind`` behind this stream; for the stream classes of flowsim. ``yields``: rule 1.10."""
-        added = self._add(name, OperatorDescription(kind, params or {}), make)
-        added.yields = yields
-        return DataStream(self._env, (Upstream(added),), output_type)
-
-    def _add(self, name: str, description: OperatorDescription, make: MakeOperator) -> Transformation:
-        """The one place where an operator is put behind this stream."""
-        return self._env.add_operator(name, description, make, self._upstreams)
+        return self.add_operator(operator_name, "operator", lambda name: operator_factory(), output_type, yields=yields)
 
     # How records reach the next operator.
 
     def key_by(self, key_selector: AnyKeySelector, key_type: TypeInformation | None = None) -> KeyedStream:
         """Partitions by key; ``key_type`` decides the Java hash of the key, without it the value does (rule 1.23)."""
-        # Here, because a keyed stream is a stream itself.
-        from flowsim.datastream.keyed_stream import KeyedStream
-
         selector = factories.key_selector_of(key_selector)
         type_name = None if key_type is None else key_type.name
         partitioner = PartitionerSpec("HASH", selector, type_name)
         return KeyedStream(self._env, self._partitioned(partitioner), selector, type_name, self._output_type)
 
-    def union(self, *streams: DataStream) -> DataStream:
-        """All records of these streams, in whatever order they come; a stream united with itself comes twice."""
-        upstreams = list(self._upstreams)
-        for stream in streams:
-            if not isinstance(stream, DataStream):
-                raise TypeError(f"union: expected streams, got {stream!r}")
-            if stream._env is not self._env:
-                raise BadInput("union: the streams belong to different environments")
-            upstreams.extend(stream._upstreams)
-        return DataStream(self._env, tuple(upstreams), self._output_type)
+    @overload
+    def connect(self, ds: DataStream) -> ConnectedStreams[DataStream]: ...
 
     @overload
-    def connect(self, ds: DataStream) -> ConnectedStreams: ...
+    def connect(self, ds: BroadcastStream[DataStream]) -> BroadcastConnectedStream[DataStream]: ...
 
-    @overload
-    def connect(self, ds: BroadcastStream) -> BroadcastConnectedStream: ...
-
-    def connect(self, ds: DataStream | BroadcastStream) -> ConnectedStreams | BroadcastConnectedStream:
+    def connect(
+        self, ds: DataStream | BroadcastStream[DataStream]
+    ) -> ConnectedStreams[DataStream] | BroadcastConnectedStream[DataStream]:
         """This stream and another as the two inputs of one operator; their records may be of different kinds.
 
         Beside a ``BroadcastStream`` the operator keeps broadcast state.
@@ -211,30 +133,26 @@ class DataStream(OperatorHandle):
 
     # Windows.
 
-    def window_all(self, window_assigner: AnyWindowAssigner) -> AllWindowedStream:
+    def window_all(self, window_assigner: AnyWindowAssigner) -> AllWindowedStream[DataStream]:
         """Groups all records into windows, in one subtask, whatever their keys."""
         return AllWindowedStream(self, window_assigner)
 
-    def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream:
+    def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream[DataStream]:
         """Every ``size`` records; with ``slide`` the last ``size`` at every ``slide`` records, as in Java."""
-        return self.window_all(GlobalWindows())._counted(size, slide)
+        return self.window_all(GlobalWindows()).counted(size, slide)
 
-    def join(self, other: DataStream) -> JoinedStreams:
+    def join(self, other: DataStream) -> JoinedStreams[DataStream]:
         """As in Java: ``.where(key).equal_to(key).window(assigner).apply(function)``, of each pair in a window."""
-        return JoinedStreams(self, self._other(other, "join"), JoinWindows)
+        return TwoStreams(self, self._other(other, "join"), JoinWindows)
 
-    def co_group(self, other: DataStream) -> CoGroupedStreams:
+    def co_group(self, other: DataStream) -> CoGroupedStreams[DataStream]:
         """As in Java: ``.where(key).equal_to(key).window(assigner).apply(function)``, of both sides of a window."""
-        return CoGroupedStreams(self, self._other(other, "co_group"), CoGroupWindows)
+        return TwoStreams(self, self._other(other, "co_group"), CoGroupWindows)
 
     def _other(self, stream: DataStream, what: str) -> DataStream:
         if not isinstance(stream, DataStream):
             raise TypeError(f"{what}: expected a stream, got {stream!r}")
         return stream
-
-    def get_parallelism(self) -> int:
-        """flowsim's own: of the operator the stream comes from; of a union, of its first stream."""
-        return self._upstreams[0].transformation.parallelism
 
     def forward(self) -> DataStream:
         """Subtask i to subtask i; the parallelisms must be equal (rule 1.2)."""
@@ -258,13 +176,13 @@ class DataStream(OperatorHandle):
     @overload
     def broadcast(
         self, broadcast_state_descriptor: MapStateDescriptor, *other_broadcast_state_descriptors: MapStateDescriptor
-    ) -> BroadcastStream: ...
+    ) -> BroadcastStream[DataStream]: ...
 
     def broadcast(
         self,
         broadcast_state_descriptor: MapStateDescriptor | None = None,
         *other_broadcast_state_descriptors: MapStateDescriptor,
-    ) -> DataStream | BroadcastStream:
+    ) -> DataStream | BroadcastStream[DataStream]:
         """Every record to every subtask (section 2); with descriptors for ``connect``, which keeps these states there."""
         broadcast = self._by(PartitionerSpec("BROADCAST"))
         if broadcast_state_descriptor is None:
@@ -281,22 +199,8 @@ class DataStream(OperatorHandle):
         selector = factories.key_selector_of(key_selector)
         return self._by(PartitionerSpec("CUSTOM", selector, partition=partition))
 
-    def exchange(self, mode: str) -> Self:
-        """flowsim's own: how the records are handed to the next operator, whatever the partitioner (rules 1.3, 5.43).
-
-        ``pipelined_bounded`` (the default), ``pipelined`` or ``blocking``: then the next operator starts when all records
-        are written, and is not chained (rule 1.7). Call it before ``key_by`` or behind it.
-        """
-        checked = checked_exchange(mode, "exchange")
-        changed = copy(self)
-        changed._upstreams = tuple(replace(upstream, exchange=checked) for upstream in self._upstreams)
-        return changed
-
     def _by(self, partitioner: PartitionerSpec) -> DataStream:
         return DataStream(self._env, self._partitioned(partitioner), self._output_type)
-
-    def _partitioned(self, partitioner: PartitionerSpec) -> tuple[Upstream, ...]:
-        return tuple(replace(upstream, partitioner=partitioner) for upstream in self._upstreams)
 
     def get_side_output(self, output_tag: OutputTag) -> DataStream:
         """The records that the operator emits to ``output_tag``."""
@@ -336,10 +240,115 @@ class DataStream(OperatorHandle):
         return CloseableIterator(sink.values()) if limit is None else sink.values()[:limit]
 
 
+class KeyedStream(DataStream):
+    """A stream partitioned by key: state and timers belong to the key. PyFlink: KeyedStream."""
+
+    def __init__(
+        self,
+        env: JobBuilder,
+        upstreams: tuple[Upstream, ...],
+        key_selector: KeySelector,
+        key_type: str | None,
+        output_type: TypeInformation | None,
+    ) -> None:
+        super().__init__(env, upstreams, output_type)
+        self._key_selector = key_selector
+        self._key_type = key_type
+
+    @property
+    def key(self) -> tuple[KeySelector | None, str | None]:
+        return self._key_selector, self._key_type
+
+    def map(self, func: AnyMap, output_type: TypeInformation | None = None) -> DataStream:
+        """As on any stream; a MapFunction that is opened may keep state of the key."""
+        if isinstance(func, MapFunction) and has_life_cycle(func):
+            return self._with_state(KeyedMap(func), "Map", "map", output_type)
+        return super().map(func, output_type)
+
+    def filter(self, func: AnyFilter) -> DataStream:
+        """As on any stream; a FilterFunction that is opened may keep state of the key."""
+        if isinstance(func, FilterFunction) and has_life_cycle(func):
+            return self._with_state(KeyedFilter(func), "Filter", "filter", self._output_type)
+        return super().filter(func)
+
+    def flat_map(self, func: AnyFlatMap, output_type: TypeInformation | None = None) -> DataStream:
+        """As on any stream; a FlatMapFunction that is opened may keep state of the key."""
+        if isinstance(func, FlatMapFunction) and has_life_cycle(func):
+            return self._with_state(KeyedFlatMap(func), "Flat Map", "flat_map", output_type)
+        return super().flat_map(func, output_type)
+
+    def _with_state(
+        self, func: KeyedProcessFunction, name: str, kind: str, output_type: TypeInformation | None
+    ) -> DataStream:
+        return self.add_operator(name, kind, factories.keyed_process_operator(func), output_type)
+
+    def process(  # type: ignore[override]
+        self, func: KeyedProcessFunction, output_type: TypeInformation | None = None
+    ) -> DataStream:
+        """A KeyedProcessFunction, with state and timers of the key."""
+        make = factories.keyed_process_operator(func)
+        params = factories.timer_params(func)
+        return self.add_operator("KEYED PROCESS", "keyed_process", make, output_type, params)
+
+    def reduce(self, func: AnyReduce) -> DataStream:
+        """Per key, the reduction of all records so far, emitted for each record: a ReduceFunction or a callable."""
+        return self.add_operator("Keyed Reduce", "reduce", reduce_operator(func), self._output_type)
+
+    def sum(self, position_to_sum: Field = 0) -> DataStream:
+        """Per key, the first record with the sum of a field of all so far in it, emitted for each record.
+
+        The field is a position or a name; a sum overflows as the declared type of the field does in Java.
+        """
+        return self._aggregate(AggregationType.SUM, position_to_sum)
+
+    def min(self, position_to_min: Field = 0) -> DataStream:
+        """Per key, the first record with the least value of a field so far in it: its other fields stay the first's."""
+        return self._aggregate(AggregationType.MIN, position_to_min)
+
+    def max(self, position_to_max: Field = 0) -> DataStream:
+        """Per key, the first record with the greatest value of a field so far in it."""
+        return self._aggregate(AggregationType.MAX, position_to_max)
+
+    def min_by(self, position_to_min_by: Field = 0, first: bool = True) -> DataStream:
+        """Per key, the record that holds the least value of a field so far; of those that tie the first.
+
+        ``first=False``, which PyFlink does not offer, takes the last of them, as in Java.
+        """
+        return self._aggregate(AggregationType.MINBY, position_to_min_by, first)
+
+    def max_by(self, position_to_max_by: Field = 0, first: bool = True) -> DataStream:
+        """Per key, the record that holds the greatest value of a field so far; ties as for ``min_by``."""
+        return self._aggregate(AggregationType.MAXBY, position_to_max_by, first)
+
+    def _aggregate(self, kind: AggregationType, field: Field, first: bool = True) -> DataStream:
+        make = aggregate_operator(kind, field, self._output_type, first)
+        return self.add_operator("Keyed Aggregation", kind.value, make, self._output_type, {"field": field})
+
+    def window(self, window_assigner: AnyWindowAssigner) -> WindowedStream[DataStream]:
+        """Groups the records of a key into windows."""
+        return WindowedStream(self, window_assigner)
+
+    def count_window(self, size: int, slide: int = 0) -> WindowedStream[DataStream]:
+        """Every ``size`` records of a key; with ``slide`` the last ``size`` at every ``slide`` records, as in Java."""
+        return self.window(GlobalWindows()).counted(size, slide)
+
+    def interval_join(self, other_stream: KeyedStream) -> IntervalJoin[DataStream]:
+        """Pairs of records of one key that are near each other in event time, as in Java."""
+        if not isinstance(other_stream, KeyedStream):
+            raise TypeError(f"interval_join: expected a KeyedStream, got {other_stream!r}")
+        return IntervalJoin(self, other_stream)
+
+    def _add(self, name: str, description: OperatorDescription, make: MakeOperator) -> Transformation:
+        added = super()._add(name, description, make)
+        added.key_selector = self._key_selector
+        added.key_type = self._key_type
+        return added
+
+
 class DataStreamSink(OperatorHandle):
     """The sink at the end of a stream. PyFlink: DataStreamSink."""
 
-    def __init__(self, env: StreamExecutionEnvironment, transformation: Transformation) -> None:
+    def __init__(self, env: JobBuilder, transformation: Transformation) -> None:
         super().__init__(env)
         self._transformation = transformation
 

@@ -19,7 +19,7 @@ import heapq
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from flowsim.datastream.async_functions import AnyAsyncFunction, for_subtask
+from flowsim.datastream.functions.async_functions import AnyAsyncFunction, for_subtask
 from flowsim.errors import BadInput
 from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator, OutputMode
 from flowsim.operators.async_wait.retry_strategies import NO_RETRY_STRATEGY, AsyncRetryStrategy

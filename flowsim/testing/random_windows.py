@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import Entry, ScriptedSource, record, sleep, watermark
 from flowsim.datastream import OutputTag, StreamExecutionEnvironment
-from flowsim.datastream.all_windowed_stream import AllWindowedStream
 from flowsim.datastream.common import Duration, Types
+from flowsim.datastream.data_stream import DataStream
 from flowsim.datastream.functions import ProcessAllWindowFunction, ProcessWindowFunction
+from flowsim.datastream.streams.windowed_streams import AllWindowedStream, WindowedStream
 from flowsim.datastream.window import (
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
@@ -44,10 +45,9 @@ from flowsim.datastream.window import (
     Window,
     WindowAssigner,
 )
-from flowsim.datastream.windowed_stream import WindowedStream
 from flowsim.graph.stream_graph import StreamGraph
 
-_Windows = TypeVar("_Windows", WindowedStream, AllWindowedStream)
+_Windows = TypeVar("_Windows", WindowedStream[DataStream], AllWindowedStream[DataStream])
 Reading = tuple[str, int]
 """A key, and a number that a dynamic session takes for its gap."""
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from flowsim.datastream.async_functions import ResultFutureFunction
+from flowsim.datastream.functions.async_functions import ResultFutureFunction
 from flowsim.errors import BadInput
 from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.async_wait.result_future import ResultFuture

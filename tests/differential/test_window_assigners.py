@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowsim.datastream.window_description import describe_window
+from flowsim.datastream.building.window_operator_builder import describe_window
 from flowsim.errors import BadInput
 from flowsim.operators.windowing.assigners.session_windows import (
     DynamicEventTimeSessionWindows,

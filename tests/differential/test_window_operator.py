@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flowsim.datastream.building.window_operator_builder import WindowOperatorBuilder
 from flowsim.datastream.common.time import Duration
 from flowsim.datastream.functions import AggregateFunction, ProcessWindowFunction, ReduceFunction
 from flowsim.datastream.output_tag import OutputTag
@@ -34,7 +35,6 @@ from flowsim.datastream.window import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
-from flowsim.datastream.window_operator_builder import WindowOperatorBuilder
 from flowsim.errors import BadInput, InvariantViolation
 from flowsim.facts.kinds import Level
 from flowsim.facts.tracer import TaskTrace

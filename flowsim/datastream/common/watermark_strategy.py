@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from flowsim.datastream.isolation import isolated
+from flowsim.datastream.functions.function import isolated
 from flowsim.errors import BadInput
 from flowsim.values.durations import Duration, Time, millis_of
 from flowsim.watermark import watermark_strategy as runtime

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowsim.datastream.keyed_stream import KeyedStream
+from flowsim.datastream.data_stream import KeyedStream
 from flowsim.scenario.compiling.compiled import CompiledStream
 from flowsim.scenario.compiling.context import CompileContext
 from flowsim.scenario.language.alarm_function import Alarm, AlarmRules, Condition

@@ -7,11 +7,11 @@ from typing import Any
 
 from flowsim.connectors.lookup_table import read_latency_trace, read_lookup_table
 from flowsim.datastream.async_data_stream import AsyncDataStream
-from flowsim.datastream.async_functions import AsyncFunction, ResultFutureFunction
 from flowsim.datastream.async_retry_predicates import has_exception_predicate
 from flowsim.datastream.async_retry_strategies import AsyncRetryStrategy
 from flowsim.datastream.common.time import Duration
 from flowsim.datastream.data_stream import DataStream
+from flowsim.datastream.functions.async_functions import AsyncFunction, ResultFutureFunction
 from flowsim.operators.async_wait import latency as latencies
 from flowsim.operators.async_wait import retry_strategies as core
 from flowsim.operators.async_wait.simulated_calls import NO_CALLS, OnTimeout, SimulatedAsyncFunction, SomeCalls

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from flowsim.datastream import broadcast_functions as api
-from flowsim.datastream.broadcast_stream import BroadcastConnectedStream
-from flowsim.datastream.keyed_stream import KeyedStream
+from flowsim.datastream.data_stream import DataStream, KeyedStream
+from flowsim.datastream.functions import broadcast_functions as api
+from flowsim.datastream.streams.broadcast_stream import BroadcastConnectedStream
 from flowsim.scenario.compiling.compiled import CompiledStream
 from flowsim.scenario.compiling.context import CompileContext, declared
 from flowsim.scenario.compiling.inputs import stream_of
@@ -50,7 +50,7 @@ def _broadcast_function(
     path: Path,
     model: FunctionModel,
     first: CompiledStream,
-    connected: BroadcastConnectedStream,
+    connected: BroadcastConnectedStream[DataStream],
 ) -> CompiledStream:
     keyed = isinstance(first.stream, KeyedStream)
     kind: type[object] = api.KeyedBroadcastProcessFunction if keyed else api.BroadcastProcessFunction

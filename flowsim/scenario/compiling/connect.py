@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from flowsim.datastream import functions as api
-from flowsim.datastream.connected_streams import ConnectedStreams
 from flowsim.datastream.data_stream import DataStream
+from flowsim.datastream.streams.connected_streams import ConnectedStreams
 from flowsim.scenario.compiling.compiled import CompiledStream
 from flowsim.scenario.compiling.context import CompileContext, declared
 from flowsim.scenario.compiling.inputs import partitioned, stream_of
@@ -33,7 +33,7 @@ def compile_connect(
 
 
 def _process(
-    context: CompileContext, path: Path, model: FunctionModel, connected: ConnectedStreams, *, keyed: bool
+    context: CompileContext, path: Path, model: FunctionModel, connected: ConnectedStreams[DataStream], *, keyed: bool
 ) -> CompiledStream:
     kind: type[object] = api.KeyedCoProcessFunction if keyed else api.CoProcessFunction
     function = instance_of_kind(context, path, model.python, kind)
@@ -47,7 +47,7 @@ def _functions(
     context: CompileContext,
     path: Path,
     model: ConnectModel,
-    connected: ConnectedStreams,
+    connected: ConnectedStreams[DataStream],
     schemas: tuple[RecordSchema, RecordSchema],
 ) -> CompiledStream:
     at: Path = (*path, "map" if model.map is not None else "flat_map")

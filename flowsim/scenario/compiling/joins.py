@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from flowsim.datastream import functions as api
-from flowsim.datastream.paired_windows import EqualTo, P
+from flowsim.datastream.data_stream import DataStream
+from flowsim.datastream.streams.joined_streams import EqualTo, P
 from flowsim.scenario.compiling.compiled import CompiledStream
 from flowsim.scenario.compiling.context import CompileContext, declared
 from flowsim.scenario.compiling.inputs import stream_of
@@ -76,7 +77,9 @@ def selected(
     return compiled.function, compiled.schema
 
 
-def _cut(context: CompileContext, path: Path, keyed: EqualTo[P], window: PlainWindowModel, schema: RecordSchema) -> P:
+def _cut(
+    context: CompileContext, path: Path, keyed: EqualTo[DataStream, P], window: PlainWindowModel, schema: RecordSchema
+) -> P:
     """The two keyed streams cut into windows; expressions of the window see the first side's records."""
     parts = WindowParts(context, path, window, schema)
 

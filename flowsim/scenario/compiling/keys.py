@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from flowsim.datastream.keyed_stream import KeyedStream
+from flowsim.datastream.data_stream import KeyedStream
 from flowsim.scenario.compiling.compiled import CompiledStream
 from flowsim.scenario.compiling.context import CompileContext, type_information
 from flowsim.scenario.language.expressions import Expression, compile_expression, compile_record

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from flowsim.datastream import functions as api
-from flowsim.datastream.data_stream import DataStream
-from flowsim.datastream.keyed_stream import KeyedStream
+from flowsim.datastream.data_stream import DataStream, KeyedStream
 from flowsim.datastream.output_tag import OutputTag
 from flowsim.scenario.compiling.alarms import compile_alarm
 from flowsim.scenario.compiling.async_calls import compile_async

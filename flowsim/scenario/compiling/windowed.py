@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from flowsim.datastream import functions as api
-from flowsim.datastream.keyed_stream import KeyedStream
+from flowsim.datastream.data_stream import KeyedStream
 from flowsim.scenario.compiling.compiled import CompiledStream
 from flowsim.scenario.compiling.context import CompileContext, declared
 from flowsim.scenario.compiling.keys import Key, key_of

@@ -6,12 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from flowsim.datastream import window as api
-from flowsim.datastream.all_windowed_stream import AllWindowedStream
 from flowsim.datastream.common.time import Duration
-from flowsim.datastream.data_stream import DataStream
-from flowsim.datastream.keyed_stream import KeyedStream
+from flowsim.datastream.data_stream import DataStream, KeyedStream
 from flowsim.datastream.output_tag import OutputTag
-from flowsim.datastream.windowed_stream import WindowedStream
+from flowsim.datastream.streams.windowed_streams import AllWindowedStream, WindowedStream
 from flowsim.operators.windowing.triggers.time_triggers import EndOfStreamTrigger
 from flowsim.operators.windowing.triggers.trigger import AnyTrigger as Trigger
 from flowsim.scenario.compiling.compiled import CompiledStream
@@ -40,15 +38,17 @@ _NAMED_TRIGGERS: dict[str, Callable[[], Trigger]] = {
 
 def windowed(
     context: CompileContext, path: Path, incoming: CompiledStream, window: WindowModel
-) -> WindowedStream | AllWindowedStream:
+) -> WindowedStream[DataStream] | AllWindowedStream[DataStream]:
     """The stream cut into the windows of the block at ``path``; a stream that is not keyed as a whole. Raises Failed."""
     parts = WindowParts(context, path, window, incoming.schema)
     stream = incoming.stream
     return context.attempt(path, lambda: _cut(stream, window, parts))
 
 
-def _cut(stream: DataStream, window: WindowModel, parts: WindowParts) -> WindowedStream | AllWindowedStream:
-    cut: WindowedStream | AllWindowedStream
+def _cut(
+    stream: DataStream, window: WindowModel, parts: WindowParts
+) -> WindowedStream[DataStream] | AllWindowedStream[DataStream]:
+    cut: WindowedStream[DataStream] | AllWindowedStream[DataStream]
     cut = stream.window(parts.assigner) if isinstance(stream, KeyedStream) else stream.window_all(parts.assigner)
     if parts.trigger is not None:
         cut.trigger(parts.trigger)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from flowsim.datastream.broadcast_functions import BroadcastProcessFunction
+from flowsim.datastream.functions.broadcast_functions import BroadcastProcessFunction
 from flowsim.datastream.state import MapStateDescriptor
 from flowsim.scenario.language.join_functions import Pair
 from flowsim.values import Types

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from flowsim.datastream.interval_join import ProcessJoinFunction
+from flowsim.datastream.streams.interval_join import ProcessJoinFunction
 from flowsim.scenario.language.join_functions import Pair
 
 

@@ -81,7 +81,7 @@ def asynchronous(stream: DataStream, stage: Stage, number: int, log: Log) -> Dat
         "retry": retry_params(strategy(stage["retry"])),
     }  # fmt: skip
     # Not by AsyncDataStream: that copies the function, and with it the log.
-    return stream.put_behind("async", "async_wait", make, params=params, yields=True)
+    return stream.add_operator("async", "async_wait", make, params=params, yields=True)
 
 
 def strategy(retry: Stage | None) -> AsyncRetryStrategy:

@@ -166,7 +166,7 @@ class Answer:
             mode: OutputMode = "ordered" if params["ordered"] else "unordered"
             return AsyncWaitOperator(function, params["timeout_ms"], params["capacity"], mode, strategy(params))
 
-        waiting = source(env, case, legacy).put_behind("async", "async_wait", make, yields=True)
+        waiting = source(env, case, legacy).add_operator("async", "async_wait", make, yields=True)
         waiting.transform("out", lambda: Probe(seen))
         run = run_job(env)
         error = run.result.error

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 import pytest
 
 from flowsim.datastream import window as names
+from flowsim.datastream.building.window_operator_builder import describe_window
 from flowsim.datastream.common.time import Duration, Time
 from flowsim.datastream.window import (
     ContinuousEventTimeTrigger,
@@ -43,7 +44,6 @@ from flowsim.datastream.window import (
     WindowAssigner,
     WindowStagger,
 )
-from flowsim.datastream.window_description import describe_window
 from flowsim.errors import BadInput
 from flowsim.values import Types
 

@@ -9,6 +9,7 @@ import pytest
 from flowsim.connectors.script import ScriptedSource, record
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common import Duration
+from flowsim.datastream.streams.windowed_streams import WindowedStream
 from flowsim.datastream.window import (
     CountEvictor,
     CountTrigger,
@@ -16,7 +17,6 @@ from flowsim.datastream.window import (
     PurgingTrigger,
     TumblingEventTimeWindows,
 )
-from flowsim.datastream.windowed_stream import WindowedStream
 
 
 def _windows(assigner: object) -> WindowedStream:

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from flowsim.connectors.memory import CollectionSource
-from flowsim.datastream.async_functions import AsyncFunction, ResultFutureFunction
-from flowsim.datastream.broadcast_functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
 from flowsim.datastream.common.watermark_strategy import WatermarkGenerator
 from flowsim.datastream.functions import (
     CoGroupFunction,
@@ -18,6 +16,8 @@ from flowsim.datastream.functions import (
     ProcessFunction,
     ProcessWindowFunction,
 )
+from flowsim.datastream.functions.async_functions import AsyncFunction, ResultFutureFunction
+from flowsim.datastream.functions.broadcast_functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
 from flowsim.datastream.output_tag import OutputTag
 from flowsim.datastream.window import EvictorContext, TimestampedValue, TimeWindow, Trigger, TriggerResult, Window
 

@@ -1,8 +1,4 @@
-"""The functions a user writes, with PyFlink's names and arguments.
-
-Each subtask gets a copy of a function object (see ``isolation``); ``open`` is called before its first record, ``close``
-once at the end, also after a failure.
-"""
+"""Functions of one stream, of two, and of windows. PyFlink: pyflink.datastream.functions."""
 
 from __future__ import annotations
 
@@ -10,57 +6,9 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from flowsim.datastream.async_functions import AsyncFunction, ResultFutureFunction
-from flowsim.datastream.async_retry_strategies import AsyncRetryPredicate, AsyncRetryStrategy
-from flowsim.datastream.broadcast_functions import (
-    BaseBroadcastProcessFunction,
-    BroadcastProcessFunction,
-    KeyedBroadcastProcessFunction,
-)
-from flowsim.datastream.function import Function
-from flowsim.legacy.source_function import ParallelSourceFunction, SourceFunction
+from flowsim.datastream.functions.function import Function
 from flowsim.operators.functions.process import ProcessContext
-from flowsim.operators.user_functions import RuntimeContext
 from flowsim.state.keyed_state import KeyedStateStore
-
-__all__ = [
-    "AggregateFunction",
-    "AllWindowFunction",
-    "AsyncFunction",
-    "AsyncRetryPredicate",
-    "AsyncRetryStrategy",
-    "BaseBroadcastProcessFunction",
-    "BroadcastProcessFunction",
-    "CoFlatMapFunction",
-    "CoGroupFunction",
-    "CoMapFunction",
-    "CoProcessFunction",
-    "FilterFunction",
-    "FlatJoinFunction",
-    "FlatMapFunction",
-    "Function",
-    "JoinFunction",
-    "KeySelector",
-    "KeyedBroadcastProcessFunction",
-    "KeyedCoProcessFunction",
-    "KeyedProcessFunction",
-    "KeyedStateStore",
-    "MapFunction",
-    "NullByteKeySelector",
-    "ParallelSourceFunction",
-    "Partitioner",
-    "PassThroughAllWindowFunction",
-    "PassThroughWindowFunction",
-    "ProcessAllWindowFunction",
-    "ProcessFunction",
-    "ProcessWindowFunction",
-    "ReduceFunction",
-    "ResultFutureFunction",
-    "RuntimeContext",
-    "SourceFunction",
-    "WindowFunction",
-]
-
 
 IN = TypeVar("IN")
 OUT = TypeVar("OUT")

@@ -3,59 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import Generic
 
-from flowsim.datastream import operator_factories as factories
+from flowsim.datastream.building import operator_factories as factories
+from flowsim.datastream.building.operator_factories import AnyKeySelector, MakeOperator
 from flowsim.datastream.functions import (
     CoFlatMapFunction,
     CoMapFunction,
     CoProcessFunction,
     KeyedCoProcessFunction,
 )
-from flowsim.datastream.keyed_functions import KeyedCoFlatMap, KeyedCoMap, KeyedCoProcess
-from flowsim.datastream.operator_factories import AnyKeySelector, MakeOperator
+from flowsim.datastream.functions.keyed_functions import KeyedCoFlatMap, KeyedCoMap, KeyedCoProcess
+from flowsim.datastream.streams.stream import S, Stream, add_inputs
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import OperatorDescription
 from flowsim.operators.inputs.reading_order import READINGS, Reading
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.values import TypeInformation
 
-if TYPE_CHECKING:
-    from flowsim.datastream.data_stream import DataStream
 
-
-class ConnectedStreams:
+class ConnectedStreams(Generic[S]):
     """Two streams, not united: their operator knows which of them a record came on. PyFlink: ConnectedStreams.
 
     Keyed when both streams are: then both inputs share the state and timers of a key.
     """
 
-    def __init__(self, stream1: DataStream, stream2: DataStream, reading: Reading = "any") -> None:
+    def __init__(self, stream1: Stream[S], stream2: Stream[S], reading: Reading = "any") -> None:
         self.stream1 = stream1
         self.stream2 = stream2
         self._reading: Reading = reading
 
     def key_by(
         self, key_selector1: AnyKeySelector, key_selector2: AnyKeySelector, key_type: TypeInformation | None = None
-    ) -> ConnectedStreams:
+    ) -> ConnectedStreams[S]:
         """Partitions both streams by keys of one type, so that equal keys meet in one subtask."""
         return ConnectedStreams(
             self.stream1.key_by(key_selector1, key_type), self.stream2.key_by(key_selector2, key_type), self._reading
         )
 
-    def reading(self, reading: Reading) -> ConnectedStreams:
+    def reading(self, reading: Reading) -> ConnectedStreams[S]:
         """flowsim's own: in which order the operator reads its inputs, one of any, first, second, alternate (rule 7.24)."""
         if reading not in READINGS:
             raise BadInput(f"reading: expected one of {', '.join(READINGS)}, got {reading!r}")
         return ConnectedStreams(self.stream1, self.stream2, reading)
 
-    def map(self, func: CoMapFunction, output_type: TypeInformation | None = None) -> DataStream:
+    def map(self, func: CoMapFunction, output_type: TypeInformation | None = None) -> S:
         """One record out for each one in, on either input."""
         if self._is_keyed:
             return self._keyed(KeyedCoMap(func), "Co-Map", CoMapFunction, func, output_type)
         return self._transform("Co-Map", "co_map", factories.co_map_operator(func, self._reading), output_type)
 
-    def flat_map(self, func: CoFlatMapFunction, output_type: TypeInformation | None = None) -> DataStream:
+    def flat_map(self, func: CoFlatMapFunction, output_type: TypeInformation | None = None) -> S:
         """Any number of records out for each one in, on either input."""
         if self._is_keyed:
             return self._keyed(KeyedCoFlatMap(func), "Co-Flat Map", CoFlatMapFunction, func, output_type)
@@ -64,7 +62,7 @@ class ConnectedStreams:
 
     def process(
         self, func: CoProcessFunction | KeyedCoProcessFunction, output_type: TypeInformation | None = None
-    ) -> DataStream:
+    ) -> S:
         """A CoProcessFunction, which can also emit to side outputs; with keys also a KeyedCoProcessFunction.
 
         On keyed streams a CoProcessFunction has state too, but nothing that is called when a timer fires.
@@ -83,7 +81,7 @@ class ConnectedStreams:
         operator_name: str,
         operator_factory: Callable[[], StreamOperator],
         output_type: TypeInformation | None = None,
-    ) -> DataStream:
+    ) -> S:
         """flowsim's own, as in Java: an operator of the caller's with two inputs, made once per subtask."""
         if self._reading != "any":
             raise BadInput(f"transform: reading {self._reading!r} is for flowsim's operators, select inputs in yours")
@@ -100,7 +98,7 @@ class ConnectedStreams:
         kind: type[object],
         func: object,
         output_type: TypeInformation | None,
-    ) -> DataStream:
+    ) -> S:
         if not isinstance(func, kind):
             raise TypeError(f"connect(...): expected a {kind.__name__}, got {func!r}")
         return self.process(adapter, output_type).name(name)
@@ -112,7 +110,6 @@ class ConnectedStreams:
         make: MakeOperator,
         output_type: TypeInformation | None,
         params: Mapping[str, object] | None = None,
-    ) -> DataStream:
-        env = self.stream1.get_execution_environment()
+    ) -> S:
         description = OperatorDescription(kind, {"reading": self._reading, **(params or {})})
-        return env.add_inputs(name, description, make, (self.stream1, self.stream2), output_type)
+        return add_inputs(name, description, make, (self.stream1, self.stream2), output_type)

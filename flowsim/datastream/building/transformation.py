@@ -1,11 +1,8 @@
-"""What the stream objects write down, until a graph is built from it. Flink: Transformation.
-
-Settings such as the parallelism may still change after downstream operators were added, so edges are checked only when
-the graph is generated.
-"""
+"""A job as it is built, and its graph. Flink: Transformation, StreamGraphGenerator, JSONGenerator."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -163,3 +160,52 @@ def positive(number: int, what: str) -> int:
     if type(number) is not int or number < 1:
         raise BadInput(f"{what}: expected an integer >= 1, got {number!r}")
     return number
+
+
+def execution_plan(graph: StreamGraph) -> str:
+    """Nodes with their predecessors and ship strategies, in the form of Flink's plan."""
+    nodes = []
+    for node in graph.nodes.values():
+        entry: dict[str, object] = {
+            "id": node.id,
+            "type": node.name,
+            "pact": _pact(node.is_source, node.description.kind),
+            "contents": node.name,
+            "parallelism": node.parallelism,
+        }
+        incoming = [edge for edge in graph.edges if edge.target_id == node.id]
+        if incoming:
+            entry["predecessors"] = [
+                {"id": edge.source_id, "ship_strategy": _ship_strategy(graph, edge), "side": "second"}
+                for edge in incoming
+            ]
+        nodes.append(entry)
+    return json.dumps({"nodes": nodes}, indent=2)
+
+
+def _pact(is_source: bool, kind: str) -> str:
+    if is_source:
+        return "Data Source"
+    return "Data Sink" if kind == "sink" else "Operator"
+
+
+def _ship_strategy(graph: StreamGraph, edge: StreamEdge) -> str:
+    """Rule 1.1 where no partitioner was chosen."""
+    if edge.partitioner is not None:
+        return edge.partitioner.name
+    equal = graph.nodes[edge.source_id].parallelism == graph.nodes[edge.target_id].parallelism
+    return "FORWARD" if equal else "REBALANCE"
+
+
+def checked_max_parallelism(max_parallelism: int, what: str) -> int:
+    """``max_parallelism`` when it is in range (rule 1.22); raises BadInput naming ``what`` otherwise."""
+    if positive(max_parallelism, what) > UPPER_BOUND_MAX_PARALLELISM:
+        raise BadInput(f"{what}: expected at most {UPPER_BOUND_MAX_PARALLELISM}, got {max_parallelism}")
+    return max_parallelism
+
+
+def checked_buffer_timeout(timeout_millis: int, what: str) -> int:
+    """``timeout_millis`` when it is -1 or more; raises BadInput naming ``what`` otherwise."""
+    if type(timeout_millis) is not int or timeout_millis < -1:
+        raise BadInput(f"{what}: buffer timeout: expected -1 (never), 0 (at once) or ms, got {timeout_millis!r}")
+    return timeout_millis

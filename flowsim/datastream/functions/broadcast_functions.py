@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from flowsim.datastream.function import Function
+from flowsim.datastream.functions.function import Function
 from flowsim.operators.functions.broadcast_contexts import (
     BroadcastContext,
     KeyedBroadcastContext,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Generic
 
-from flowsim.datastream.broadcast_functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
-from flowsim.datastream.isolation import isolated
-from flowsim.datastream.operator_factories import MakeOperator, timer_params
-from flowsim.datastream.transformation import Upstream
+from flowsim.datastream.building.operator_factories import MakeOperator, timer_params
+from flowsim.datastream.building.transformation import Upstream
+from flowsim.datastream.functions.broadcast_functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
+from flowsim.datastream.functions.function import isolated
+from flowsim.datastream.streams.stream import S, Stream
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import OperatorDescription
 from flowsim.operators.functions.co_broadcast import CoBroadcastWithKeyedOperator, CoBroadcastWithNonKeyedOperator
@@ -16,17 +17,14 @@ from flowsim.state.broadcast_state import check_broadcast_descriptor
 from flowsim.state.descriptors import MapStateDescriptor
 from flowsim.values import TypeInformation
 
-if TYPE_CHECKING:
-    from flowsim.datastream.data_stream import DataStream
 
-
-class BroadcastStream:
+class BroadcastStream(Generic[S]):
     """All records to every subtask, which keeps what it makes of them in broadcast state. PyFlink: BroadcastStream.
 
     Made by ``stream.broadcast(descriptor, ...)``; ``other.connect(it).process(...)`` reads both.
     """
 
-    def __init__(self, input_stream: DataStream, broadcast_state_descriptors: Sequence[MapStateDescriptor]) -> None:
+    def __init__(self, input_stream: Stream[S], broadcast_state_descriptors: Sequence[MapStateDescriptor]) -> None:
         """Raises BadInput for anything but descriptors of maps, and for two of one name."""
         names = []
         for descriptor in broadcast_state_descriptors:
@@ -38,13 +36,13 @@ class BroadcastStream:
         self.broadcast_state_descriptors = tuple(broadcast_state_descriptors)
 
 
-class BroadcastConnectedStream:
+class BroadcastConnectedStream(Generic[S]):
     """A stream, keyed or not, and a broadcast one. PyFlink: BroadcastConnectedStream."""
 
     def __init__(
         self,
-        non_broadcast_stream: DataStream,
-        broadcast_stream: BroadcastStream,
+        non_broadcast_stream: Stream[S],
+        broadcast_stream: BroadcastStream[S],
         broadcast_state_descriptors: Sequence[MapStateDescriptor],
     ) -> None:
         self.non_broadcast_stream = non_broadcast_stream
@@ -55,7 +53,7 @@ class BroadcastConnectedStream:
         self,
         func: BroadcastProcessFunction | KeyedBroadcastProcessFunction,
         output_type: TypeInformation | None = None,
-    ) -> DataStream:
+    ) -> S:
         """A BroadcastProcessFunction, or a KeyedBroadcastProcessFunction where the other stream is keyed.
 
         Raises TypeError for any other function.
@@ -87,15 +85,9 @@ class BroadcastConnectedStream:
             {},
         )
 
-    def _stream_of(self, upstream: Upstream, output_type: TypeInformation | None) -> DataStream:
-        # Here, because a stream can be broadcast itself.
-        from flowsim.datastream.data_stream import DataStream
-
-        return DataStream(self.non_broadcast_stream.get_execution_environment(), (upstream,), output_type)
-
     def _transform(
         self, name: str, kind: str, output_type: TypeInformation | None, make: MakeOperator, params: dict[str, object]
-    ) -> DataStream:
+    ) -> S:
         first, second = self.non_broadcast_stream, self.broadcast_stream.input_stream
         states = [descriptor.name for descriptor in self.broadcast_state_descriptors]
         description = OperatorDescription(kind, {"states": states, **params})
@@ -105,4 +97,4 @@ class BroadcastConnectedStream:
         added = env.add_operator(name, description, make, (*first.as_input(0), *second.as_input(1)))
         added.key_selector, added.key_type = first.key
         added.key_selectors = (added.key_selector, None)
-        return self._stream_of(Upstream(added), output_type)
+        return first.behind((Upstream(added),), output_type)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Generic, TypeAlias
 
-from flowsim.datastream.function import Function
-from flowsim.datastream.isolation import isolated
+from flowsim.datastream.functions.function import Function, isolated
+from flowsim.datastream.streams.stream import S, Stream, add_inputs
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import OperatorDescription
 from flowsim.operators.functions.interval_join import IntervalBounds, IntervalJoinOperator, JoinContext
@@ -16,10 +16,6 @@ from flowsim.operators.stream_operator import StreamOperator
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.values import TypeInformation
 from flowsim.values.durations import Duration, Time, millis_of
-
-if TYPE_CHECKING:
-    from flowsim.datastream.data_stream import DataStream
-    from flowsim.datastream.keyed_stream import KeyedStream
 
 
 class ProcessJoinFunction(Function):
@@ -31,23 +27,23 @@ class ProcessJoinFunction(Function):
     def process_element(self, left: Any, right: Any, ctx: JoinContext) -> Iterable[object] | None: ...
 
 
-class IntervalJoin:
+class IntervalJoin(Generic[S]):
     """Two keyed streams that still need their bounds. Flink: KeyedStream.IntervalJoin."""
 
-    def __init__(self, stream1: KeyedStream, stream2: KeyedStream, is_event_time: bool = True) -> None:
+    def __init__(self, stream1: Stream[S], stream2: Stream[S], is_event_time: bool = True) -> None:
         self._stream1 = stream1
         self._stream2 = stream2
         self._is_event_time = is_event_time
 
-    def in_event_time(self) -> IntervalJoin:
+    def in_event_time(self) -> IntervalJoin[S]:
         """By the timestamps of the records, which is the default."""
         return IntervalJoin(self._stream1, self._stream2)
 
-    def in_processing_time(self) -> IntervalJoin:
+    def in_processing_time(self) -> IntervalJoin[S]:
         """Refused by ``between``, as in Flink: only event time can be joined by intervals."""
         return IntervalJoin(self._stream1, self._stream2, False)
 
-    def between(self, lower_bound: Duration | Time, upper_bound: Duration | Time) -> IntervalJoined:
+    def between(self, lower_bound: Duration | Time, upper_bound: Duration | Time) -> IntervalJoined[S]:
         """A left record at t joins right records from t + lower to t + upper; both may be negative.
 
         Raises BadInput in processing time and when the lower bound is above the upper one.
@@ -61,10 +57,10 @@ class IntervalJoin:
         return IntervalJoined(self._stream1, self._stream2, lower_ms, upper_ms)
 
 
-class IntervalJoined:
+class IntervalJoined(Generic[S]):
     """Two keyed streams and the bounds between which their records meet. Flink: KeyedStream.IntervalJoined."""
 
-    def __init__(self, stream1: KeyedStream, stream2: KeyedStream, lower_ms: int, upper_ms: int) -> None:
+    def __init__(self, stream1: Stream[S], stream2: Stream[S], lower_ms: int, upper_ms: int) -> None:
         self._stream1 = stream1
         self._stream2 = stream2
         self._between_ms = (lower_ms, upper_ms)
@@ -74,35 +70,33 @@ class IntervalJoined:
         self._late_right: OutputTag | None = None
         self._reading: Reading = "any"
 
-    def lower_bound_exclusive(self) -> IntervalJoined:
+    def lower_bound_exclusive(self) -> IntervalJoined[S]:
         """A pair exactly at the lower bound does not meet."""
         self._lower_exclusive = True
         return self
 
-    def upper_bound_exclusive(self) -> IntervalJoined:
+    def upper_bound_exclusive(self) -> IntervalJoined[S]:
         """A pair exactly at the upper bound does not meet."""
         self._upper_exclusive = True
         return self
 
-    def side_output_left_late_data(self, output_tag: OutputTag) -> IntervalJoined:
+    def side_output_left_late_data(self, output_tag: OutputTag) -> IntervalJoined[S]:
         """Keeps late records of the left stream in a side output instead of dropping them."""
         self._late_left = output_tag
         return self
 
-    def side_output_right_late_data(self, output_tag: OutputTag) -> IntervalJoined:
+    def side_output_right_late_data(self, output_tag: OutputTag) -> IntervalJoined[S]:
         """Keeps late records of the right stream in a side output instead of dropping them."""
         self._late_right = output_tag
         return self
 
-    def reading(self, reading: Reading) -> IntervalJoined:
+    def reading(self, reading: Reading) -> IntervalJoined[S]:
         """flowsim's own: in which order the operator reads its inputs, one of any, first, second, alternate (rule 7.24)."""
         reading_order(reading)
         self._reading = reading
         return self
 
-    def process(
-        self, process_join_function: ProcessJoinFunction, output_type: TypeInformation | None = None
-    ) -> DataStream:
+    def process(self, process_join_function: ProcessJoinFunction, output_type: TypeInformation | None = None) -> S:
         """Every pair that meets, as soon as its second record comes; what is emitted has the later timestamp."""
         if not isinstance(process_join_function, ProcessJoinFunction):
             raise TypeError(f"interval_join: process: expected a ProcessJoinFunction, got {process_join_function!r}")
@@ -114,8 +108,8 @@ class IntervalJoined:
         late_left, late_right, reading = self._late_left, self._late_right, self._reading
 
         def make(name: str) -> StreamOperator:
-            mine = isolated(process_join_function, name)
-            return IntervalJoinOperator(mine, bounds, late_left, late_right, reading_order(reading))
+            function = isolated(process_join_function, name)
+            return IntervalJoinOperator(function, bounds, late_left, late_right, reading_order(reading))
 
         params = {
             "lower_ms": bounds.lower_ms,
@@ -125,6 +119,5 @@ class IntervalJoined:
             "reading": reading,
             "late_tags": sorted({tag.tag_id for tag in (late_left, late_right) if tag is not None}),
         }
-        env = self._stream1.get_execution_environment()
         description = OperatorDescription("interval_join", params)
-        return env.add_inputs("Interval Join", description, make, (self._stream1, self._stream2), output_type)
+        return add_inputs("Interval Join", description, make, (self._stream1, self._stream2), output_type)

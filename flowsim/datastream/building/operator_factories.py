@@ -1,4 +1,4 @@
-"""From a user's function to the operator of one subtask: checks it once, copies it for each."""
+"""Checks user functions, and creates the operators that run them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TypeGuard
 
 from flowsim.connectors.source import Sink, Source
 from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
-from flowsim.datastream.function import has_life_cycle
 from flowsim.datastream.functions import (
     CoFlatMapFunction,
     CoMapFunction,
@@ -21,12 +20,14 @@ from flowsim.datastream.functions import (
     MapFunction,
     Partitioner,
     ProcessFunction,
+    ReduceFunction,
 )
-from flowsim.datastream.isolation import isolated
+from flowsim.datastream.functions.function import has_life_cycle, isolated
 from flowsim.graph.stream_graph import JobSettings
 from flowsim.legacy.source_function import LegacySource, SourceFunction
 from flowsim.legacy.stream_source import StreamSource
 from flowsim.operators import stream_operator
+from flowsim.operators.functions.aggregators import AggregationType, aggregator
 from flowsim.operators.functions.basic import FilterOperator, FlatMapOperator, MapOperator
 from flowsim.operators.functions.co_process import (
     CoFlatMapOperator,
@@ -34,20 +35,27 @@ from flowsim.operators.functions.co_process import (
     CoProcessOperator,
     KeyedCoProcessOperator,
 )
+from flowsim.operators.functions.field_accessor import Field
+from flowsim.operators.functions.grouped_reduce import GroupedReduceOperator
 from flowsim.operators.functions.process import KeyedProcessOperator, ProcessOperator
 from flowsim.operators.inputs.reading_order import Reading, reading_order
 from flowsim.operators.sink import SinkOperator
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
+from flowsim.values import TypeInformation
 
 MakeOperator = Callable[[str], StreamOperator]
 """Makes the operator of one subtask; told the operator's name, for errors."""
 
 AnyMap = MapFunction | Callable[[object], object]
+
 AnyFilter = FilterFunction | Callable[[object], object]
+
 AnyFlatMap = FlatMapFunction | Callable[[object], object]
+
 AnyKeySelector = KeySelector | Callable[[object], object]
+
 AnyPartitioner = Partitioner | Callable[[object, int], int]
 
 
@@ -222,3 +230,37 @@ def _is_plain(func: object) -> TypeGuard[Callable[[object], object]]:
         # A class of ours in place of an object of it is a slip; any other, such as str, is a fine function.
         return not issubclass(func, Function)
     return callable(func) and not isinstance(func, Function)
+
+
+AnyReduce = ReduceFunction | Callable[[object, object], object]
+
+
+def check_reduce(func: AnyReduce, operator: str) -> None:
+    """Raises TypeError unless ``func`` is a ReduceFunction or a callable."""
+    if not isinstance(func, ReduceFunction) and not callable(func):
+        raise TypeError(f"{operator}: expected a ReduceFunction or a callable, got {func!r}")
+
+
+def reduce_of(func: AnyReduce) -> Callable[[object, object], object]:
+    """The function that reduces two values."""
+    return func.reduce if isinstance(func, ReduceFunction) else func
+
+
+def reduce_operator(func: AnyReduce) -> MakeOperator:
+    """Raises TypeError unless ``func`` is a ReduceFunction or a callable."""
+    check_reduce(func, "reduce")
+    isolated(func, "reduce")
+
+    def make(name: str) -> StreamOperator:
+        mine = isolated(func, name)
+        return GroupedReduceOperator(reduce_of(mine), mine if isinstance(mine, ReduceFunction) else None)
+
+    return make
+
+
+def aggregate_operator(
+    kind: AggregationType, field: Field, declared: TypeInformation | None, first: bool
+) -> MakeOperator:
+    """Raises BadInput where the declared type has no such field, or one that cannot be added or compared."""
+    aggregator(kind, field, declared, first=first)
+    return lambda name: GroupedReduceOperator(aggregator(kind, field, declared, first=first))

@@ -1,10 +1,29 @@
-"""What all functions of a user share; ``flowsim.datastream.functions`` gives it out."""
+"""The base of user functions; how each subtask gets one of its own. Flink: Function, RichFunction."""
 
 from __future__ import annotations
 
+import copy
 from abc import ABC
+from typing import TypeVar
 
+from flowsim.errors import BadInput
 from flowsim.operators.user_functions import RuntimeContext
+
+F = TypeVar("F")
+
+
+def isolated(function: F, operator: str) -> F:
+    """A deep copy of a function object; plain functions and lambdas have no state of their own and are shared.
+
+    Raises BadInput, naming the operator, for an object that cannot be copied.
+    """
+    try:
+        return copy.deepcopy(function)
+    except Exception as error:
+        raise BadInput(
+            f"operator {operator!r}: its function {type(function).__name__} cannot be copied for each subtask "
+            f"({type(error).__name__}: {error}); create what cannot be copied in open()"
+        ) from error
 
 
 class Function(ABC):  # noqa: B024 - the base of all, as in PyFlink; what is abstract is said by its children

@@ -1,0 +1,198 @@
+"""What a job is built in: its settings and operators, and how it is run. Flink: StreamExecutionEnvironment, ExecutionConfig."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Literal, Self
+
+from flowsim.cluster.mini_cluster import JobExecutionResult, RunOptions, execute
+from flowsim.cluster.recorded_run import execute_recorded
+from flowsim.connectors.files.columns import nearest
+from flowsim.datastream.building.network_settings import NETWORK_SETTINGS, checked_number
+from flowsim.datastream.building.operator_factories import MakeOperator
+from flowsim.datastream.building.transformation import (
+    Transformation,
+    Upstream,
+    checked_buffer_timeout,
+    checked_max_parallelism,
+    execution_plan,
+    generate,
+    positive,
+)
+from flowsim.datastream.common.configuration import Configuration
+from flowsim.errors import BadInput
+from flowsim.facts.kinds import Level
+from flowsim.graph.stream_graph import JobSettings, OperatorDescription, StreamGraph
+
+DEFAULT_JOB_NAME = "Flink Streaming Job"
+
+
+class ExecutionConfig:
+    """A view of the job's settings. PyFlink: ExecutionConfig."""
+
+    def __init__(self, settings: JobSettings) -> None:
+        self._settings = settings
+
+    def set_auto_watermark_interval(self, interval: int) -> ExecutionConfig:
+        """Milliseconds between two periodic watermarks; 0: never (rule 8.2)."""
+        if type(interval) is not int or interval < 0:
+            raise BadInput(f"auto watermark interval: expected 0 ms or more, got {interval!r}")
+        self._settings.auto_watermark_interval_ms = interval
+        return self
+
+    def get_auto_watermark_interval(self) -> int:
+        return self._settings.auto_watermark_interval_ms
+
+    def enable_object_reuse(self) -> ExecutionConfig:
+        """Chained operators hand on the same object instead of a copy."""
+        self._settings.object_reuse = True
+        return self
+
+    def disable_object_reuse(self) -> ExecutionConfig:
+        self._settings.object_reuse = False
+        return self
+
+    def is_object_reuse_enabled(self) -> bool:
+        return self._settings.object_reuse
+
+
+class JobBuilder:
+    """The settings and operators of a job, without the methods that return streams: streams hold it.
+
+    ``StreamExecutionEnvironment`` adds those methods.
+    """
+
+    def __init__(self) -> None:
+        self.settings = JobSettings()
+        """Settings of the job; read when its operators are made."""
+        self._max_parallelism: int | None = None
+        self._run_settings: dict[str, object] = {}
+        self._recording: tuple[str | Path, Level] | None = None
+        self._operators: list[Transformation] = []
+        self._next_id = 1
+
+    # Settings.
+
+    def configure(self, configuration: Configuration | None = None, **settings: object) -> Self:
+        """Sets Flink's option keys, or settings of ``JobSettings`` by name, such as ``segment_size_bytes=1024``."""
+        if configuration is not None:
+            settings = {**configuration.settings(), **settings}
+        known = {field.name: getattr(self.settings, field.name) for field in fields(JobSettings)}
+        for name, value in settings.items():
+            if name == "parallelism":
+                self.set_parallelism(_integer(name, value))
+            elif name == "max_parallelism":
+                self.set_max_parallelism(_integer(name, value))
+            elif name == "buffer_timeout_ms":
+                self.set_buffer_timeout(_integer(name, value))
+            elif name in NETWORK_SETTINGS:
+                setattr(self.settings, name, NETWORK_SETTINGS[name](value))
+            elif name not in known:
+                raise BadInput(f"configure: unknown setting {name!r}{nearest(name, [*known, 'max_parallelism'])}")
+            elif isinstance(known[name], bool):
+                if not isinstance(value, bool):
+                    raise BadInput(f"configure: {name}: expected True or False, got {value!r}")
+                setattr(self.settings, name, value)
+            else:
+                setattr(self.settings, name, checked_number(name, value))
+        return self
+
+    def flowsim_settings(self, **settings: object) -> Self:
+        """flowsim's own: settings of the runs that ``execute`` starts, the fields of ``RunOptions`` by name."""
+        known = [field.name for field in fields(RunOptions)]
+        for name in settings:
+            if name not in known:
+                raise BadInput(f"flowsim_settings: unknown setting {name!r}{nearest(name, known)}")
+        self._run_settings.update(settings)
+        return self
+
+    def flowsim_recording(self, directory: str | Path, level: Literal["elements", "full"] = "full") -> Self:
+        """flowsim's own: where the next runs leave their recording, for ``flowsim validate``; a run replaces the last."""
+        levels = {"elements": Level.ELEMENTS, "full": Level.FULL}
+        if level not in levels:
+            raise BadInput(f"flowsim_recording: level: expected elements or full, got {level!r}")
+        self._recording = (directory, levels[level])
+        return self
+
+    def get_config(self) -> ExecutionConfig:
+        return ExecutionConfig(self.settings)
+
+    def set_parallelism(self, parallelism: int) -> Self:
+        """Parallelism of operators added from now on that set none."""
+        self.settings.parallelism = positive(parallelism, "set_parallelism")
+        return self
+
+    def get_parallelism(self) -> int:
+        return self.settings.parallelism
+
+    def set_max_parallelism(self, max_parallelism: int) -> Self:
+        """Number of key groups of operators that set none; without it derived from the parallelism (rule 1.21)."""
+        self._max_parallelism = checked_max_parallelism(max_parallelism, "set_max_parallelism")
+        return self
+
+    def get_max_parallelism(self) -> int:
+        """-1 where none is set, as in Flink."""
+        return -1 if self._max_parallelism is None else self._max_parallelism
+
+    def set_buffer_timeout(self, timeout_millis: int) -> Self:
+        """After how many ms partly filled buffers are sent; 0 at once, -1 never."""
+        self.settings.buffer_timeout_ms = checked_buffer_timeout(timeout_millis, "set_buffer_timeout")
+        return self
+
+    def get_buffer_timeout(self) -> int:
+        return self.settings.buffer_timeout_ms
+
+    def disable_operator_chaining(self) -> Self:
+        """Every operator becomes a task of its own (rule 1.6)."""
+        self.settings.operator_chaining = False
+        return self
+
+    def is_chaining_enabled(self) -> bool:
+        return self.settings.operator_chaining
+
+    # The job.
+
+    def add_operator(
+        self, name: str, description: OperatorDescription, make: MakeOperator, inputs: tuple[Upstream, ...]
+    ) -> Transformation:
+        """Puts an operator behind these streams; for the stream classes and extensions of flowsim."""
+        added = self.create_transformation(name, description, make, inputs)
+        self._operators.append(added)
+        return added
+
+    def create_transformation(
+        self, name: str, description: OperatorDescription, make: MakeOperator, inputs: tuple[Upstream, ...]
+    ) -> Transformation:
+        """An operator that nothing holds yet; ``add_operator`` adds it to the job."""
+        added = Transformation(self._next_id, name, make, description, self.settings.parallelism, inputs)
+        self._next_id += 1
+        return added
+
+    def stream_graph(self, job_name: str | None = None) -> StreamGraph:
+        """The job built so far. Flink: StreamExecutionEnvironment.getStreamGraph."""
+        return generate(job_name or DEFAULT_JOB_NAME, self.settings, self._operators, self._max_parallelism)
+
+    def get_execution_plan(self) -> str:
+        """The job as JSON, in the form of Flink's plan."""
+        return execution_plan(self.stream_graph())
+
+    def execute(self, job_name: str | None = None) -> JobExecutionResult:
+        """Runs the job to its end; the environment then starts empty, as Flink's does. Raises JobFailed, Deadlock."""
+        graph = self.stream_graph(job_name)
+        self._operators.clear()
+        options = RunOptions(**self._run_settings)  # type: ignore[arg-type]
+        if self._recording is None:
+            return execute(graph, options)
+        if options.recorder is not None:
+            raise BadInput("flowsim_recording: the facts of a run go to one recorder, and flowsim_settings has set one")
+        return execute_recorded(graph, options, *self._recording)
+
+    def close(self) -> None:
+        """Nothing is held between runs."""
+
+
+def _integer(name: str, value: object) -> int:
+    if type(value) is not int:
+        raise BadInput(f"configure: {name}: expected an integer, got {value!r}")
+    return value

@@ -1,0 +1,209 @@
+"""Two streams in common windows, step by step. Flink: JoinedStreams, CoGroupedStreams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, Self, TypeVar
+
+from flowsim.datastream.building import operator_factories as factories
+from flowsim.datastream.building.operator_factories import AnyKeySelector
+from flowsim.datastream.functions import CoGroupFunction, FlatJoinFunction, JoinFunction, RuntimeContext, WindowFunction
+from flowsim.datastream.streams.stream import S, Stream
+from flowsim.datastream.streams.windowed_streams import WindowedStream
+from flowsim.errors import BadInput
+from flowsim.operators.stream_operator import KeySelector
+from flowsim.operators.windowing.assigners.window_assigner import AnyWindowAssigner
+from flowsim.operators.windowing.evictors import Evictor
+from flowsim.operators.windowing.triggers.trigger import AnyTrigger
+from flowsim.values import TypeInformation
+from flowsim.values.durations import Duration, Time
+
+FIRST, SECOND = 1, 2
+"""Which stream a tagged record ``(tag, record)`` came from."""
+
+Tagged = tuple[int, object]
+
+
+class WithWindow(Generic[S]):
+    """Both streams in windows, on their way to a function. Flink: CoGroupedStreams.WithWindow, JoinedStreams.WithWindow."""
+
+    def __init__(self, windows: WindowedStream[S]) -> None:
+        self._windows = windows
+
+    def trigger(self, trigger: AnyTrigger) -> Self:
+        """Replaces the assigner's own trigger; raises BadInput if the windows merge and it cannot (rule 10.24)."""
+        self._windows.trigger(trigger)
+        return self
+
+    def evictor(self, evictor: Evictor) -> Self:
+        """Takes records of either stream out of a window that fires; it sees them as (1 or 2, record)."""
+        self._windows.evictor(evictor)
+        return self
+
+    def allowed_lateness(self, time_ms: int | Duration | Time) -> Self:
+        """How many ms after its end a window still takes records (rule 10.8); later ones are dropped and counted."""
+        self._windows.allowed_lateness(time_ms)
+        return self
+
+
+P = TypeVar("P", bound=WithWindow[Any])
+
+
+class TwoStreams(Generic[S, P]):
+    """Two streams without keys yet. Flink: CoGroupedStreams, JoinedStreams."""
+
+    def __init__(self, stream1: Stream[S], stream2: Stream[S], finish: Callable[[WindowedStream[S]], P]) -> None:
+        self._streams = (stream1, stream2)
+        self._finish = finish
+
+    def where(self, key_selector: AnyKeySelector, key_type: TypeInformation | None = None) -> Where[S, P]:
+        """The key of the first stream's records."""
+        return Where(self._streams, key_selector, key_type, self._finish)
+
+
+class Where(Generic[S, P]):
+    """Two streams, the first with its key. Flink: CoGroupedStreams.Where, JoinedStreams.Where."""
+
+    def __init__(
+        self,
+        streams: tuple[Stream[S], Stream[S]],
+        selector: AnyKeySelector,
+        key_type: TypeInformation | None,
+        finish: Callable[[WindowedStream[S]], P],
+    ) -> None:
+        self._streams = streams
+        self._selector = factories.key_selector_of(selector)
+        self._key_type = key_type
+        self._finish = finish
+
+    def equal_to(self, key_selector: AnyKeySelector, key_type: TypeInformation | None = None) -> EqualTo[S, P]:
+        """The key of the second stream's records; raises BadInput if it is declared to be of another type."""
+        first = self._key_type
+        if key_type is not None and first is not None and key_type.name != first.name:
+            raise BadInput(f"equal_to: expected a key of type {first.name} as in where, got {key_type.name}")
+        second = factories.key_selector_of(key_selector)
+        key = _key_of_tagged(self._selector, second)
+        return EqualTo(self._streams, key, first if key_type is None else key_type, self._finish)
+
+
+class EqualTo(Generic[S, P]):
+    """Two streams with keys. Flink: CoGroupedStreams.Where.EqualTo, JoinedStreams.Where.EqualTo."""
+
+    def __init__(
+        self,
+        streams: tuple[Stream[S], Stream[S]],
+        key: KeySelector,
+        key_type: TypeInformation | None,
+        finish: Callable[[WindowedStream[S]], P],
+    ) -> None:
+        self._streams = streams
+        self._key = key
+        self._key_type = key_type
+        self._finish = finish
+
+    def window(self, window_assigner: AnyWindowAssigner) -> P:
+        """Cuts the union of both, each record tagged with where it came from, into windows."""
+        first, second = (_tagged(stream, tag) for tag, stream in enumerate(self._streams, FIRST))
+        union: Stream[S] = first.union(second)
+        return self._finish(WindowedStream(union.key_by(self._key, self._key_type), window_assigner))
+
+
+def _tagged(stream: Stream[S], tag: int) -> S:
+    """As parallel as the stream, so that it is chained to it."""
+    make = factories.map_operator(lambda record: (tag, record))
+    return stream.add_operator("Map", "map", make).set_parallelism(stream.get_parallelism())
+
+
+def _key_of_tagged(first: KeySelector, second: KeySelector) -> KeySelector:
+    def key(tagged: object) -> object:
+        assert isinstance(tagged, tuple)
+        tag, record = tagged
+        return first(record) if tag == FIRST else second(record)
+
+    return key
+
+
+AnyCoGroup = CoGroupFunction | Callable[[list[Any], list[Any]], Iterable[object] | None]
+
+
+class CoGroupWindows(WithWindow[S]):
+    """Flink: CoGroupedStreams.WithWindow."""
+
+    def apply(self, function: AnyCoGroup, output_type: TypeInformation | None = None) -> S:
+        """A CoGroupFunction, or a callable of two lists, for every key and window that fires: one of them may be empty."""
+        if not isinstance(function, CoGroupFunction) and (not callable(function) or isinstance(function, type)):
+            raise TypeError(f"co_group: apply: expected a CoGroupFunction or a callable, got {function!r}")
+        return self._windows.apply_as("CoGroup", CoGroupWindowFunction(function), output_type, {"join": "co_group"})
+
+
+CoGroupedStreams = TwoStreams[S, CoGroupWindows[S]]
+"""``a.co_group(b).where(key).equal_to(key).window(assigner).apply(function)``. Flink: CoGroupedStreams."""
+
+
+class CoGroupWindowFunction(WindowFunction[Tagged, object, object, object]):
+    """Parts the records of a window by the stream they came from. Flink: CoGroupedStreams.CoGroupWindowFunction."""
+
+    def __init__(self, function: AnyCoGroup) -> None:
+        self._function = function
+        self._co_group = function.co_group if isinstance(function, CoGroupFunction) else function
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        if isinstance(self._function, CoGroupFunction):
+            self._function.open(runtime_context)
+
+    def close(self) -> None:
+        if isinstance(self._function, CoGroupFunction):
+            self._function.close()
+
+    def apply(self, key: object, window: object, inputs: Iterable[Tagged]) -> Iterable[object] | None:
+        first: list[object] = []
+        second: list[object] = []
+        for tag, record in inputs:
+            (first if tag == FIRST else second).append(record)
+        return self._co_group(first, second)
+
+
+AnyJoin = JoinFunction | FlatJoinFunction | Callable[[Any, Any], object]
+
+
+class JoinWindows(WithWindow[S]):
+    """Flink: JoinedStreams.WithWindow."""
+
+    def apply(self, function: AnyJoin, output_type: TypeInformation | None = None) -> S:
+        """A JoinFunction, a FlatJoinFunction, or a callable of two records, for every pair of a key and window that fires."""
+        is_plain = callable(function) and not isinstance(function, type)
+        if not isinstance(function, JoinFunction | FlatJoinFunction) and not is_plain:
+            raise TypeError(f"join: apply: expected a JoinFunction, a FlatJoinFunction or a callable, got {function!r}")
+        joining = CoGroupWindowFunction(JoinCoGroupFunction(function))
+        return self._windows.apply_as("Join", joining, output_type, {"join": "join"})
+
+
+JoinedStreams = TwoStreams[S, JoinWindows[S]]
+"""``a.join(b).where(key).equal_to(key).window(assigner).apply(function)``. Flink: JoinedStreams."""
+
+
+class JoinCoGroupFunction(CoGroupFunction):
+    """Calls the function for each pair, the first stream's records outside. Flink: JoinCoGroupFunction."""
+
+    def __init__(self, function: AnyJoin) -> None:
+        self._function = function
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        if isinstance(self._function, JoinFunction | FlatJoinFunction):
+            self._function.open(runtime_context)
+
+    def close(self) -> None:
+        if isinstance(self._function, JoinFunction | FlatJoinFunction):
+            self._function.close()
+
+    def co_group(self, first: list[object], second: list[object]) -> Iterable[object]:
+        function = self._function
+        if isinstance(function, FlatJoinFunction):
+            for left in first:
+                for right in second:
+                    yield from function.join(left, right) or ()
+            return
+        join = function.join if isinstance(function, JoinFunction) else function
+        for left in first:
+            for right in second:
+                yield join(left, right)

@@ -1,0 +1,239 @@
+"""A stream, and the settings of the operator that it comes from. Flink: DataStream, SingleOutputStreamOperator."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Any, Generic, Self, TypeVar
+
+from flowsim.datastream.building.network_settings import checked_exchange
+from flowsim.datastream.building.operator_factories import AnyKeySelector, MakeOperator
+from flowsim.datastream.building.transformation import (
+    Transformation,
+    Upstream,
+    checked_buffer_timeout,
+    checked_max_parallelism,
+)
+from flowsim.datastream.job_builder import JobBuilder
+from flowsim.errors import BadInput
+from flowsim.graph.stream_graph import ChainingStrategy, OperatorDescription, PartitionerSpec
+from flowsim.operators.stream_operator import KeySelector
+from flowsim.values import TypeInformation
+from flowsim.values.durations import Duration
+
+S = TypeVar("S", bound="Stream[Any]")
+"""The stream that an operator behind another stream brings forth."""
+
+
+class OperatorHandle:
+    """Settings of one operator; every setter answers the handle itself."""
+
+    def __init__(self, env: JobBuilder) -> None:
+        self._env = env
+
+    def _operator(self, setting: str) -> Transformation:
+        """The operator that ``setting`` is about."""
+        raise NotImplementedError
+
+    def get_name(self) -> str:
+        """The operator's name."""
+        return self._operator("get_name").name
+
+    def name(self, name: str) -> Self:
+        """Names the operator, for people and recordings."""
+        if not isinstance(name, str) or not name:
+            raise BadInput(f"operator {self.get_name()!r}: expected a name, got {name!r}")
+        self._operator("name").name = name
+        return self
+
+    def uid(self, uid: str) -> Self:
+        """Gives the operator an identity of its own, unique in the job."""
+        if not isinstance(uid, str) or not uid:
+            raise BadInput(f"operator {self.get_name()!r}: expected a uid, got {uid!r}")
+        self._operator("uid").uid = uid
+        return self
+
+    def set_parallelism(self, parallelism: int) -> Self:
+        """Number of subtasks, at most 32768 (rule 1.22)."""
+        self._operator("set_parallelism").set_parallelism(parallelism)
+        return self
+
+    def set_max_parallelism(self, max_parallelism: int) -> Self:
+        """Number of key groups, at most 32768; derived from the parallelism when it is not set (rules 1.21, 1.22)."""
+        operator = self._operator("set_max_parallelism")
+        operator.max_parallelism = checked_max_parallelism(
+            max_parallelism, f"operator {operator.name!r}: max parallelism"
+        )
+        return self
+
+    def set_buffer_timeout(self, timeout_millis: int) -> Self:
+        """After how many ms a partly filled output buffer is sent; 0 at once, -1 never."""
+        operator = self._operator("set_buffer_timeout")
+        operator.buffer_timeout_ms = checked_buffer_timeout(timeout_millis, f"operator {operator.name!r}")
+        return self
+
+    def disable_chaining(self) -> Self:
+        """Chains the operator with none before and none after it (rule 1.8)."""
+        self._operator("disable_chaining").chaining = ChainingStrategy.NEVER
+        return self
+
+    def cost(self, cost: int | Duration) -> Self:
+        """flowsim's own: the virtual time that one record costs here, in ns or as a Duration; 0 is allowed (D4)."""
+        operator = self._operator("cost")
+        nanos = cost.nanos if isinstance(cost, Duration) else cost
+        if type(nanos) is not int or nanos < 0:
+            raise BadInput(f"operator {operator.name!r}: cost: expected 0 ns or more, or a Duration, got {cost!r}")
+        operator.cost_ns = nanos
+        return self
+
+
+class Stream(OperatorHandle, ABC, Generic[S]):
+    """Records on their way from one operator to the next: what all kinds of streams have. Flink: DataStream.
+
+    ``S`` is the class of the streams that operators behind it bring forth.
+    """
+
+    def __init__(
+        self,
+        env: JobBuilder,
+        upstreams: tuple[Upstream, ...],
+        output_type: TypeInformation | None = None,
+    ) -> None:
+        super().__init__(env)
+        self._upstreams = upstreams
+        self._output_type = output_type
+
+    def _operator(self, setting: str) -> Transformation:
+        first = self._upstreams[0]
+        plain = first.partitioner is None and first.side_output is None and first.exchange is None
+        if len(self._upstreams) > 1 or not plain:
+            raise BadInput(
+                f"{setting} is about one operator, but this stream comes from {self._described()}: "
+                "call it right after the operator it is meant for"
+            )
+        return first.transformation
+
+    def _described(self) -> str:
+        texts = []
+        for upstream in self._upstreams:
+            text = repr(upstream.transformation.name)
+            if upstream.side_output is not None:
+                text += f" (side output {upstream.side_output!r})"
+            if upstream.partitioner is not None:
+                text += f" by {upstream.partitioner.name}"
+            if upstream.exchange is not None:
+                text += f" by a {upstream.exchange} exchange"
+            texts.append(text)
+        return " and ".join(texts)
+
+    def as_input(self, index: int) -> tuple[Upstream, ...]:
+        """The ways of this stream into input ``index`` of an operator that has several."""
+        return tuple(replace(upstream, input_index=index) for upstream in self._upstreams)
+
+    @property
+    def key(self) -> tuple[KeySelector | None, str | None]:
+        """How its records are keyed, and the declared type name of the key; None where they are not."""
+        return None, None
+
+    def get_type(self) -> TypeInformation | None:
+        """The declared type of the records, None where none was declared."""
+        return self._output_type
+
+    def get_execution_environment(self) -> JobBuilder:
+        """The environment in which the stream was made."""
+        return self._env
+
+    def force_non_parallel(self) -> Self:
+        """Parallelism 1, for good."""
+        operator = self._operator("force_non_parallel")
+        operator.set_parallelism(1)
+        operator.required_parallelism = 1
+        operator.required_because = "force_non_parallel was called"
+        return self
+
+    def start_new_chain(self) -> Self:
+        """The operator begins a chain; what follows may be chained to it (rule 1.8)."""
+        self._operator("start_new_chain").chaining = ChainingStrategy.HEAD
+        return self
+
+    @abstractmethod
+    def behind(self, upstreams: tuple[Upstream, ...], output_type: TypeInformation | None) -> S:
+        """A stream of what ``upstreams`` emit."""
+
+    @abstractmethod
+    def key_by(self, key_selector: AnyKeySelector, key_type: TypeInformation | None = None) -> Stream[S]:
+        """Partitions by key; ``key_type`` decides the Java hash of the key, without it the value does (rule 1.23)."""
+
+    def add_operator(
+        self,
+        name: str,
+        kind: str,
+        make: MakeOperator,
+        output_type: TypeInformation | None = None,
+        params: Mapping[str, object] | None = None,
+        yields: bool = False,
+    ) -> S:
+        """An operator of ``kind`` behind this stream. ``yields``: rule 1.10."""
+        added = self._add(name, OperatorDescription(kind, params or {}), make)
+        added.yields = yields
+        return self.behind((Upstream(added),), output_type)
+
+    def _add(self, name: str, description: OperatorDescription, make: MakeOperator) -> Transformation:
+        """The one place where an operator is put behind this stream."""
+        return self._env.add_operator(name, description, make, self._upstreams)
+
+    def union(self, *streams: Stream[S]) -> S:
+        """All records of these streams, in whatever order they come; a stream united with itself comes twice."""
+        upstreams = list(self._upstreams)
+        for stream in streams:
+            if not isinstance(stream, Stream):
+                raise TypeError(f"union: expected streams, got {stream!r}")
+            if stream._env is not self._env:
+                raise BadInput("union: the streams belong to different environments")
+            upstreams.extend(stream._upstreams)
+        return self.behind(tuple(upstreams), self._output_type)
+
+    def get_parallelism(self) -> int:
+        """flowsim's own: of the operator the stream comes from; of a union, of its first stream."""
+        return self._upstreams[0].transformation.parallelism
+
+    def exchange(self, mode: str) -> Self:
+        """flowsim's own: how the records are handed to the next operator, whatever the partitioner (rules 1.3, 5.43).
+
+        ``pipelined_bounded`` (the default), ``pipelined`` or ``blocking``: then the next operator starts when all records
+        are written, and is not chained (rule 1.7). Call it before ``key_by`` or behind it.
+        """
+        checked = checked_exchange(mode, "exchange")
+        changed = copy(self)
+        changed._upstreams = tuple(replace(upstream, exchange=checked) for upstream in self._upstreams)
+        return changed
+
+    def _partitioned(self, partitioner: PartitionerSpec) -> tuple[Upstream, ...]:
+        return tuple(replace(upstream, partitioner=partitioner) for upstream in self._upstreams)
+
+
+def add_inputs(
+    name: str,
+    description: OperatorDescription,
+    make: MakeOperator,
+    streams: Sequence[Stream[S]],
+    output_type: TypeInformation | None = None,
+) -> S:
+    """Puts an operator behind these streams, one input each; raises BadInput where they cannot meet.
+
+    Flink: TwoInputTransformation, KeyedMultipleInputTransformation.
+    """
+    env = streams[0].get_execution_environment()
+    if any(stream.get_execution_environment() is not env for stream in streams):
+        raise BadInput(f"{name}: the streams belong to different environments")
+    keys = [stream.key for stream in streams]
+    if all(selector is not None for selector, _ in keys) and len({key_type for _, key_type in keys}) > 1:
+        raise BadInput(f"{name}: the inputs are keyed by different types, expected the same key_type for all")
+    upstreams = [upstream for index, stream in enumerate(streams) for upstream in stream.as_input(index)]
+    added = env.add_operator(name, description, make, tuple(upstreams))
+    added.key_selectors = tuple(selector for selector, _ in keys)
+    if None not in added.key_selectors:
+        added.key_selector, added.key_type = keys[0]
+    return streams[0].behind((Upstream(added),), output_type)

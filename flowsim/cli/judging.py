@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from flowsim.laws.catalogue import Outcome
-    from flowsim.scenario.compiling.compiled import Recompute
+    from flowsim.scenario.compiled import Recompute
     from flowsim.validation.verdict import Line, Report
 
 RECOMPUTE = "recompute"

@@ -12,14 +12,14 @@ from flowsim.errors import BadInput
 if TYPE_CHECKING:
     from flowsim.recording.manifest import Manifest
     from flowsim.recording.reader import Recording
-    from flowsim.scenario.compiling.compiled import CompiledScenario
+    from flowsim.scenario.compiled import CompiledScenario
 
 
 def compiled_scenario(
     path: Path, out: Path, overrides: Sequence[str] | None, allow_python: bool, allow_path: bool
 ) -> CompiledScenario:
     """The job of a scenario file; raises ScenarioError."""
-    from flowsim.scenario.compiling.compiler import compile_scenario
+    from flowsim.scenario.compiler import compile_scenario
     from flowsim.scenario.loader import load_scenario
 
     scenario = load_scenario(path, tuple(overrides or ()))
@@ -36,7 +36,7 @@ def compiled_as_recorded(
 
     ``folder`` None: the folder it was run from, or the one that its path leads to from here.
     """
-    from flowsim.scenario.compiling.compiler import compile_scenario
+    from flowsim.scenario.compiler import compile_scenario
     from flowsim.scenario.run_description import changed_inputs, recorded_scenario
 
     first: BadInput | None = None

@@ -13,7 +13,7 @@ from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import Outcome, Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.manifest import RunStatus
-from flowsim.scenario.compiling.compiled import CompiledScenario
+from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.expectations import ExpectationOutcome
 from flowsim.scenario.runner import ScenarioRun, run_scenario
 

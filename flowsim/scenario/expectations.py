@@ -1,14 +1,19 @@
-"""What a scenario expects of its run, held against what came of it; the laws are judged by whoever judges recordings."""
+"""What a scenario expects of its run, compared with the run: its end, rows, results and facts. Laws are judged elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, TaskSummary
+from flowsim.facts.schema import TABLES
 from flowsim.laws.catalogue import Verdict
-from flowsim.scenario.models.expect import ExpectModel
-from flowsim.scenario.models.scenario import ScenarioModel
+from flowsim.laws.facts import Facts
+from flowsim.scenario.features.expect import ExpectModel, FactsModel, number_of
+from flowsim.scenario.scenario_model import ScenarioModel
+
+Records = Sequence[tuple[object, int | None]]
+_CUT_SHORT = "the run was cut short"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,21 +30,21 @@ class ExpectationOutcome:
 def judge_expectations(
     model: ScenarioModel, result: JobExecutionResult, sink_rows: Mapping[str, int], cut_short: bool, costs_pass: bool
 ) -> tuple[ExpectationOutcome, ...]:
-    """All but the laws.
+    """The end of the job, rows of sinks, and back-pressure.
 
-    ``cut_short``: the caller, not the scenario, ended the run early, so counts say nothing. ``costs_pass``: what records
-    cost took its time, as it does on the virtual clock only; otherwise waiting says something of the machine alone.
+    ``cut_short``: the caller, not the scenario, ended the run early, so counts mean nothing. ``costs_pass``: the costs of
+    records took their time, as they do on the virtual clock only; otherwise waiting depends on the machine alone.
     """
-    expect = model.expect
+    expect, names = model.expect, model.graph_names()
     outcomes = [_job(expect, result, cut_short)]
     for sink, rows in expect.rows.items():
         what, found = f"rows of sink {sink}", sink_rows[sink]
         if cut_short:
-            outcomes.append(ExpectationOutcome(what, str(rows), str(found), None, "the run was cut short"))
+            outcomes.append(ExpectationOutcome(what, str(rows), str(found), None, _CUT_SHORT))
         else:
             outcomes.append(ExpectationOutcome(what, str(rows), str(found), found == rows))
     for name, share in expect.back_pressured_at_least.items():
-        waited = back_pressured_share(result.tasks, node_name(model, name))
+        waited = _back_pressured_share(result.tasks, names[name])
         what = f"back-pressured share of {name}"
         met: bool | None = waited >= share
         reason = ""
@@ -57,42 +62,123 @@ def law_is_as_expected(expect: ExpectModel, law: str, verdict: Verdict) -> bool:
     return verdict not in (Verdict.VIOLATED, Verdict.VACUOUS)
 
 
-def node_name(model: ScenarioModel, name: str) -> str:
-    """How the graph calls a source, operator or sink of the scenario."""
-    prefix = "Source: " if name in model.sources else "Sink: " if name in model.sinks else ""
-    return prefix + name
+def _job(expect: ExpectModel, result: JobExecutionResult, cut_short: bool) -> ExpectationOutcome:
+    found = result.status.value
+    if cut_short and result.status is JobStatus.STOPPED:
+        return ExpectationOutcome("job", expect.job, found, None, _CUT_SHORT)
+    # Without `expect.job`, a job that `until:`, an action or a fault ends early is as expected.
+    is_default = "job" not in expect.model_fields_set
+    met = found == expect.job or (is_default and result.status in (JobStatus.STOPPED, JobStatus.CANCELED))
+    return ExpectationOutcome("job", expect.job, found, met)
 
 
-def tasks_of(model: ScenarioModel, name: str, tasks: Iterable[tuple[int, str]]) -> set[int]:
-    """The ids of the tasks whose chain holds a node of the scenario; ``tasks`` are (id, name as Flink prints it)."""
-    node = node_name(model, name)
-    return {task for task, shown in tasks if _runs(shown, node)}
+def _back_pressured_share(tasks: tuple[TaskSummary, ...], node: str) -> float:
+    """Share of its time that the tasks of a node waited for output, over all its subtasks."""
+    waited = total = 0
+    for task in tasks:
+        if _runs(task.name, node):
+            waited += task.soft_backpressured_ns + task.hard_backpressured_ns
+            total += task.busy_ns + task.idle_ns + task.soft_backpressured_ns + task.hard_backpressured_ns
+    return waited / total if total else 0.0
 
 
 def _runs(task_name: str, node: str) -> bool:
     return node in task_name.rpartition(" (")[0].split(" -> ")
 
 
-def back_pressured_share(tasks: tuple[TaskSummary, ...], node: str) -> float:
-    """Share of its time that the tasks of a node waited for output, over all its subtasks."""
-    waited = total = 0
-    for task in tasks:
-        if _runs(task.name, node):
-            waited += task.soft_backpressured_ns + task.hard_backpressured_ns
-            total += task_time_ns(task)
-    return waited / total if total else 0.0
+def judge_results(
+    expect: ExpectModel, collected: Mapping[str, Records], cut_short: bool
+) -> tuple[ExpectationOutcome, ...]:
+    """One outcome per entry of ``expect.results``; ``collected`` has the records of each collect sink, timestamps too."""
+    return tuple(_judge_rows(sink, rows, collected[sink], cut_short) for sink, rows in expect.results.items())
 
 
-def task_time_ns(task: TaskSummary) -> int:
-    """All of a task's accounted time."""
-    return task.busy_ns + task.idle_ns + task.soft_backpressured_ns + task.hard_backpressured_ns
+def _judge_rows(sink: str, rows: Sequence[Sequence[object]], records: Records, cut_short: bool) -> ExpectationOutcome:
+    what = f"results of sink {sink}"
+    wanted = [[_plain(cell) for cell in row] for row in rows]
+    found = [[_plain(cell) for cell in value] if isinstance(value, tuple) else [_plain(value)] for value, _ in records]
+    if cut_short:
+        return ExpectationOutcome(what, _count(wanted), _count(found), None, _CUT_SHORT)
+    if wanted == found:
+        return ExpectationOutcome(what, _count(wanted), _count(found), True)
+    at = next((i for i, (one, other) in enumerate(zip(wanted, found, strict=False)) if one != other), None)
+    at = min(len(wanted), len(found)) if at is None else at
+    expected = f"row {at} {wanted[at]}" if at < len(wanted) else _count(wanted)
+    got = f"row {at} {found[at]}" if at < len(found) else _count(found)
+    return ExpectationOutcome(what, expected, got, False)
 
 
-def _job(expect: ExpectModel, result: JobExecutionResult, cut_short: bool) -> ExpectationOutcome:
-    found = result.status.value
-    if cut_short and result.status is JobStatus.STOPPED:
-        return ExpectationOutcome("job", expect.job, found, None, "the run was cut short")
-    # Who sets `until:`, cancels the job or stops a task by a fault, and says nothing else, gets what was asked for.
-    said_nothing = "job" not in expect.model_fields_set
-    met = found == expect.job or (said_nothing and result.status in (JobStatus.STOPPED, JobStatus.CANCELED))
-    return ExpectationOutcome("job", expect.job, found, met)
+def _plain(cell: object) -> object:
+    """As YAML writes it: a tuple is a list there, and a whole double may be written as a whole number."""
+    if isinstance(cell, tuple | list):
+        return [_plain(item) for item in cell]
+    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+
+
+def _count(rows: Sequence[object]) -> str:
+    return f"{len(rows)} rows"
+
+
+def judge_facts(model: ScenarioModel, facts: Facts | None, cut_short: bool) -> tuple[ExpectationOutcome, ...]:
+    """One outcome per entry of ``expect.facts``; ``facts`` None: nothing was recorded."""
+    return tuple(_judge_fact(model, expected, facts, cut_short) for expected in model.expect.facts)
+
+
+def _judge_fact(model: ScenarioModel, expected: FactsModel, facts: Facts | None, cut_short: bool) -> ExpectationOutcome:
+    what, wanted = f"{expected.says} ({expected.table})", _bounds(expected)
+    level = TABLES[expected.table].level
+    if facts is None or facts.level < level:
+        return ExpectationOutcome(what, wanted, "-", None, f"needs recording level {level.name.lower()}")
+    found = _measured(expected, _rows(model, expected, facts))
+    shown = "no rows" if found is None else str(found)
+    if cut_short:
+        return ExpectationOutcome(what, wanted, shown, None, _CUT_SHORT)
+    return ExpectationOutcome(what, wanted, shown, _within(expected, found))
+
+
+def _rows(model: ScenarioModel, expected: FactsModel, facts: Facts) -> list[Sequence[int]]:
+    """The rows that fit ``of`` and ``where``."""
+    columns = TABLES[expected.table].columns
+    names = TABLES[expected.table].names
+    demanded = [(names.index(n), number_of(columns[names.index(n)], value)) for n, value in expected.where.items()]
+    tasks = None
+    if expected.of is not None:
+        named = [(int(row[0]), str(row[TABLES["tasks"].names.index("name")])) for row in facts.static_rows("tasks")]
+        tasks = _tasks_of(model.graph_names()[expected.of], named)
+    position = names.index("task") if "task" in names else -1
+    return [
+        row
+        for row in facts.rows(expected.table)
+        if all(row[at] == value for at, value in demanded) and (tasks is None or row[position] in tasks)
+    ]
+
+
+def _tasks_of(node: str, tasks: Iterable[tuple[int, str]]) -> set[int]:
+    """The ids of the tasks whose chain holds a node; ``tasks`` are (id, name as Flink prints it)."""
+    return {task for task, shown in tasks if _runs(shown, node)}
+
+
+def _measured(expected: FactsModel, rows: Sequence[Sequence[int]]) -> int | None:
+    if expected.column is None:
+        return len(rows)
+    at = TABLES[expected.table].names.index(expected.column)
+    values = [row[at] for row in rows]
+    if expected.take == "sum":
+        return sum(values)
+    return (max if expected.take == "max" else min)(values, default=None)
+
+
+def _within(expected: FactsModel, found: int | None) -> bool:
+    if found is None:
+        return False
+    if expected.exactly is not None:
+        return found == expected.exactly
+    low, high = expected.at_least, expected.at_most
+    return (low is None or found >= low) and (high is None or found <= high)
+
+
+def _bounds(expected: FactsModel) -> str:
+    if expected.exactly is not None:
+        return str(expected.exactly)
+    bounds = ((">=", expected.at_least), ("<=", expected.at_most))
+    return " and ".join(f"{sign} {value}" for sign, value in bounds if value is not None)

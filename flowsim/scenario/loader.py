@@ -1,4 +1,4 @@
-"""Reads a scenario file into a validated model that remembers where everything stands."""
+"""Reads a scenario file into a validated model that remembers the position of everything."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from flowsim.errors import ScenarioError, SourcePosition
-from flowsim.scenario.models.scenario import ScenarioModel
-from flowsim.scenario.overrides import apply_overrides
-from flowsim.scenario.problems import Problems
+from flowsim.scenario.scenario_model import ScenarioModel
 from flowsim.scenario.suggestions import nearest
-from flowsim.scenario.validation_messages import report
-from flowsim.scenario.yaml_positions import MAX_FILE_BYTES, PositionedDocument, decode, read_document
+from flowsim.scenario.yaml.messages import report
+from flowsim.scenario.yaml.overrides import apply_overrides
+from flowsim.scenario.yaml.positions import MAX_FILE_BYTES, PositionedDocument, decode, read_document
+from flowsim.scenario.yaml.problems import Problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Scenario:
     overrides: tuple[str, ...]
 
     def resolved(self) -> dict[str, object]:
-        """The whole scenario with its overrides, as JSON-able values, without what nobody set."""
+        """The whole scenario with its overrides, as JSON-able values, without unset values."""
         resolved: dict[str, object] = self.model.model_dump(mode="json", exclude_none=True)
         return resolved
 

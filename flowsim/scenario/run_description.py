@@ -1,4 +1,4 @@
-"""What a recording's manifest says of a scenario run, and how a run is made again from it."""
+"""What a recording's manifest holds of a scenario run, and how a run is made again from it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from flowsim.cluster.faults import Fault
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.recording.manifest import Manifest, RunDescription, RunStatus, scenario_text
-from flowsim.scenario.compiling.compiled import CompiledScenario, RunSettings
+from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.loader import Scenario, load_text
+from flowsim.scenario.settings import RunSettings
 from flowsim.sim.policy import SchedulingPolicy
 
 

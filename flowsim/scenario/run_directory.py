@@ -20,7 +20,7 @@ _AT_TOP: Final = re.compile(rf"\.?{re.escape(RUN_FILE)}(\.tmp)?")
 
 
 class RunDirectory:
-    """``OUT`` of one run. ``run.json`` says that it is ours and which folders its sinks have."""
+    """``OUT`` of one run. ``run.json`` marks it as ours and lists the folders of its sinks."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)

@@ -17,12 +17,11 @@ from flowsim.recording.manifest import Manifest
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.recording.reader import Recording
 from flowsim.recording.writer import RecordingWriter
-from flowsim.scenario.compiling.compiled import CompiledScenario, RunSettings
-from flowsim.scenario.expectations import ExpectationOutcome, judge_expectations
-from flowsim.scenario.fact_expectations import judge_facts
-from flowsim.scenario.result_expectations import judge_results
+from flowsim.scenario.compiled import CompiledScenario
+from flowsim.scenario.expectations import ExpectationOutcome, judge_expectations, judge_facts, judge_results
 from flowsim.scenario.run_description import describe_run
 from flowsim.scenario.run_directory import RunDirectory
+from flowsim.scenario.settings import RunSettings
 from flowsim.sim.policy import FifoPolicy, SchedulingPolicy, SeededRandomPolicy
 from flowsim.sim.rng import RandomStreams
 
@@ -78,11 +77,11 @@ def run_scenario(
     faults: Sequence[Fault] = (),
     on_progress: OnProgress | None = None,
 ) -> ScenarioRun:
-    """Runs a scenario; what is None is as the scenario (with its ``--set`` overrides) says.
+    """Runs a scenario; what is None is as in the scenario (with its ``--set`` overrides).
 
     ``out`` must be the directory that the scenario was compiled for; an earlier run there is replaced, anything else is
-    refused. Without it facts stay in memory. ``faults`` come on top of the scenario's. A job that fails or deadlocks is
-    told in the result. Raises BadInput, InvariantViolation, or KeyboardInterrupt after the recording was closed.
+    refused. Without it facts stay in memory. ``faults`` come on top of the scenario's. The result reports a job that
+    fails or deadlocks. Raises BadInput, InvariantViolation, or KeyboardInterrupt after the recording was closed.
     """
     name = policy if isinstance(policy, str) else None
     settings = resolved_settings(compiled.run, seed, name, clock, record, until_ns)
@@ -135,7 +134,7 @@ def resolved_settings(
     record: Level | None = None,
     until_ns: int | None = None,
 ) -> RunSettings:
-    """The scenario's settings, with what the caller says in their place."""
+    """The scenario's settings, with what the caller sets in their place."""
     return RunSettings(
         seed=settings.seed if seed is None else seed,
         policy=settings.policy if policy is None else policy,

@@ -10,8 +10,8 @@ from flowsim.cluster.job_execution import JobStatus
 from flowsim.errors import InvariantViolation, JobFailed
 from flowsim.facts.kinds import Level
 from flowsim.recording.reader import Recording
-from flowsim.scenario.compiling.compiled import CompiledScenario
-from flowsim.scenario.compiling.compiler import compile_scenario
+from flowsim.scenario.compiled import CompiledScenario
+from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario
 from flowsim.scenario.run_directory import RUN_FILE, RunDirectory
 from flowsim.scenario.runner import run_scenario

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from flowsim.errors import BadInput, ScenarioError
 from flowsim.scenario.loader import Scenario, load_scenario
-from flowsim.scenario.models.scenario import ScenarioModel
+from flowsim.scenario.scenario_model import ScenarioModel
 from flowsim.scenario.suggestions import nearest
 from flowsim.studies.directory import CSV_FILE, JSON_FILE, PLOT_FILE, TABLE_FILE, StudyDirectory
 from flowsim.studies.files import csv_text, json_text, table_text

@@ -10,7 +10,7 @@ from itertools import product
 from typing import Final
 
 from flowsim.errors import BadInput, ScenarioError
-from flowsim.scenario.yaml_positions import YamlValue, read_document
+from flowsim.scenario.yaml.positions import YamlValue, read_document
 
 MAX_COMBINATIONS: Final = 500
 

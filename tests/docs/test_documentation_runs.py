@@ -19,7 +19,7 @@ from flowsim.cluster.mini_cluster import execute
 from flowsim.facts.kinds import Level
 from flowsim.laws.judge import check_all
 from flowsim.recording.memory import MemoryRecorder
-from flowsim.scenario.compiling.compiler import compile_scenario
+from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario, load_text
 
 ROOT = Path(__file__).parents[2]

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowsim.errors import ScenarioError
-from flowsim.scenario.compiling.compiler import compile_scenario
+from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.language.expressions import ExpressionError, compile_expression
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
 from flowsim.scenario.loader import load_text
-from flowsim.scenario.yaml_positions import decode
+from flowsim.scenario.yaml.positions import decode
 
 pytestmark = [pytest.mark.property, pytest.mark.timeout(300)]
 

@@ -15,7 +15,7 @@ from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import LAWS, Outcome, Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.reader import Recording
-from flowsim.scenario.compiling.compiler import compile_scenario
+from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario
 from flowsim.scenario.runner import run_scenario
 from flowsim.studies.async_stage import AsyncStage, async_stages

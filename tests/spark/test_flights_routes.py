@@ -15,7 +15,7 @@ import pytest
 
 from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import LAWS, Verdict
-from flowsim.scenario.compiling.compiler import compile_scenario
+from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario
 from flowsim.scenario.runner import ScenarioRun, run_scenario
 from flowsim.validation.judge import validate

@@ -55,7 +55,7 @@ def schema(json_output: Json = False) -> Answer:
     """Print the JSON Schema of scenario files (with or without --json)."""
     from rich.console import Console
 
-    from flowsim.scenario.models.scenario import json_schema
+    from flowsim.scenario.scenario_model import json_schema
 
     document = json_schema()
 

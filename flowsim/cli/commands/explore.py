@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from flowsim.explore.explore import Exploration, Step
-    from flowsim.scenario.compiling.compiled import CompiledScenario
+    from flowsim.scenario.compiled import CompiledScenario
 
 Seeds = Annotated[int, typer.Option("--seeds", min=1, max=10_000_000, help="How many seeds to try.")]
 FirstSeed = Annotated[int, typer.Option("--first-seed", min=0, max=2**62, help="The first of them.")]

@@ -2,7 +2,7 @@
 
 The text of a user is parsed, never run: every node is checked and rebuilt by ``Translator`` from a closed table, so
 what is compiled holds only nodes made here. Field names become index access (``dep_delay_min > 15`` is
-``lambda v: v[7] > 15``), the function has no builtins, and guards stand only where a result could grow.
+``lambda v: v[7] > 15``), the function has no builtins, and guards are only where a result could grow.
 """
 
 from __future__ import annotations

@@ -65,3 +65,11 @@ class RecordSchema:
         """The schema after adding fields at the end, where a known name replaces its type in place."""
         merged = dict(zip(self.names, self.types, strict=True)) | dict(zip(names, types, strict=True))
         return RecordSchema(tuple(merged), tuple(merged.values()))
+
+    def text(self) -> str:
+        """The fields as messages show them.
+
+        >>> RecordSchema(("word", "n"), (FieldType.STRING, FieldType.LONG)).text()
+        'word: string, n: long'
+        """
+        return ", ".join(f"{name}: {kind.value}" for name, kind in zip(self.names, self.types, strict=True))

@@ -58,7 +58,7 @@ class ExpressionError(BadInput):
         """Name of the output column whose expression is wrong, when several were compiled together."""
 
     def inside(self, column: str) -> ExpressionError:
-        """The same error, told of that column."""
+        """The same error, of that column."""
         return ExpressionError(self.message, self.offset, column)
 
 
@@ -75,7 +75,7 @@ class Term:
 
 
 class Translator:
-    """Rebuilds one expression over records of one schema; afterwards tells what the expression reads."""
+    """Rebuilds one expression over records of one schema; afterwards lists what the expression reads."""
 
     def __init__(self, source: str, schema: RecordSchema) -> None:
         self.source = source
@@ -194,7 +194,7 @@ class Translator:
         return Term(ast.Subscript(_load("v"), ast.Constant(index), ast.Load()), self.schema.types[index])
 
     def _spelled(self, node: ast.Name) -> str:
-        """The identifier, which must stand in the source as it is: Python reads look-alike letters as ASCII ones."""
+        """The identifier, which must be in the source as it is: Python reads look-alike letters as ASCII ones."""
         if re.search(rf"(?<!\w){re.escape(node.id)}(?!\w)", self.source) is None:
             raise self._error(node, f"the name {node.id!r} is written with look-alike letters")
         return node.id

@@ -9,8 +9,8 @@ import pytest
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.cluster.mini_cluster import execute
 from flowsim.errors import ScenarioError
-from flowsim.scenario.compiling.compiled import CompiledScenario
-from flowsim.scenario.compiling.compiler import compile_scenario
+from flowsim.scenario.compiled import CompiledScenario
+from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_text
 
 HERE = Path(__file__).parents[2] / "unit" / "scenario" / "data"

@@ -13,7 +13,7 @@ import pytest
 from flowsim import __version__
 from flowsim.cluster.faults import FAULT_KINDS
 from flowsim.laws.catalogue import LAW_IDS
-from flowsim.scenario.models.scenario import json_schema
+from flowsim.scenario.scenario_model import json_schema
 
 DROP = "faults: [{fault: drop_element, operator: sums, at: 5}]\n"
 
@@ -132,6 +132,6 @@ def test_every_command_has_help(flowsim: Any, command: str) -> None:
 
 
 def test_help_imports_nothing_heavy() -> None:
-    heavy = ("pyspark", "pyarrow", "numpy", "pandas", "pydantic", "flowsim.cluster", "flowsim.scenario.models.scenario")
+    heavy = ("pyspark", "pyarrow", "numpy", "pandas", "pydantic", "flowsim.cluster", "flowsim.scenario.scenario_model")
     program = f"import sys, flowsim.cli.main; print([m for m in {heavy!r} if m in sys.modules])"
     assert subprocess.check_output([sys.executable, "-c", program], text=True) == "[]\n"

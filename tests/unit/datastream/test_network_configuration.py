@@ -16,7 +16,7 @@ from flowsim.graph.execution_graph import create_execution_graph
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.stream_graph import BufferDebloatSettings, JobSettings, Link
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
-from flowsim.scenario.models.scenario import SettingsModel
+from flowsim.scenario.settings import SettingsModel
 
 
 def env(**settings: object) -> StreamExecutionEnvironment:

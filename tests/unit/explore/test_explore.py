@@ -13,8 +13,8 @@ from flowsim.explore.strategies import FifoSchedules, RandomSchedules, ScriptedS
 from flowsim.explore.token import Token
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import CHOICES
-from flowsim.scenario.compiling.compiled import CompiledScenario
-from flowsim.scenario.compiling.compiler import compile_scenario
+from flowsim.scenario.compiled import CompiledScenario
+from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_text
 from flowsim.scenario.runner import run_scenario
 

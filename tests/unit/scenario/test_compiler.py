@@ -12,7 +12,7 @@ from flowsim.cluster.job_execution import JobStatus
 from flowsim.cluster.mini_cluster import execute
 from flowsim.cluster.run_actions import CancelJob, SnapshotTask, StopJob
 from flowsim.facts.kinds import Level
-from flowsim.scenario.compiling.compiler import compile_scenario
+from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario
 from tests.support.jobs.scenarios import HEAD, compiled, refused, results, sinks
 

@@ -8,7 +8,7 @@ import pytest
 
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
-from flowsim.scenario.compiling.compiler import compile_scenario
+from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_text
 from flowsim.scenario.runner import ScenarioRun, run_scenario
 
@@ -65,7 +65,7 @@ def test_facts_that_were_not_recorded_are_not_judged() -> None:
 @pytest.mark.parametrize(
     ("expected", "message"),
     [
-        ("exactly: 1, at_most: 2", "exactly stands alone"),
+        ("exactly: 1, at_most: 2", "exactly goes without"),
         ("at_least: 5, at_most: 2", "no number is at least 5 and at most 2"),
         ("of: out", "expected one of exactly, at_least and at_most"),
         ("take: max, exactly: 1", "take: max needs a column"),
@@ -83,7 +83,7 @@ def test_an_expectation_that_cannot_be_is_told_with_its_place(expected: str, mes
 
 def test_a_table_without_tasks_takes_no_name_of_one() -> None:
     text = JOB.replace("received", "choices") % "of: out, exactly: 1"
-    with pytest.raises(BadInput, match="table choices says nothing of tasks, remove of"):
+    with pytest.raises(BadInput, match="rows of table choices belong to no task, remove of"):
         compile_scenario(load_text(text, "three.yaml", Path()), out_dir=NOWHERE)
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from flowsim.errors import ScenarioError
 from flowsim.scenario.loader import Scenario, load_scenario, load_text
-from flowsim.scenario.models.scenario import json_schema
-from flowsim.scenario.problems import ScenarioErrors
+from flowsim.scenario.scenario_model import json_schema
+from flowsim.scenario.yaml.problems import ScenarioErrors
 
 ROOT = Path(__file__).parents[3]
 TEXT = """\
@@ -52,7 +52,7 @@ def test_a_valid_scenario_has_its_values_and_the_defaults_of_flink() -> None:
     assert (model.settings.seed, model.settings.buffer_timeout, model.settings.segment_size) == (7, 0, 32768)
     assert model.operators["grouped"].window is not None
     assert model.operators["grouped"].window.tumbling == 1000
-    assert model.operators["grouped"].kind == "aggregate"
+    assert model.operators["grouped"].chosen[0] == "aggregate"
     assert model.sinks["out"].inputs() == ["grouped"]
 
 

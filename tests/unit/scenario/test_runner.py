@@ -15,8 +15,8 @@ from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.manifest import RunStatus
 from flowsim.recording.reader import Recording
-from flowsim.scenario.compiling.compiled import CompiledScenario
-from flowsim.scenario.compiling.compiler import compile_scenario
+from flowsim.scenario.compiled import CompiledScenario
+from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_text
 from flowsim.scenario.run_description import rerun_of
 from flowsim.scenario.runner import ScenarioRun, run_scenario

@@ -8,7 +8,7 @@ import pytest
 
 from flowsim.explore.explore import judged_in_memory
 from flowsim.facts.kinds import Level
-from flowsim.scenario.compiling.compiler import compile_scenario
+from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.expectations import law_is_as_expected
 from flowsim.scenario.loader import load_scenario
 from flowsim.scenario.runner import run_scenario

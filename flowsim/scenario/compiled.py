@@ -1,0 +1,65 @@
+"""What compiling a scenario gives: a job ready to run, and what a run must know besides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from flowsim.cluster.faults import Fault
+from flowsim.cluster.job_execution import Progress, RunOptions
+from flowsim.cluster.run_actions import RunAction
+from flowsim.datastream.environment import StreamExecutionEnvironment
+from flowsim.facts.tracer import Recorder
+from flowsim.graph.stream_graph import StreamGraph
+from flowsim.scenario.context import CompiledSink
+from flowsim.scenario.features.expect import ExpectModel
+from flowsim.scenario.loader import Scenario
+from flowsim.scenario.paths import InputFile
+from flowsim.scenario.settings import RunSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Recompute:
+    """The scenario's own recomputation: script, function in it, and the input file it gets."""
+
+    script: Path
+    function: str
+    input_path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledScenario:
+    """A scenario turned into a job."""
+
+    scenario: Scenario
+    env: StreamExecutionEnvironment
+    run: RunSettings
+    inputs: tuple[InputFile, ...]
+    sinks: tuple[CompiledSink, ...]
+    faults: tuple[Fault, ...]
+    """Under the names that the nodes have in the graph."""
+    actions: tuple[RunAction, ...]
+    """What is done to the job while it runs."""
+    expect: ExpectModel
+    recompute: Recompute | None
+
+    def stream_graph(self) -> StreamGraph:
+        """The logical graph of the job, under the scenario's name."""
+        return self.env.stream_graph(self.scenario.model.name)
+
+    def run_options(
+        self, recorder: Recorder | None = None, on_progress: Callable[[Progress], None] | None = None
+    ) -> RunOptions:
+        """The options to run it under; the recorder is the caller's, at level ``run.record``."""
+        run = self.run
+        return RunOptions(
+            seed=run.seed,
+            clock=run.clock,
+            policy=run.policy,
+            until_ns=run.until_ns,
+            recorder=recorder,
+            faults=self.faults,
+            actions=self.actions,
+            on_progress=on_progress,
+        )

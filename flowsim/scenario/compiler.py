@@ -1,0 +1,106 @@
+"""Turns a valid scenario into a job of the DataStream API. All that is wrong with it comes in one report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flowsim.scenario.compiled import CompiledScenario, Recompute
+from flowsim.scenario.context import CompileContext, Failed
+from flowsim.scenario.features.actions import compile_actions
+from flowsim.scenario.features.expect import RecomputeModel
+from flowsim.scenario.features.faults import compile_faults
+from flowsim.scenario.features.sinks import compile_sink
+from flowsim.scenario.graph_checks import check_expectations, check_generators_end, check_graph, check_names
+from flowsim.scenario.loader import Scenario
+from flowsim.scenario.operators import compile_operator
+from flowsim.scenario.paths import confined
+from flowsim.scenario.scenario_model import ScenarioModel
+from flowsim.scenario.settings import configure_network, environment_of, run_settings_of
+from flowsim.scenario.sources.sources import compile_source
+from flowsim.scenario.suggestions import nearest
+from flowsim.scenario.yaml.problems import Problems
+
+
+def compile_scenario(
+    scenario: Scenario,
+    *,
+    out_dir: str | Path,
+    allow_python: bool = False,
+    allow_path: bool = False,
+) -> CompiledScenario:
+    """The job of a scenario; raises ScenarioError with everything that is wrong. Writes nothing."""
+    problems = Problems(scenario.document)
+    model = scenario.model
+    names = model.graph_names()
+    env = environment_of(model.settings)
+    configure_network(env, model.settings, names, problems)
+    context = CompileContext(env, problems, scenario.folder, Path(out_dir), allow_python, allow_path)
+    check_names(model, problems)
+    check_generators_end(model, problems)
+    _compile_nodes(context, model)
+    faults = compile_faults(model.faults, names, problems)
+    actions = compile_actions(model.actions, names, problems)
+    check_expectations(model, problems)
+    recompute = None if model.recompute is None else _recompute(context, model, model.recompute)
+    problems.raise_any()
+    compiled = CompiledScenario(
+        scenario,
+        env,
+        run_settings_of(model.settings),
+        tuple(dict.fromkeys(context.inputs)),
+        tuple(context.sinks),
+        faults,
+        actions,
+        model.expect,
+        recompute,
+    )
+    check_graph(compiled, problems)
+    problems.raise_any()
+    return compiled
+
+
+def _compile_nodes(context: CompileContext, model: ScenarioModel) -> None:
+    """Every node is tried; one that reads from a node that failed reports nothing of its own."""
+    for name, source in model.sources.items():
+        try:
+            context.streams[name] = compile_source(context, name, source)
+        except Failed:
+            context.streams[name] = None
+    for name, operator in model.operators.items():
+        try:
+            compile_operator(context, name, operator)
+        except Failed:
+            context.streams[name] = None
+            context.streams.update({f"{name}.{tag}": None for tag in operator.side_output_names()})
+    for name, sink in model.sinks.items():
+        try:
+            compile_sink(context, name, sink)
+        except Failed:
+            continue
+
+
+def _recompute(context: CompileContext, model: ScenarioModel, recompute: RecomputeModel) -> Recompute | None:
+    """None where it cannot be used; the problems hold the reason."""
+    script, _, function = recompute.pyspark.partition(":")
+    of_files = {name: one.files for name, one in model.sources.items() if one.files is not None}
+    read = of_files.get(recompute.input)
+    at_input, at_script = ("recompute", "input"), ("recompute", "pyspark")
+    if read is None:
+        hint = nearest(recompute.input, of_files)
+        context.problems.at(at_input, f"there is no source of files {recompute.input!r}{hint}")
+        return None
+    files = [found for found in context.inputs if found.name == read.path]
+    if not isinstance(read.path, str):
+        context.problems.at(at_input, f"source {recompute.input!r} reads several files, expected one")
+        return None
+    try:
+        found = context.attempt(
+            at_script,
+            lambda: confined(script, context.folder, allow_path=context.allow_path, what="recomputation"),
+        )
+    except Failed:
+        return None
+    if not found.is_file():
+        context.problems.at(at_script, f"there is no file {script!r} beside the scenario")
+        return None
+    return Recompute(found, function, files[0].path) if files else None

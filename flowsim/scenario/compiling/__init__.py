@@ -1,1 +1,0 @@
-"""Turns a valid scenario into a job of the DataStream API."""

@@ -1,0 +1,202 @@
+"""What the compilation of all nodes shares: the environment being filled, permissions, Python functions, errors so far."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from flowsim.connectors.memory import CollectSink
+from flowsim.datastream.data_stream import DataStream
+from flowsim.datastream.environment import StreamExecutionEnvironment
+from flowsim.errors import BadInput
+from flowsim.scenario import paths
+from flowsim.scenario.language.expressions import CompiledRecord, Expression, compile_expression, compile_record
+from flowsim.scenario.language.record_schema import FieldType, RecordSchema
+from flowsim.scenario.language.translator import ExpressionError
+from flowsim.scenario.types import FunctionModel
+from flowsim.scenario.yaml.positions import Path as YamlPath
+from flowsim.scenario.yaml.problems import Problems
+
+T = TypeVar("T")
+
+
+class Failed(Exception):
+    """The compilation of one node ended; its errors are among the problems already."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledStream:
+    """A stream under construction, the schema of its records, and the schemas of its side outputs by their tag."""
+
+    stream: DataStream
+    schema: RecordSchema
+    side_outputs: Mapping[str, RecordSchema] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledSink:
+    """A sink: what it keeps, and where."""
+
+    name: str
+    kind: str
+    schema: RecordSchema
+    directory: Path | None
+    """Of sinks that write files."""
+    collected: CollectSink | None
+    """Of collect sinks: holds the results after the run."""
+
+
+@dataclass(slots=True)
+class CompileContext:
+    """State of one compilation. ``streams`` holds None for a stream that failed, so that its readers report nothing."""
+
+    env: StreamExecutionEnvironment
+    problems: Problems
+    folder: Path
+    """Where relative paths of inputs begin, and where Python modules are found first."""
+    out_dir: Path
+    allow_python: bool
+    allow_path: bool
+    streams: dict[str, CompiledStream | None] = field(default_factory=dict)
+    inputs: list[paths.InputFile] = field(default_factory=list)
+    sinks: list[CompiledSink] = field(default_factory=list)
+
+    def fail(self, path: YamlPath, message: str) -> Failed:
+        """Reports a problem; to be raised."""
+        self.problems.at(path, message)
+        return Failed()
+
+    def attempt(self, path: YamlPath, action: Callable[[], T]) -> T:
+        """Runs ``action``; BadInput from elsewhere in flowsim becomes a problem at ``path``. Raises Failed."""
+        try:
+            return action()
+        except ExpressionError:
+            raise
+        except BadInput as error:
+            self.problems.bad_input(path, error)
+            raise Failed from None
+
+    def expression(
+        self, path: YamlPath, source: str, schema: RecordSchema, *, takes_timestamp: bool = False
+    ) -> Expression:
+        """The compiled expression at ``path``; raises Failed."""
+        try:
+            return compile_expression(source, schema, takes_timestamp=takes_timestamp)
+        except ExpressionError as error:
+            self.problems.expression(path, source, error)
+            raise Failed from None
+
+    def record_expression(self, path: YamlPath, source: str, schema: RecordSchema, reader: str) -> Expression:
+        """The same where ``reader`` has the record without its timestamp."""
+        expression = self.expression(path, source, schema)
+        if expression.uses_timestamp:
+            raise self.fail(path, without_timestamp(reader))
+        return expression
+
+    def condition(self, path: YamlPath, expression: Expression) -> Expression:
+        """The expression at ``path``, if it may be a truth value; raises Failed."""
+        if expression.type not in (FieldType.BOOLEAN, FieldType.ANY):
+            raise self.fail(path, f"expected a condition, this expression gives {expression.type.value}")
+        return expression
+
+    def record(self, path: YamlPath, columns: Mapping[str, str], schema: RecordSchema, *, keep: bool) -> CompiledRecord:
+        """The output record of the named expressions at ``path``; raises Failed."""
+        return self.columns(path, columns, lambda: compile_record(list(columns.items()), schema, keep=keep))
+
+    def columns(self, path: YamlPath, sources: Mapping[str, str], action: Callable[[], T]) -> T:
+        """Runs the compilation of several expressions under one mapping; the error names its column. Raises Failed."""
+        try:
+            return action()
+        except ExpressionError as error:
+            column = error.column or ""
+            self.problems.expression((*path, column), sources.get(column, ""), error)
+            raise Failed from None
+
+    def input_files(self, path: YamlPath, names: str | Sequence[str]) -> list[Path]:
+        """The files of one or several names, which become inputs of the job; raises Failed."""
+        found = self.attempt(path, lambda: paths.input_files(names, self.folder, allow_path=self.allow_path))
+        self.inputs.extend(found)
+        return [file.path for file in found]
+
+    def input_file(self, path: YamlPath, name: str) -> Path:
+        """The file of that very name; raises Failed."""
+        file = self.attempt(path, lambda: paths.input_file(name, self.folder, allow_path=self.allow_path))
+        self.inputs.append(file)
+        return file.path
+
+    def python(self, path: YamlPath, reference: str) -> Callable[..., object]:
+        """What a ``python:`` reference names; raises Failed."""
+        return self.attempt(path, lambda: load_function(reference, self.folder, allow_python=self.allow_python))
+
+    def function(self, path: YamlPath, reference: str, kind: type[object]) -> object:
+        """The function that a reference names, or an instance of the class, which is one of ``kind``; raises Failed."""
+        found = self.python(path, reference)
+        return self.attempt(path, lambda: _instance_of(found, kind, reference))
+
+    def instance(self, path: YamlPath, reference: str, kind: type[T]) -> T:
+        """An instance of ``kind``, from the class or function that a reference names; raises Failed."""
+        made = self.function(path, reference, kind)
+        if not isinstance(made, kind):
+            raise self.fail(path, f"expected a {kind.__name__}, got {reference}")
+        return made
+
+
+def without_timestamp(reader: str) -> str:
+    """The message where an expression reads a timestamp that ``reader`` does not have."""
+    return f"{reader} does not see the timestamp: add it as a field in a map before"
+
+
+def declared(fields: Mapping[str, str] | None) -> RecordSchema:
+    """The schema that ``fields:`` declares."""
+    fields = fields or {}
+    return RecordSchema(tuple(fields), tuple(FieldType(kind) for kind in fields.values()))
+
+
+def emitted_by(model: FunctionModel, stream: DataStream) -> CompiledStream:
+    """The stream of a Python function, with the fields and side outputs that its block declares."""
+    sides = {tag: declared(fields) for tag, fields in model.side_outputs.items()}
+    return CompiledStream(stream, declared(model.fields), sides)
+
+
+def load_function(reference: str, folder: Path, *, allow_python: bool) -> Callable[..., object]:
+    """The object that ``package.module:function`` names; modules beside the scenario are found first. Raises BadInput."""
+    if not allow_python:
+        raise BadInput(f"{reference} is Python code and runs only with --allow-python")
+    module_name, _, name = reference.partition(":")
+    try:
+        with _importing_from(folder):
+            module = importlib.import_module(module_name)
+    except Exception as error:
+        raise BadInput(f"module {module_name!r} cannot be imported: {type(error).__name__}: {error}") from error
+    found: object = getattr(module, name, None)
+    if not callable(found):
+        raise BadInput(f"module {module_name!r} has no function or class {name!r}")
+    return found
+
+
+def _instance_of(found: object, kind: type[object], reference: str) -> object:
+    """An instance when the reference names a class, else the function itself."""
+    if not isinstance(found, type):
+        return found
+    if not issubclass(found, kind):
+        raise BadInput(f"{reference}: expected a function or a {kind.__name__}, got the class {found.__name__}")
+    try:
+        made: object = found()
+    except Exception as error:
+        raise BadInput(f"{reference}: cannot be made: {type(error).__name__}: {error}") from error
+    return made
+
+
+@contextmanager
+def _importing_from(folder: Path) -> Iterator[None]:
+    path = str(folder)
+    sys.path.insert(0, path)
+    try:
+        yield
+    finally:
+        sys.path.remove(path)

@@ -1,0 +1,86 @@
+"""``actions``: what a scenario does to its job while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, assert_never
+
+from pydantic import Field, model_validator
+
+from flowsim.cluster.run_actions import CancelJob, RunAction, SnapshotTask, StopJob
+from flowsim.scenario.suggestions import nearest
+from flowsim.scenario.types import DurationNs, Name, Strict, chosen_of, one_of
+from flowsim.scenario.yaml.problems import Problems
+
+ACTION_KINDS = ("stop", "cancel", "snapshot")
+
+
+class StopModel(Strict):
+    """Ends the sources, and through them the job, which counts as finished."""
+
+    at: DurationNs = Field(description="Time after the start of the job, on its clock.")
+    drain: bool = Field(
+        default=False, description="Flushes event time, as if the input had ended: all windows and timers fire."
+    )
+
+
+class CancelModel(Strict):
+    """Ends the job where it stands; sinks that write files keep nothing."""
+
+    at: DurationNs = Field(description="Time after the start of the job, on its clock.")
+
+
+class SnapshotModel(Strict):
+    """Asks the operators of a task for their state, as a checkpoint would; nothing is stored."""
+
+    at: DurationNs = Field(description="Time after the start of the job, on its clock.")
+    task: Name = Field(description="A source, operator or sink: all operators chained to it are asked too.")
+    subtask: Annotated[int, Field(ge=0, le=32767)] | None = Field(
+        default=None, description="One subtask, else every one."
+    )
+
+
+class ActionModel(Strict):
+    """One thing done to the running job; exactly one of stop, cancel, snapshot."""
+
+    stop: StopModel | None = None
+    cancel: CancelModel | None = None
+    snapshot: SnapshotModel | None = None
+
+    @property
+    def ends_the_job(self) -> bool:
+        return self.snapshot is None
+
+    @property
+    def action(self) -> StopModel | CancelModel | SnapshotModel:
+        """The one that it is."""
+        value: StopModel | CancelModel | SnapshotModel
+        _, value = chosen_of(self, ACTION_KINDS)
+        return value
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> ActionModel:
+        one_of(self, ACTION_KINDS)
+        return self
+
+
+def compile_actions(
+    models: Sequence[ActionModel], graph_names: Mapping[str, str], problems: Problems
+) -> tuple[RunAction, ...]:
+    """The actions under names of the graph; reports every node that does not exist."""
+    actions: list[RunAction] = []
+    for index, model in enumerate(models):
+        match model.action:
+            case StopModel() as stop:
+                actions.append(StopJob(stop.at, stop.drain))
+            case CancelModel() as cancel:
+                actions.append(CancelJob(cancel.at))
+            case SnapshotModel(task=task) as snapshot:
+                if task in graph_names:
+                    actions.append(SnapshotTask(snapshot.at, graph_names[task], snapshot.subtask))
+                else:
+                    message = f"there is no node {task!r}{nearest(task, graph_names)}"
+                    problems.at(("actions", index, "snapshot", "task"), message)
+            case unreachable:
+                assert_never(unreachable)
+    return tuple(actions)

@@ -1,0 +1,313 @@
+"""``async``: calls that are simulated, or that Python makes; their failures, time-outs and retries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal, assert_never
+
+from pydantic import Field, model_validator
+
+from flowsim.datastream.async_data_stream import AsyncDataStream
+from flowsim.datastream.async_retry_predicates import has_exception_predicate
+from flowsim.datastream.async_retry_strategies import AsyncRetryStrategy
+from flowsim.datastream.common.time import Duration
+from flowsim.datastream.data_stream import DataStream
+from flowsim.datastream.functions.async_functions import AsyncFunction, ResultFutureFunction
+from flowsim.operators.async_wait import retry_strategies as core
+from flowsim.operators.async_wait.simulated_calls import NO_CALLS, OnTimeout, SimulatedAsyncFunction, SomeCalls
+from flowsim.scenario.context import CompileContext, CompiledStream, declared
+from flowsim.scenario.features.async_latency import (
+    A_FUNCTION,
+    Latency,
+    LatencyModel,
+    Share,
+    SpikesModel,
+    compile_latency,
+    compile_spikes,
+)
+from flowsim.scenario.features.async_results import (
+    LookupModel,
+    Results,
+    TimedOutModel,
+    compile_answer,
+    compile_lookup,
+    compile_timed_out,
+    no_results,
+)
+from flowsim.scenario.features.inputs import Incoming
+from flowsim.scenario.language.record_schema import RecordSchema
+from flowsim.scenario.types import (
+    Columns,
+    Count,
+    ExpressionSource,
+    FieldTypes,
+    PositiveMs,
+    PythonReference,
+    Strict,
+    TimeoutMs,
+    chosen_of,
+    needs_fields,
+    one_of,
+)
+from flowsim.scenario.yaml.positions import Path
+
+RESULTS = ("select", "add", "lookup", "python")
+
+
+class SilentModel(Strict):
+    """Calls that are never answered; share, when or both."""
+
+    share: Share | None = Field(default=None, description="Of the calls, by chance; none: all.")
+    when: ExpressionSource | None = Field(default=None, description="Only for records for which this is true.")
+
+    @model_validator(mode="after")
+    def _some(self) -> SilentModel:
+        if self.share is None and self.when is None:
+            raise ValueError("expected share or when, got neither")
+        return self
+
+
+class FailsModel(Strict):
+    """Calls that are answered with an error; at least one of share, when, first_attempts, and all that are there hold."""
+
+    share: Share | None = Field(default=None, description="Of the calls, by chance; none: all.")
+    when: ExpressionSource | None = Field(default=None, description="Only for records for which this is true.")
+    first_attempts: Count | None = Field(
+        default=None, description="Only the first so many calls for a record; needs retry."
+    )
+
+    @model_validator(mode="after")
+    def _some(self) -> FailsModel:
+        if self.share is None and self.when is None and self.first_attempts is None:
+            raise ValueError("expected share, when or first_attempts, got none of them")
+        return self
+
+
+class FixedRetryModel(Strict):
+    """The same pause each time."""
+
+    max_attempts: Count = Field(description="Retries, so one call more in all.")
+    delay: PositiveMs
+
+
+class ExponentialRetryModel(Strict):
+    """Longer pauses each time, up to a limit; the last one is shared by all records of a subtask."""
+
+    max_attempts: Count = Field(description="Retries, so one call more in all.")
+    initial: PositiveMs
+    max: PositiveMs
+    multiplier: Annotated[float, Field(gt=0, le=1_000_000)]
+
+
+class RetryModel(Strict):
+    """Which calls are made again, and when; exactly one of fixed, exponential."""
+
+    fixed: FixedRetryModel | None = None
+    exponential: ExponentialRetryModel | None = None
+    when: ExpressionSource | None = Field(
+        default=None, description="After an answer with a result for which this is true, over the fields of the result."
+    )
+    when_empty: bool = Field(default=False, description="After an answer without results.")
+    on_error: bool = Field(default=True, description="After an answer that is an error.")
+
+    @property
+    def delays(self) -> FixedRetryModel | ExponentialRetryModel:
+        """The one that it has."""
+        value: FixedRetryModel | ExponentialRetryModel
+        _, value = chosen_of(self, ("fixed", "exponential"))
+        return value
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> RetryModel:
+        one_of(self, ("fixed", "exponential"))
+        if self.when is None and not self.when_empty and not self.on_error:
+            raise ValueError("nothing is tried again: expected when, when_empty or on_error")
+        return self
+
+
+class AsyncModel(Strict):
+    """Calls that are answered later, many at a time; exactly one of select, add, lookup, python gives the results."""
+
+    mode: Literal["ordered", "unordered"] = Field(
+        description="Results in the order of the records, or as they come, but never past a watermark."
+    )
+    capacity: Count = Field(default=100, description="How many records and watermarks a subtask holds at most.")
+    timeout: TimeoutMs = Field(default=-1, description="For all attempts of a record together.")
+    design: Literal["mailbox", "legacy"] = Field(
+        default="mailbox", description="As Flink has it, or with the thread that emitted before Flink 1.10."
+    )
+    latency: Latency | None = Field(default=None, description="How long calls take.")
+    spikes: SpikesModel | None = None
+    fails: FailsModel | None = Field(default=None, description="Which calls are answered with an error.")
+    silent: SilentModel | None = Field(default=None, description="Which calls are never answered.")
+    select: Columns | None = Field(default=None, description="The result's fields, over the record.")
+    add: Columns | None = Field(
+        default=None, description="The record with these fields behind its own; a known name replaces that field."
+    )
+    lookup: LookupModel | None = Field(default=None, description="The record with columns of a table.")
+    python: PythonReference | None = Field(
+        default=None, description="An AsyncFunction class of your own; only with --allow-python."
+    )
+    fields: FieldTypes | None = Field(default=None, description="What its results are, tuples of these.")
+    on_timeout: Literal["fail", "drop", "nothing"] | TimedOutModel = Field(
+        default="fail",
+        description="Fails the job, gives no results, does nothing at all (the record waits for its answer), or gives these.",
+    )
+    retry: RetryModel | None = None
+
+    @property
+    def timeout_ms(self) -> int:
+        """In ms, 0 for none."""
+        return max(self.timeout, 0)
+
+    @property
+    def simulated_latency(self) -> int | LatencyModel:
+        """How long calls take that no Python function makes."""
+        assert self.latency is not None
+        return self.latency
+
+    @model_validator(mode="after")
+    def _consistent(self) -> AsyncModel:
+        form = one_of(self, RESULTS)
+        needs_fields(form, self.fields)
+        self._check_calls(form)
+        if self.timeout_ms == 0 and self.on_timeout != "fail":
+            raise ValueError("on_timeout needs a timeout")
+        if self.retry is not None and self.timeout_ms == 0:
+            raise ValueError("retry needs a timeout, which all attempts of a record share")
+        if self.retry is not None and self.design == "legacy":
+            raise ValueError("the legacy design knows no retry, remove retry or design")
+        return self
+
+    def _check_calls(self, form: str) -> None:
+        if form != "python" and self.latency is None:
+            raise ValueError("expected latency: how long calls take")
+        if form == "python":
+            simulated = ("latency", "spikes", "fails", "silent")
+            present = [key for key in simulated if getattr(self, key) is not None]
+            present += ["on_timeout"] if self.on_timeout != "fail" else []
+            if present:
+                raise ValueError(f"a Python function decides what its calls do, remove {' and '.join(present)}")
+        if self.fails is not None and self.fails.first_attempts is not None and self.retry is None:
+            raise ValueError("fails.first_attempts needs retry: without it there is one attempt only")
+
+
+UserDefined = AsyncFunction | ResultFutureFunction
+
+
+def compile_async(context: CompileContext, path: Path, model: AsyncModel, incoming: Incoming) -> CompiledStream:
+    """The results of calls, in their order or not; raises Failed."""
+    function: UserDefined | SimulatedAsyncFunction
+    if model.python is not None:
+        schema = declared(model.fields)
+        function = _user_defined(context, (*path, "python"), model.python)
+    else:
+        results, schema = _results(context, path, model, incoming.schema)
+        function = _simulated(context, path, model, results, incoming.schema, schema)
+    strategy = None if model.retry is None else _strategy(context, (*path, "retry"), model.retry, schema)
+    stream = context.attempt(path, lambda: _waiting(model, incoming.stream, function, strategy))
+    return CompiledStream(stream, schema)
+
+
+def _waiting(
+    model: AsyncModel,
+    stream: DataStream,
+    function: UserDefined | SimulatedAsyncFunction,
+    strategy: core.AsyncRetryStrategy | None,
+) -> DataStream:
+    timeout, capacity, api = Duration.of_millis(model.timeout_ms), model.capacity, AsyncDataStream
+    if strategy is None:
+        wait = api.ordered_wait if model.mode == "ordered" else api.unordered_wait
+        return wait(stream, function, timeout, capacity, design=model.design)
+    again = api.ordered_wait_with_retry if model.mode == "ordered" else api.unordered_wait_with_retry
+    return again(stream, function, timeout, strategy, capacity, design=model.design)
+
+
+def _user_defined(context: CompileContext, path: Path, reference: str) -> UserDefined:
+    function = context.function(path, reference, object)
+    if not isinstance(function, AsyncFunction | ResultFutureFunction):
+        raise context.fail(path, f"expected the class of an AsyncFunction or ResultFutureFunction, got {reference}")
+    return function
+
+
+def _results(
+    context: CompileContext, path: Path, model: AsyncModel, schema: RecordSchema
+) -> tuple[Results, RecordSchema]:
+    """What a call answers, and its fields."""
+    if model.lookup is not None:
+        return compile_lookup(context, (*path, "lookup"), model.lookup, schema)
+    if model.add is not None:
+        return compile_answer(context, (*path, "add"), model.add, schema, keep=True)
+    return compile_answer(context, (*path, "select"), model.select or {}, schema, keep=False)
+
+
+def _simulated(
+    context: CompileContext, path: Path, model: AsyncModel, results: Results, record: RecordSchema, result: RecordSchema
+) -> SimulatedAsyncFunction:
+    latency = compile_latency(context, (*path, "latency"), model.simulated_latency, record)
+    if model.spikes is not None:
+        latency = compile_spikes(context, (*path, "spikes"), model.spikes, latency, record)
+    return SimulatedAsyncFunction(
+        results,
+        latency,
+        failure=_some_calls(context, (*path, "fails"), model.fails, record),
+        silence=_some_calls(context, (*path, "silent"), model.silent, record),
+        on_timeout=_on_timeout(context, (*path, "on_timeout"), model, record, result),
+    )
+
+
+def _some_calls(
+    context: CompileContext, path: Path, model: FailsModel | SilentModel | None, schema: RecordSchema
+) -> SomeCalls:
+    if model is None:
+        return NO_CALLS
+    when = None if model.when is None else _condition(context, (*path, "when"), model.when, schema)
+    share = 1.0 if model.share is None else model.share
+    return SomeCalls(share, when, model.first_attempts if isinstance(model, FailsModel) else None)
+
+
+def _on_timeout(
+    context: CompileContext, path: Path, model: AsyncModel, record: RecordSchema, result: RecordSchema
+) -> OnTimeout:
+    match model.on_timeout:
+        case TimedOutModel() as answer:
+            return compile_timed_out(context, path, answer, record, result)
+        case "drop":
+            return no_results
+        case "fail" | "nothing" as reaction:
+            return reaction
+        case unreachable:
+            assert_never(unreachable)
+
+
+def _strategy(context: CompileContext, path: Path, model: RetryModel, result: RecordSchema) -> core.AsyncRetryStrategy:
+    when = None if model.when is None else _condition(context, (*path, "when"), model.when, result)
+    results = None if when is None and not model.when_empty else RetryOnExpression(when, when_empty=model.when_empty)
+    errors = has_exception_predicate if model.on_error else None
+    match model.delays:
+        case FixedRetryModel() as fixed:
+            return AsyncRetryStrategy.fixed_delay(fixed.max_attempts, fixed.delay, results, errors)
+        case ExponentialRetryModel() as growing:
+            return AsyncRetryStrategy.exponential_backoff(
+                growing.max_attempts, growing.initial, growing.max, growing.multiplier, results, errors
+            )
+        case unreachable:
+            assert_never(unreachable)
+
+
+def _condition(context: CompileContext, path: Path, source: str, schema: RecordSchema) -> Callable[[Any], object]:
+    return context.condition(path, context.record_expression(path, source, schema, A_FUNCTION)).function
+
+
+class RetryOnExpression:
+    """Whether a call is made again for its results: there are none, or one of them meets a condition."""
+
+    def __init__(self, when: Callable[[Any], object] | None, *, when_empty: bool) -> None:
+        self._when = when
+        self._when_empty = when_empty
+
+    def __call__(self, results: Sequence[object]) -> bool:
+        if not results:
+            return self._when_empty
+        when = self._when
+        return when is not None and any(when(result) for result in results)

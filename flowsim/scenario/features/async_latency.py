@@ -1,0 +1,171 @@
+"""How long simulated calls of ``async`` take."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, assert_never
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from flowsim.connectors.lookup_table import read_latency_trace
+from flowsim.operators.async_wait import latency as latencies
+from flowsim.scenario.context import CompileContext
+from flowsim.scenario.language.record_schema import FieldType, RecordSchema
+from flowsim.scenario.types import DurationNs, ExpressionSource, FieldName, FilePath, Strict, chosen_of, one_of
+from flowsim.scenario.yaml.positions import Path
+
+Share = Annotated[float, Field(ge=0, le=1)]
+LatencyUnit = Literal["ns", "us", "ms", "s"]
+
+DISTRIBUTIONS = ("uniform", "normal", "lognormal", "exponential", "trace", "each")
+A_FUNCTION = "an asynchronous function"
+"""What reads the expressions of an ``async`` block."""
+
+
+class UniformLatencyModel(Strict):
+    """Anything from ``low`` to ``high``, each alike."""
+
+    low: DurationNs
+    high: DurationNs
+
+    @model_validator(mode="after")
+    def _in_order(self) -> UniformLatencyModel:
+        if self.low > self.high:
+            raise ValueError("expected low <= high")
+        return self
+
+
+class NormalLatencyModel(Strict):
+    """Around a mean, never below 0."""
+
+    mean: DurationNs
+    standard_deviation: DurationNs = Field(description="What would be below 0 is drawn again.")
+
+
+class LognormalLatencyModel(Strict):
+    """Half of the calls below the median, few of them many times as long; exactly one of p99, sigma."""
+
+    median: Annotated[DurationNs, Field(ge=1)]
+    p99: DurationNs | None = Field(default=None, description="One call in a hundred takes longer.")
+    sigma: Annotated[float, Field(ge=0, le=10)] | None = Field(
+        default=None, description="Standard deviation of the latency's natural logarithm."
+    )
+
+    @model_validator(mode="after")
+    def _one_width(self) -> LognormalLatencyModel:
+        one_of(self, ("p99", "sigma"))
+        if self.p99 is not None and self.p99 < self.median:
+            raise ValueError("expected p99 >= median")
+        return self
+
+
+class ExponentialLatencyModel(Strict):
+    """As if calls were answered at a constant rate, whatever their age."""
+
+    mean: DurationNs
+
+
+class TraceLatencyModel(Strict):
+    """Latencies that were measured, one after the other, then from the first again."""
+
+    path: FilePath = Field(
+        description="A number a line, or a CSV file; relative to the scenario's folder, outside it only with --allow-path."
+    )
+    column: FieldName | None = Field(
+        default=None, description="Column of a CSV file with a header line; none: the file has one number a line."
+    )
+    unit: LatencyUnit = Field(default="ms", description="What the numbers count.")
+
+
+class LatencyModel(Strict):
+    """How long calls take; exactly one of uniform, normal, lognormal, exponential, trace, each."""
+
+    uniform: UniformLatencyModel | None = None
+    normal: NormalLatencyModel | None = None
+    lognormal: LognormalLatencyModel | None = None
+    exponential: ExponentialLatencyModel | None = None
+    trace: TraceLatencyModel | None = None
+    each: ExpressionSource | None = Field(default=None, description="Milliseconds of at least 0, of the record.")
+
+    @property
+    def distribution(self) -> Distribution:
+        """The one that it has."""
+        value: Distribution = chosen_of(self, DISTRIBUTIONS)[1]
+        return value
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> LatencyModel:
+        one_of(self, DISTRIBUTIONS)
+        return self
+
+
+Distribution = (
+    UniformLatencyModel
+    | NormalLatencyModel
+    | LognormalLatencyModel
+    | ExponentialLatencyModel
+    | TraceLatencyModel
+    | ExpressionSource
+)
+
+
+def _form(value: object) -> str:
+    return "distribution" if isinstance(value, dict | LatencyModel) else "duration"
+
+
+# The form decides which of the two is meant, so that a mistake in one is reported without the other.
+Latency = Annotated[
+    Annotated[DurationNs, Tag("duration")] | Annotated[LatencyModel, Tag("distribution")], Discriminator(_form)
+]
+
+
+class SpikesModel(Strict):
+    """Some calls take something else."""
+
+    share: Share = Field(description="Of all calls.")
+    latency: Latency = Field(description="What those take instead.")
+
+
+def compile_latency(
+    context: CompileContext, path: Path, model: int | LatencyModel, schema: RecordSchema
+) -> latencies.Latency:
+    """What the ``latency`` at ``path`` means, over records of a schema; raises Failed."""
+    if isinstance(model, int):
+        return latencies.FixedLatency(model)
+    match model.distribution:
+        case UniformLatencyModel() as uniform:
+            return latencies.UniformLatency(uniform.low, uniform.high)
+        case NormalLatencyModel() as normal:
+            return latencies.NormalLatency(normal.mean, normal.standard_deviation)
+        case LognormalLatencyModel() as lognormal:
+            if lognormal.p99 is not None:
+                return latencies.LognormalLatency.of_percentiles(lognormal.median, lognormal.p99)
+            return latencies.LognormalLatency(lognormal.median, lognormal.sigma or 0.0)
+        case ExponentialLatencyModel() as exponential:
+            return latencies.ExponentialLatency(exponential.mean)
+        case TraceLatencyModel() as trace:
+            return _trace(context, (*path, "trace"), trace)
+        case str() as source:
+            return _of_record(context, (*path, "each"), source, schema)
+        case unreachable:
+            assert_never(unreachable)
+
+
+def _trace(context: CompileContext, path: Path, model: TraceLatencyModel) -> latencies.Latency:
+    at = (*path, "path")
+    file = context.input_file(at, model.path)
+    return context.attempt(at, lambda: read_latency_trace(file, model.column, model.unit))
+
+
+def _of_record(context: CompileContext, path: Path, source: str, schema: RecordSchema) -> latencies.Latency:
+    ms = context.record_expression(path, source, schema, A_FUNCTION)
+    if not (ms.type.is_numeric or ms.type is FieldType.ANY):
+        raise context.fail(path, f"expected milliseconds as a number, got {ms.type.value}")
+    return latencies.RecordLatency(ms.function)
+
+
+def compile_spikes(
+    context: CompileContext, path: Path, model: SpikesModel, usual: latencies.Latency, schema: RecordSchema
+) -> latencies.Latency:
+    """The usual latency with the spikes at ``path``; raises Failed."""
+    spike = compile_latency(context, (*path, "latency"), model.latency, schema)
+    return latencies.SpikyLatency(usual, model.share, spike)

@@ -1,0 +1,147 @@
+"""What simulated calls of ``async`` answer: a record made of the record, or a row of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from flowsim.connectors.lookup_table import LookupTable, read_lookup_table
+from flowsim.scenario.context import CompileContext, declared, without_timestamp
+from flowsim.scenario.features.async_latency import A_FUNCTION
+from flowsim.scenario.language.functions import ExpressionFailure
+from flowsim.scenario.language.record_schema import FieldType, RecordSchema
+from flowsim.scenario.types import Columns, ExpressionSource, FieldName, FieldTypes, FilePath, Strict, one_of
+from flowsim.scenario.yaml.positions import Path
+
+Results = Callable[[Any], Sequence[object]]
+Missing = Literal["nulls", "drop", "fail"]
+
+
+class LookupModel(Strict):
+    """A table that the calls ask: the record and the columns of the row with its key."""
+
+    csv: FilePath = Field(
+        description="A CSV file with a header line, relative to the scenario's folder; outside it only with --allow-path."
+    )
+    columns: FieldTypes = Field(
+        description="The columns to read, with their types; one is the key, the others are added."
+    )
+    key: ExpressionSource = Field(description="What is looked up, of the record.")
+    key_column: FieldName = Field(description="Which of the columns holds it, each value once.")
+    missing: Literal["nulls", "drop", "fail"] = Field(
+        default="nulls",
+        description="Where no row has the key: the fields are null, the record is left out, the call fails.",
+    )
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
+
+    @model_validator(mode="after")
+    def _has_key(self) -> LookupModel:
+        if self.key_column not in self.columns:
+            raise ValueError(f"key_column {self.key_column!r} is none of the columns: {', '.join(self.columns)}")
+        if len(self.columns) < 2:
+            raise ValueError("expected a column beside the key, which the record gets")
+        return self
+
+
+class TimedOutModel(Strict):
+    """What a record gives whose time ran out; exactly one of select, add."""
+
+    select: Columns | None = Field(default=None, description="The result's fields, over the record.")
+    add: Columns | None = Field(default=None, description="The record with these fields behind its own.")
+
+    @model_validator(mode="after")
+    def _one_form(self) -> TimedOutModel:
+        one_of(self, ("select", "add"))
+        return self
+
+
+def compile_answer(
+    context: CompileContext, path: Path, columns: Mapping[str, str], schema: RecordSchema, *, keep: bool
+) -> tuple[Results, RecordSchema]:
+    """The answer of the ``add`` (``keep``) or ``select`` block at ``path``, and its fields; raises Failed."""
+    record = context.record(path, columns, schema, keep=keep)
+    if record.uses_timestamp:
+        raise context.fail(path, without_timestamp(A_FUNCTION))
+    return OneResult(record.function), record.schema
+
+
+def compile_lookup(
+    context: CompileContext, path: Path, model: LookupModel, schema: RecordSchema
+) -> tuple[Results, RecordSchema]:
+    """The answer of the ``lookup`` block at ``path``, and its fields; raises Failed."""
+    key = context.record_expression((*path, "key"), model.key, schema, A_FUNCTION)
+    held = FieldType(model.columns[model.key_column])
+    if not _may_meet(key.type, held):
+        raise context.fail(
+            (*path, "key"), f"no {key.type.value} is ever found in column {model.key_column!r} of type {held.value}"
+        )
+    for name in model.columns:
+        if name != model.key_column and name in schema.names:
+            raise context.fail((*path, "columns", name), f"{name!r} is a field of the record already")
+    at, columns = (*path, "csv"), dict(model.columns)
+    file = context.input_file(at, model.csv)
+    table = context.attempt(at, lambda: read_lookup_table(file, columns, model.key_column, model.delimiter))
+    found = declared({name: columns[name] for name in table.names})
+    return LookUpRow(key.function, table, model.missing), schema.with_fields(found.names, found.types)
+
+
+def _may_meet(one: FieldType, other: FieldType) -> bool:
+    """Whether values of both types can be equal."""
+    return FieldType.ANY in (one, other) or one is other or (one.is_numeric and other.is_numeric)
+
+
+def compile_timed_out(
+    context: CompileContext, path: Path, model: TimedOutModel, record: RecordSchema, result: RecordSchema
+) -> Results:
+    """The answer where the time of a record ran out; it has the fields of the other answers. Raises Failed."""
+    keep = model.add is not None
+    at = (*path, "add" if keep else "select")
+    function, schema = compile_answer(context, at, model.add or model.select or {}, record, keep=keep)
+    if not _fits(schema, result):
+        raise context.fail(at, f"expected the fields of the other results, {result.text()}, got {schema.text()}")
+    return function
+
+
+def _fits(schema: RecordSchema, wanted: RecordSchema) -> bool:
+    """Whether records of one schema can be among those of another; every integer type fits the others."""
+    return schema.names == wanted.names and all(
+        FieldType.ANY in (one, other) or one is other or (one.is_integer and other.is_integer)
+        for one, other in zip(schema.types, wanted.types, strict=True)
+    )
+
+
+class OneResult:
+    """The record that an expression makes of a record."""
+
+    def __init__(self, record: Callable[[Any], object]) -> None:
+        self._record = record
+
+    def __call__(self, value: Any) -> Sequence[object]:
+        return (self._record(value),)
+
+
+class LookUpRow:
+    """The record with the row of its key behind it."""
+
+    def __init__(self, key: Callable[[Any], object], table: LookupTable, missing: Missing) -> None:
+        self._key = key
+        self._table = table
+        self._missing = missing
+
+    def __call__(self, value: Any) -> Sequence[object]:
+        key = self._key(value)
+        if isinstance(key, tuple | list | dict):
+            raise ExpressionFailure(f"a key is a number, a text or a truth value, got {key!r:.100}")
+        found = self._table.get(key)
+        if found is not None:
+            return (value + found,)
+        if self._missing == "fail":
+            raise ExpressionFailure(f"no row of the table has the key {key!r:.100}")
+        return () if self._missing == "drop" else (value + (None,) * len(self._table.names),)
+
+
+def no_results(value: object) -> Sequence[object]:
+    """The answer for a record that is left out."""
+    return ()

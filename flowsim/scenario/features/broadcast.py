@@ -1,0 +1,128 @@
+"""``broadcast``: every subtask remembers all records of a second input and looks its own records up in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from pydantic import Field, model_validator
+
+from flowsim.datastream.data_stream import DataStream
+from flowsim.datastream.functions import broadcast_functions as api
+from flowsim.datastream.state import MapStateDescriptor
+from flowsim.datastream.streams.broadcast_stream import BroadcastConnectedStream
+from flowsim.scenario.context import CompileContext, CompiledStream, emitted_by
+from flowsim.scenario.features.inputs import Incoming, SecondInputModel, key_expression, second_input
+from flowsim.scenario.language.record_schema import RecordSchema
+from flowsim.scenario.types import Columns, ExpressionSource, FunctionModel, needs_fields, one_of
+from flowsim.scenario.yaml.positions import Path
+from flowsim.values import Types
+
+REMEMBERED: Final = MapStateDescriptor("remembered", Types.PICKLED_BYTE_ARRAY(), Types.PICKLED_BYTE_ARRAY())
+
+
+class BroadcastModel(SecondInputModel):
+    """Broadcast state: every subtask remembers all records of the second input, and looks its own records up there."""
+
+    put: ExpressionSource | None = Field(
+        default=None, description="Key under which a record of the second input is remembered, the last one counts."
+    )
+    get: ExpressionSource | None = Field(default=None, description="Key that a record of the first input asks for.")
+    add: Columns | None = Field(
+        default=None, description="New fields, over left.FIELD of the record and right.FIELD of what was found."
+    )
+    missing: Columns | None = Field(
+        default=None,
+        description="The same fields, over left.FIELD, where nothing was found; else dropped.",
+    )
+    process: FunctionModel | None = Field(
+        default=None, description="A BroadcastProcessFunction instead, with key_by a KeyedBroadcastProcessFunction."
+    )
+
+    @model_validator(mode="after")
+    def _one_form(self) -> BroadcastModel:
+        one_of(self, ("add", "process"))
+        if self.process is not None:
+            needs_fields("python", self.process.fields)
+            if self.put is not None or self.get is not None or self.missing is not None:
+                raise ValueError("put, get and missing belong to add, remove them")
+        elif self.put is None or self.get is None:
+            raise ValueError("add needs put and get")
+        elif self.missing is not None and list(self.missing) != list(self.add or ()):
+            raise ValueError("expected missing to give the fields of add, in that order")
+        return self
+
+    def side_output_names(self) -> list[str]:
+        """Those of its Python function."""
+        return [] if self.process is None else self.process.side_output_names()
+
+
+def check_broadcast(model: BroadcastModel, has_key: bool) -> None:
+    """Raises ValueError for a key that nothing would use."""
+    if model.add is not None and has_key:
+        raise ValueError("broadcast with add needs no key, remove key_by")
+
+
+def compile_broadcast(context: CompileContext, path: Path, model: BroadcastModel, first: Incoming) -> CompiledStream:
+    """What is made of records and what every subtask remembers; raises Failed."""
+    second = second_input(context, path, model.to, first)
+    connected = first.stream.connect(second.stream.broadcast(REMEMBERED))
+    if model.process is not None:
+        return _process(context, (*path, "process", "python"), model.process, first, connected)
+    put = key_expression(context, (*path, "put"), model.put or "", second.schema)
+    get = key_expression(context, (*path, "get"), model.get or "", first.schema)
+    add = context.record((*path, "add"), model.add or {}, first.schema.beside(second.schema), keep=False)
+    missing = None
+    if model.missing is not None:
+        alone = first.schema.beside(RecordSchema((), ()))
+        missing = context.record((*path, "missing"), model.missing, alone, keep=False)
+        if missing.schema.types != add.schema.types:
+            expected, got = _types(add.schema), _types(missing.schema)
+            raise context.fail((*path, "missing"), f"expected the types of add, {expected}, got {got}")
+    for name in add.schema.names:
+        if name in first.schema.names:
+            raise context.fail((*path, "add", name), f"{name!r} is a field of the record already")
+    function = LookupBroadcastState(
+        put.function, get.function, add.function, None if missing is None else missing.function
+    )
+    stream = context.attempt(path, lambda: connected.process(function))
+    return CompiledStream(stream, first.schema.with_fields(add.schema.names, add.schema.types))
+
+
+def _process(
+    context: CompileContext,
+    path: Path,
+    model: FunctionModel,
+    first: Incoming,
+    connected: BroadcastConnectedStream[DataStream],
+) -> CompiledStream:
+    kind: type[object] = api.BroadcastProcessFunction if first.key is None else api.KeyedBroadcastProcessFunction
+    function = context.instance(path, model.python, kind)
+    return emitted_by(model, context.attempt(path, lambda: connected.process(function)))  # type: ignore[arg-type]
+
+
+def _types(schema: RecordSchema) -> str:
+    return ", ".join(kind.value for kind in schema.types)
+
+
+class LookupBroadcastState(api.BroadcastProcessFunction):
+    """Remembers the records of the broadcast side by key, and adds to each other record what is found under its key."""
+
+    def __init__(
+        self,
+        put: Callable[[Any], Any],
+        get: Callable[[Any], Any],
+        add: Callable[[Any], Any],
+        missing: Callable[[Any], Any] | None,
+    ) -> None:
+        self._put, self._get, self._add, self._missing = put, get, add, missing
+
+    def process_element(self, value: Any, ctx: api.BroadcastProcessFunction.ReadOnlyContext) -> Iterable[object]:
+        found: Any = ctx.get_broadcast_state(REMEMBERED).get(self._get(value))
+        if found is not None:
+            return (value + self._add(value + found),)
+        return () if self._missing is None else (value + self._missing(value),)
+
+    def process_broadcast_element(self, value: Any, ctx: api.BroadcastProcessFunction.Context) -> Iterable[object]:
+        ctx.get_broadcast_state(REMEMBERED).put(self._put(value), value)
+        return ()

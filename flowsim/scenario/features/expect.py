@@ -1,0 +1,92 @@
+"""``expect`` and ``recompute``: what the run of a scenario must show. Results are judged in ``expectations.py``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from flowsim.facts.schema import FACT_TABLES, TABLES, Column
+from flowsim.scenario.suggestions import nearest
+from flowsim.scenario.types import Name, Row, Strict
+
+RowCount = Annotated[int, Field(ge=0, le=10**12)]
+Number = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
+VerdictName = Literal["holds", "violated", "vacuous", "not applicable"]
+
+
+class FactsModel(Strict):
+    """A number that the recording must give: how many rows of a table fit, or what a column of them adds up to."""
+
+    says: Annotated[str, Field(min_length=1, max_length=200)] = Field(description="What it means, for people.")
+    table: Annotated[str, Field(max_length=60)] = Field(description="A fact table of the recording.")
+    of: Name | None = Field(default=None, description="Only facts of the tasks of this source, operator or sink.")
+    where: dict[Annotated[str, Field(max_length=60)], Number | Annotated[str, Field(max_length=60)]] = Field(
+        default_factory=dict, description="Column to the number, or the name, that it must have."
+    )
+    take: Literal["rows", "sum", "max", "min"] = "rows"
+    column: Annotated[str, Field(max_length=60)] | None = Field(default=None, description="Of sum, max and min.")
+    exactly: Number | None = None
+    at_least: Number | None = None
+    at_most: Number | None = None
+
+    @model_validator(mode="after")
+    def _fits_the_schema(self) -> FactsModel:
+        tables = [table.name for table in FACT_TABLES]
+        if self.table not in tables:
+            raise ValueError(f"there is no fact table {self.table!r}{nearest(self.table, tables)}")
+        columns = {column.name: column for column in TABLES[self.table].columns}
+        for name in [*self.where, *([self.column] if self.column is not None else [])]:
+            if name not in columns:
+                raise ValueError(f"table {self.table} has no column {name!r}{nearest(name, columns)}")
+        for name, value in self.where.items():
+            number_of(columns[name], value)
+        if (self.column is None) is (self.take != "rows"):
+            raise ValueError(f"take: {self.take} {'takes no' if self.take == 'rows' else 'needs a'} column")
+        if self.exactly is None and self.at_least is None and self.at_most is None:
+            raise ValueError("expected one of exactly, at_least and at_most, got none of them")
+        if self.exactly is not None and (self.at_least is not None or self.at_most is not None):
+            raise ValueError("exactly goes without at_least and at_most")
+        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+            raise ValueError(f"no number is at least {self.at_least} and at most {self.at_most}")
+        if self.of is not None and "task" not in columns:
+            raise ValueError(f"rows of table {self.table} belong to no task, remove of")
+        return self
+
+
+def number_of(column: Column, value: int | str) -> int:
+    """The number behind what a scenario writes for a column; raises ValueError that names the words there are."""
+    if isinstance(value, int):
+        return value
+    names = [] if column.values is None else [member.name for member in column.values]
+    if column.values is None or value not in names:
+        there_are = f"; there are: {', '.join(names)}" if names else "; it has numbers only"
+        raise ValueError(f"column {column.name} has no value {value!r}{there_are}")
+    return int(column.values[value])
+
+
+class ExpectModel(Strict):
+    """What a run must show to count as fine; exit code 1 otherwise."""
+
+    laws: dict[Annotated[str, Field(max_length=60)], VerdictName] = Field(default_factory=dict)
+    job: Literal["finished", "failed", "stopped", "canceled", "deadlocked"] = "finished"
+    rows: dict[Name, RowCount] = Field(default_factory=dict, description="Rows that each sink gets.")
+    results: Annotated[dict[Name, Annotated[list[Row], Field(max_length=10_000)]], Field(max_length=100)] = Field(
+        default_factory=dict,
+        description="The records of a collect sink, in order: those of its first subtask as they came, then the next.",
+    )
+    back_pressured_at_least: dict[Name, Annotated[float, Field(ge=0, le=1)]] = Field(
+        default_factory=dict, description="Share of its time that the task of this source or operator waits for output."
+    )
+    facts: Annotated[list[FactsModel], Field(max_length=100)] = Field(
+        default_factory=list, description="What must stand in the recording."
+    )
+
+
+class RecomputeModel(Strict):
+    """Plain PySpark beside the scenario that computes the results again from the input; only with --allow-python."""
+
+    pyspark: Annotated[str, Field(pattern=r"^[A-Za-z0-9_./-]+\.py:[A-Za-z_][A-Za-z0-9_]*$", max_length=300)] = Field(
+        description="file.py:function, called as function(spark, input_path, out_dir)."
+    )
+    input: Name = Field(description="The source whose file it gets: csv, parquet or jsonl.")

@@ -1,0 +1,41 @@
+"""``faults``: faults switched on inside the running simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+from pydantic import Field
+
+from flowsim.cluster.faults import FAULT_KINDS, Fault
+from flowsim.scenario.suggestions import nearest
+from flowsim.scenario.types import Name, Strict
+from flowsim.scenario.yaml.problems import Problems
+
+
+class FaultModel(Strict):
+    """A fault switched on inside the running simulator; the laws must notice it."""
+
+    fault: Annotated[str, Field(min_length=1, max_length=60)]
+    operator: Name | None = Field(default=None, description="The operator, source or sink that it strikes.")
+    subtask: Annotated[int, Field(ge=0, le=32767)] | None = None
+    channel: Annotated[int, Field(ge=0)] | None = None
+    at: Annotated[int, Field(ge=0)] = Field(default=0, description="Strikes at the n-th element, from 0.")
+
+
+def compile_faults(
+    models: Sequence[FaultModel], graph_names: Mapping[str, str], problems: Problems
+) -> tuple[Fault, ...]:
+    """The faults under names of the graph; reports every fault and node that does not exist."""
+    faults: list[Fault] = []
+    for index, model in enumerate(models):
+        if model.fault not in FAULT_KINDS:
+            hint = nearest(model.fault, FAULT_KINDS)
+            problems.at(("faults", index, "fault"), f"there is no fault {model.fault!r}{hint}")
+        if model.operator is not None and model.operator not in graph_names:
+            hint = nearest(model.operator, graph_names)
+            problems.at(("faults", index, "operator"), f"there is no node {model.operator!r}{hint}")
+            continue
+        operator = None if model.operator is None else graph_names[model.operator]
+        faults.append(Fault(model.fault, operator, model.subtask, model.channel, model.at))
+    return tuple(faults)

@@ -1,0 +1,234 @@
+"""What a node reads: one stream or a union of several, their partitioner, ``key_by``, and a second input with its key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
+
+from pydantic import Field
+
+from flowsim.datastream import functions as api
+from flowsim.datastream.data_stream import DataStream, KeyedStream
+from flowsim.datastream.partitioning import PlainPartitioning
+from flowsim.datastream.partitioning import partitioned as by_name
+from flowsim.scenario.context import CompileContext, CompiledStream, Failed, without_timestamp
+from flowsim.scenario.features.windows import WindowModel
+from flowsim.scenario.language.expressions import Expression
+from flowsim.scenario.language.record_schema import FieldType, RecordSchema
+from flowsim.scenario.suggestions import nearest
+from flowsim.scenario.types import (
+    DurationNs,
+    Exchange,
+    ExpressionSource,
+    Parallelism,
+    PythonReference,
+    StreamName,
+    Strict,
+    TimeoutMs,
+)
+from flowsim.scenario.yaml.positions import Path
+from flowsim.values import TypeInformation, Types
+
+KeyBy = str | list[str] | dict[str, str]
+
+_A_KEY = "a key"
+_TYPES: dict[FieldType, Callable[[], TypeInformation]] = {
+    FieldType.BOOLEAN: Types.BOOLEAN,
+    FieldType.INT: Types.INT,
+    FieldType.LONG: Types.LONG,
+    FieldType.DOUBLE: Types.DOUBLE,
+    FieldType.STRING: Types.STRING,
+}
+
+
+class CustomPartitionModel(Strict):
+    """Each record goes to the subtask that a Python function chooses, from its key and the number of subtasks."""
+
+    python: PythonReference = Field(description="package.module:function of key and number; or a Partitioner class.")
+    key: ExpressionSource = Field(description="What the function gets of a record.")
+
+
+Partition = PlainPartitioning | CustomPartitionModel
+
+
+class EdgeModel(Strict):
+    """What operators and sinks share: where records come from and how the operator runs."""
+
+    input: StreamName | Annotated[list[StreamName], Field(min_length=1)] = Field(
+        description="Name of a source or operator above, OPERATOR.OUTPUT for a side output, a list for a union."
+    )
+    partition: Partition | None = None
+    exchange: Exchange | None = Field(default=None, description="How its inputs are handed over; else the settings'.")
+    parallelism: Parallelism | None = None
+    cost: DurationNs | None = Field(default=None, description="Virtual time that one record costs.")
+    buffer_timeout: TimeoutMs | None = None
+
+    def inputs(self) -> list[str]:
+        """Names of the streams it reads."""
+        return [self.input] if isinstance(self.input, str) else list(self.input)
+
+
+class SecondInputModel(Strict):
+    """A second input beside ``input``."""
+
+    to: StreamName | Annotated[list[StreamName], Field(min_length=1)] = Field(
+        description="The stream that is the second input, a list for a union; `input` is the first."
+    )
+
+
+class KeyedSecondInputModel(SecondInputModel):
+    """The same with a key for each input."""
+
+    key_by: Annotated[list[ExpressionSource], Field(min_length=2, max_length=2)] = Field(
+        description="An expression for each input: records with equal keys meet."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """How a stream is keyed: the selector, and the fields that results of a key begin with."""
+
+    selector: Callable[..., object]
+    schema: RecordSchema
+    composite: bool
+
+
+class TwoKeys(NamedTuple):
+    """The keys of two inputs, and their declared type, None where it is not known."""
+
+    first: Expression
+    second: Expression
+    type: TypeInformation | None
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """What an operator of any kind gets: the stream that it reads, and the keys of the operator beside its kind."""
+
+    stream: DataStream
+    """A KeyedStream where the operator has ``key_by``."""
+    schema: RecordSchema
+    key: Key | None
+    window: WindowModel | None
+    exchange: Exchange | None
+
+    @property
+    def keyed(self) -> KeyedStream:
+        """The stream of an operator that has a key."""
+        assert isinstance(self.stream, KeyedStream)
+        return self.stream
+
+    @property
+    def required_window(self) -> WindowModel:
+        """The window of an operator that has one."""
+        assert self.window is not None
+        return self.window
+
+
+def incoming_of(
+    context: CompileContext, path: Path, model: EdgeModel, key_by: KeyBy | None, window: WindowModel | None
+) -> Incoming:
+    """What the operator at ``path`` reads; raises Failed."""
+    read = input_stream(context, path, model)
+    if key_by is None:
+        return Incoming(read.stream, read.schema, None, window, model.exchange)
+    at = (*path, "key_by")
+    key = _key(context, at, key_by, read.schema)
+    key_type = _type_information(key.schema.types, key.composite)
+    keyed = context.attempt(at, lambda: read.stream.key_by(key.selector, key_type))
+    return Incoming(keyed, read.schema, key, window, model.exchange)
+
+
+def input_stream(context: CompileContext, path: Path, model: EdgeModel) -> CompiledStream:
+    """The stream that a node reads: one, or a union of streams with the same fields, by its partitioner."""
+    read = stream_of(context, (*path, "input"), model.input, model.exchange)
+    return partitioned(context, (*path, "partition"), read, model.partition)
+
+
+def stream_of(context: CompileContext, path: Path, names: str | Sequence[str], exchange: str | None) -> CompiledStream:
+    """The stream of a name at ``path``, or the union of several; raises Failed."""
+    found: list[CompiledStream] = []
+    for index, wanted in enumerate([names] if isinstance(names, str) else names):
+        at = path if isinstance(names, str) else (*path, index)
+        if wanted not in context.streams:
+            hint = nearest(wanted, context.streams)
+            raise context.fail(at, f"there is no stream {wanted!r} above{hint}")
+        stream = context.streams[wanted]
+        if stream is None:
+            raise Failed
+        if found and stream.schema != found[0].schema:
+            raise context.fail(at, f"its fields differ from those of {names[0]}: a union needs the same fields")
+        found.append(stream)
+    joined = found[0].stream.union(*[other.stream for other in found[1:]]) if len(found) > 1 else found[0].stream
+    handed_over = joined if exchange is None else joined.exchange(exchange)
+    return CompiledStream(handed_over, found[0].schema)
+
+
+def partitioned(
+    context: CompileContext, path: Path, read: CompiledStream, partition: Partition | None
+) -> CompiledStream:
+    """The stream by the partitioner at ``path``; raises Failed."""
+    if partition is None:
+        return read
+    if isinstance(partition, CustomPartitionModel):
+        return CompiledStream(_custom(context, path, read.stream, read.schema, partition), read.schema)
+    return CompiledStream(by_name(read.stream, partition), read.schema)
+
+
+def _custom(
+    context: CompileContext, path: Path, stream: DataStream, schema: RecordSchema, model: CustomPartitionModel
+) -> DataStream:
+    """Rule 2.2."""
+    key = key_expression(context, (*path, "key"), model.key, schema)
+    at = (*path, "python")
+    function = context.function(at, model.python, api.Partitioner)
+    try:
+        return stream.partition_custom(function, key.function)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise context.fail(at, str(error)) from None
+
+
+def second_input(context: CompileContext, path: Path, to: str | Sequence[str], incoming: Incoming) -> CompiledStream:
+    """The second input of the operator whose block is at ``path``; raises Failed."""
+    return stream_of(context, (*path, "to"), to, incoming.exchange)
+
+
+def two_keys(
+    context: CompileContext, path: Path, sources: Sequence[str], schemas: tuple[RecordSchema, RecordSchema]
+) -> TwoKeys:
+    """The keys of both inputs, of one type; raises Failed."""
+    first, second = (key_expression(context, (*path, i), sources[i], schemas[i]) for i in range(2))
+    if first.type is not second.type:
+        raise context.fail(
+            path, f"expected keys of one type, the first is {first.type.value}, the second {second.type.value}"
+        )
+    return TwoKeys(first, second, _type_information((first.type,), composite=False))
+
+
+def key_expression(context: CompileContext, path: Path, source: str, schema: RecordSchema) -> Expression:
+    """A key, which reads the record alone; raises Failed."""
+    return context.record_expression(path, source, schema, _A_KEY)
+
+
+def _key(context: CompileContext, path: Path, by: KeyBy, schema: RecordSchema) -> Key:
+    """What the ``key_by`` at ``path`` means."""
+    if isinstance(by, str):
+        expression = key_expression(context, path, by, schema)
+        name = by.strip() if by.strip() in schema.names else "key"
+        return Key(expression.function, RecordSchema((name,), (expression.type,)), composite=False)
+    columns = by if isinstance(by, dict) else {name: name for name in by}
+    if not columns or (isinstance(by, list) and len(columns) != len(by)):
+        raise context.fail(path, "expected different fields, at least one")
+    record = context.record(path, columns, schema, keep=False)
+    if record.uses_timestamp:
+        raise context.fail(path, without_timestamp(_A_KEY))
+    return Key(record.function, record.schema, composite=True)
+
+
+def _type_information(types: tuple[FieldType, ...], composite: bool) -> TypeInformation | None:
+    """The declared type of a key; None, by value, where some part of it has no known type."""
+    if FieldType.ANY in types:
+        return None
+    found = [_TYPES[kind]() for kind in types]
+    return Types.TUPLE(found) if composite else found[0]

@@ -1,0 +1,81 @@
+"""``interval_join``: records of two streams that meet by key where their times are near."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from flowsim.datastream.common.time import Duration
+from flowsim.datastream.output_tag import OutputTag
+from flowsim.datastream.streams.interval_join import ProcessJoinFunction
+from flowsim.scenario.context import CompileContext, CompiledStream
+from flowsim.scenario.features.inputs import Incoming, KeyedSecondInputModel, second_input, two_keys
+from flowsim.scenario.types import Columns, Name, SignedDurationMs
+from flowsim.scenario.yaml.positions import Path
+
+
+class IntervalJoinModel(KeyedSecondInputModel):
+    """One record for each pair of equal keys whose times are near: right is in [left + lower, left + upper]."""
+
+    lower: SignedDurationMs = Field(description="How much later than left right is at least; may be negative.")
+    upper: SignedDurationMs = Field(description="How much later than left right is at most.")
+    lower_exclusive: bool = False
+    upper_exclusive: bool = False
+    select: Columns = Field(
+        description="The output's fields, over left.FIELD of the first and right.FIELD of the second."
+    )
+    late_left: Name | None = Field(
+        default=None,
+        description="Side output for records of the first input that come too late: read it as OPERATOR.NAME.",
+    )
+    late_right: Name | None = Field(default=None, description="The same for the second input.")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> IntervalJoinModel:
+        if self.lower > self.upper:
+            raise ValueError("expected lower <= upper")
+        if self.late_left is not None and self.late_left == self.late_right:
+            raise ValueError("late_left and late_right need different names")
+        return self
+
+    def side_output_names(self) -> list[str]:
+        """Of the records that come too late, of the first input and of the second."""
+        return [tag for tag in (self.late_left, self.late_right) if tag is not None]
+
+
+def compile_interval_join(
+    context: CompileContext, path: Path, model: IntervalJoinModel, first: Incoming
+) -> CompiledStream:
+    """One record per pair that is near enough; raises Failed."""
+    second = second_input(context, path, model.to, first)
+    keys = two_keys(context, (*path, "key_by"), model.key_by, (first.schema, second.schema))
+    select = context.record((*path, "select"), model.select, first.schema.beside(second.schema), keep=False)
+    left = first.stream.key_by(keys.first.function, keys.type)
+    right = second.stream.key_by(keys.second.function, keys.type)
+    lower, upper = Duration.of_millis(model.lower), Duration.of_millis(model.upper)
+    between = context.attempt(path, lambda: left.interval_join(right).between(lower, upper))
+    if model.lower_exclusive:
+        between = between.lower_bound_exclusive()
+    if model.upper_exclusive:
+        between = between.upper_bound_exclusive()
+    late = {}
+    if model.late_left is not None:
+        between = between.side_output_left_late_data(OutputTag(model.late_left))
+        late[model.late_left] = first.schema
+    if model.late_right is not None:
+        between = between.side_output_right_late_data(OutputTag(model.late_right))
+        late[model.late_right] = second.schema
+    stream = context.attempt(path, lambda: between.process(SelectPairInInterval(select.function)))
+    return CompiledStream(stream, select.schema, late)
+
+
+class SelectPairInInterval(ProcessJoinFunction):
+    """The selected fields of a pair."""
+
+    def __init__(self, select: Callable[[Any], object]) -> None:
+        self._select = select
+
+    def process_element(self, left: Any, right: Any, ctx: ProcessJoinFunction.Context) -> Iterable[object]:
+        return (self._select(left + right),)

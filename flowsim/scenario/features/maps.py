@@ -1,0 +1,194 @@
+"""``map``, ``filter`` and ``flat_map``: what an operator makes of one record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from flowsim.datastream import functions as api
+from flowsim.scenario.context import CompileContext, CompiledStream, declared
+from flowsim.scenario.features.inputs import Incoming
+from flowsim.scenario.language.expressions import CompiledRecord
+from flowsim.scenario.language.functions import ExpressionFailure
+from flowsim.scenario.language.record_schema import FieldType, RecordSchema
+from flowsim.scenario.suggestions import nearest
+from flowsim.scenario.types import (
+    Columns,
+    ExpressionSource,
+    FieldName,
+    FieldTypes,
+    FunctionModel,
+    PythonReference,
+    Strict,
+    TypeName,
+    needs_fields,
+    one_of,
+)
+from flowsim.scenario.yaml.positions import Path
+
+FilterModel = ExpressionSource | FunctionModel
+
+
+class MapModel(Strict):
+    """One record out for each one in: fields added to it, a selection of expressions, or a Python function."""
+
+    add: Columns | None = Field(
+        default=None, description="New fields behind the others; a known name replaces that field in place."
+    )
+    select: Columns | None = Field(
+        default=None, description="The output's fields, each an expression over the input's."
+    )
+    python: PythonReference | None = Field(
+        default=None, description="package.module:function, only with --allow-python."
+    )
+    fields: FieldTypes | None = Field(default=None, description="What the Python function returns, a tuple of these.")
+
+    @model_validator(mode="after")
+    def _one_form(self) -> MapModel:
+        needs_fields(one_of(self, ("add", "select", "python")), self.fields)
+        return self
+
+
+class FlatMapModel(Strict):
+    """One record out for each item of a sequence, or whatever a Python function yields."""
+
+    each: ExpressionSource | None = Field(default=None, description="A tuple or list, such as split(line).")
+    into: FieldName = Field(default="item", description="The field that takes the item.")
+    type: TypeName | None = Field(default=None, description="Type of the item where the expression does not tell.")
+    keep: list[FieldName] = Field(default_factory=list, description="Fields of the input that come before the item.")
+    python: PythonReference | None = None
+    fields: FieldTypes | None = None
+
+    @model_validator(mode="after")
+    def _one_form(self) -> FlatMapModel:
+        needs_fields(one_of(self, ("each", "python")), self.fields)
+        return self
+
+
+def compile_map(context: CompileContext, path: Path, model: MapModel, incoming: Incoming) -> CompiledStream:
+    """One record for each; raises Failed."""
+    stream = incoming.stream
+    if model.python is not None:
+        at = (*path, "python")
+        function = context.function(at, model.python, api.MapFunction)
+        mapped = context.attempt(at, lambda: stream.map(function))  # type: ignore[arg-type]
+        return CompiledStream(mapped, declared(model.fields))
+    record = mapped_record(context, path, model, incoming.schema)
+    if record.uses_timestamp:
+        return CompiledStream(stream.process(StampedMap(record.function)), record.schema)
+    return CompiledStream(stream.map(record.function), record.schema)
+
+
+def mapped_record(context: CompileContext, path: Path, model: MapModel, schema: RecordSchema) -> CompiledRecord:
+    """The function of a map without Python; raises Failed."""
+    if model.add is not None:
+        return context.record((*path, "add"), model.add, schema, keep=True)
+    return context.record((*path, "select"), model.select or {}, schema, keep=False)
+
+
+def check_filter(model: FilterModel, has_key: bool) -> None:
+    """Raises ValueError for a Python function that declares outputs."""
+    if isinstance(model, FunctionModel) and (model.fields is not None or model.side_outputs):
+        raise ValueError("a filter passes its records on, remove fields and side_outputs")
+
+
+def compile_filter(context: CompileContext, path: Path, model: FilterModel, incoming: Incoming) -> CompiledStream:
+    """The records for which an expression or a Python function is true; raises Failed."""
+    stream = incoming.stream
+    if isinstance(model, FunctionModel):
+        at = (*path, "python")
+        function = context.function(at, model.python, api.FilterFunction)
+        kept = context.attempt(at, lambda: stream.filter(function))  # type: ignore[arg-type]
+        return CompiledStream(kept, incoming.schema)
+    condition = context.condition(path, context.expression(path, model, incoming.schema))
+    if condition.uses_timestamp:
+        return CompiledStream(stream.process(StampedFilter(condition.function)), incoming.schema)
+    return CompiledStream(stream.filter(condition.function), incoming.schema)
+
+
+def compile_flat_map(context: CompileContext, path: Path, model: FlatMapModel, incoming: Incoming) -> CompiledStream:
+    """Any number of records for each; raises Failed."""
+    stream = incoming.stream
+    if model.python is not None:
+        at = (*path, "python")
+        function = context.function(at, model.python, api.FlatMapFunction)
+        yielded = context.attempt(at, lambda: stream.flat_map(function))  # type: ignore[arg-type]
+        return CompiledStream(yielded, declared(model.fields))
+    exploded = exploded_record(context, path, model, incoming.schema)
+    if exploded.uses_timestamp:
+        return CompiledStream(stream.process(StampedFlatMap(exploded.function)), exploded.schema)
+    return CompiledStream(stream.flat_map(exploded.function), exploded.schema)
+
+
+@dataclass(frozen=True, slots=True)
+class ExplodedRecord:
+    """The function of a flat_map: of a record, and of its timestamp if it uses that."""
+
+    function: Callable[..., list[object]]
+    schema: RecordSchema
+    uses_timestamp: bool
+
+
+def exploded_record(context: CompileContext, path: Path, model: FlatMapModel, schema: RecordSchema) -> ExplodedRecord:
+    """The function of a flat_map without Python; raises Failed."""
+    each = context.expression((*path, "each"), model.each or "", schema)
+    if each.type is not FieldType.ANY:
+        raise context.fail((*path, "each"), f"expected a tuple or list, this expression gives {each.type.value}")
+    item = each.item_type if model.type is None else FieldType(model.type)
+    for index, name in enumerate(model.keep):
+        if name not in schema.names:
+            raise context.fail((*path, "keep", index), f"there is no field {name!r}{nearest(name, schema.names)}")
+    explode = Explode(each.function, tuple(schema.index(name) for name in model.keep))
+    kept = RecordSchema(tuple(model.keep), tuple(schema.type_of(name) for name in model.keep))
+    return ExplodedRecord(explode, kept.with_fields((model.into,), (item,)), each.uses_timestamp)
+
+
+Stamped = Callable[[object, int | None], object]
+
+
+class StampedMap(api.ProcessFunction):
+    """One record out for each one in."""
+
+    def __init__(self, function: Stamped) -> None:
+        self._function = function
+
+    def process_element(self, value: object, ctx: api.ProcessFunction.Context) -> Iterable[object]:
+        return (self._function(value, ctx.timestamp()),)
+
+
+class StampedFilter(api.ProcessFunction):
+    """Keeps the records for which the function is true."""
+
+    def __init__(self, function: Stamped) -> None:
+        self._function = function
+
+    def process_element(self, value: object, ctx: api.ProcessFunction.Context) -> Iterable[object]:
+        return (value,) if self._function(value, ctx.timestamp()) else ()
+
+
+class StampedFlatMap(api.ProcessFunction):
+    """As many records out as the function gives."""
+
+    def __init__(self, function: Callable[[object, int | None], Iterable[object]]) -> None:
+        self._function = function
+
+    def process_element(self, value: object, ctx: api.ProcessFunction.Context) -> Iterable[object]:
+        return self._function(value, ctx.timestamp())
+
+
+class Explode:
+    """The records of a flat_map: the kept fields and one item of the sequence each."""
+
+    def __init__(self, each: Callable[..., object], keep: tuple[int, ...]) -> None:
+        self._each = each
+        self._keep = keep
+
+    def __call__(self, value: Any, *timestamp: int | None) -> list[object]:
+        items = self._each(value, *timestamp)
+        if not isinstance(items, (tuple, list)):
+            raise ExpressionFailure(f"flat_map needs a tuple or list, got {type(items).__name__}")
+        kept = tuple([value[index] for index in self._keep])
+        return [(*kept, item) for item in items]

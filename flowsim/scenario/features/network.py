@@ -1,0 +1,88 @@
+"""The network between the tasks of a scenario: placement, links, debloating."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
+
+from flowsim.graph.stream_graph import BufferDebloatSettings, Link
+from flowsim.scenario.suggestions import nearest
+from flowsim.scenario.types import PLACE_PATTERN, ByteSize, DurationMs, DurationNs, Name, Strict
+from flowsim.scenario.yaml.problems import Problems
+
+Place = Annotated[str, Field(pattern=PLACE_PATTERN)]
+TaskManagersSetting = (
+    Literal["each", "one"] | Annotated[dict[Name, list[Place]], Field(min_length=1, max_length=10_000)]
+)
+
+
+class LinkModel(Strict):
+    """How long the network takes between the tasks of two operators, where they run on different task managers."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=False)
+
+    source: Name | None = Field(default=None, alias="from", description="A source or operator; without it any.")
+    target: Name | None = Field(default=None, alias="to", description="An operator or sink; without it any.")
+    latency: DurationNs = Field(default=0, description="From the end of sending to the arrival; credits take it, too.")
+    bandwidth: Annotated[ByteSize, Field(ge=1)] | None = Field(
+        default=None, description="Bytes per second of one connection: one pair of subtasks."
+    )
+
+
+class BufferDebloatModel(Strict):
+    """Receivers tell their senders to fill buffers less, so that what is under way takes about the target time."""
+
+    enabled: bool = True
+    period: Annotated[DurationMs, Field(ge=1)] = 200
+    target: Annotated[DurationMs, Field(ge=1)] = 1000
+    threshold: Annotated[int, Field(ge=0, le=100)] = Field(
+        default=25, description="Percent by which a size must change to be announced."
+    )
+    samples: Annotated[int, Field(ge=1, le=1_000_000)] = 20
+    starting_size: Annotated[ByteSize, Field(ge=1, le=1 << 26)] = 1024
+    minimum_size: Annotated[ByteSize, Field(ge=1, le=1 << 26)] = 256
+
+
+def compile_debloat(model: BufferDebloatModel | None) -> BufferDebloatSettings | None:
+    """None where buffers keep their size."""
+    if model is None or not model.enabled:
+        return None
+    return BufferDebloatSettings(
+        model.period, model.target, model.threshold, model.samples, model.starting_size, model.minimum_size
+    )
+
+
+def compile_links(models: Sequence[LinkModel], graph_names: Mapping[str, str], problems: Problems) -> list[Link]:
+    """The links between nodes of the graph; reports a node that does not exist."""
+    links = []
+    for index, link in enumerate(models):
+        ends: list[str | None] = []
+        for key, node in (("from", link.source), ("to", link.target)):
+            if node is not None and node not in graph_names:
+                message = f"there is no node {node!r}{nearest(node, graph_names)}"
+                problems.at(("settings", "links", index, key), message)
+                return []
+            ends.append(None if node is None else graph_names[node])
+        links.append(Link(ends[0], ends[1], link.latency, link.bandwidth))
+    return links
+
+
+def compile_task_managers(
+    setting: TaskManagersSetting, graph_names: Mapping[str, str], problems: Problems
+) -> str | dict[str, list[str]]:
+    """What runs where, by names of the graph; reports every node that does not exist."""
+    if isinstance(setting, str):
+        return setting
+    placed: dict[str, list[str]] = {}
+    for manager, places in setting.items():
+        placed[manager] = []
+        for index, place in enumerate(places):
+            node, slash, subtasks = place.partition("/")
+            if node not in graph_names:
+                message = f"there is no node {node!r}{nearest(node, graph_names)}"
+                problems.at(("settings", "task_managers", manager, index), message)
+            else:
+                placed[manager].append(graph_names[node] + slash + subtasks)
+    return placed

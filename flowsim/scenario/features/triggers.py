@@ -1,0 +1,203 @@
+"""Triggers and evictors of windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, assert_never, get_args
+
+from pydantic import Field, model_validator
+
+from flowsim.datastream import window as api
+from flowsim.datastream.common.time import Duration
+from flowsim.operators.windowing.triggers.time_triggers import EndOfStreamTrigger
+from flowsim.operators.windowing.triggers.trigger import AnyTrigger as Trigger
+from flowsim.scenario.context import CompileContext
+from flowsim.scenario.language.expressions import Expression
+from flowsim.scenario.language.record_schema import FieldType, RecordSchema
+from flowsim.scenario.types import (
+    Count,
+    DurationMs,
+    ExpressionSource,
+    PositiveMs,
+    PythonReference,
+    Strict,
+    chosen_of,
+    one_of,
+)
+from flowsim.scenario.yaml.positions import Path
+
+
+class DeltaModel(Strict):
+    """How far a record is away from another: the difference of one expression over both."""
+
+    of: ExpressionSource = Field(description="A number; the distance is the later record's minus the earlier's.")
+    threshold: float | int
+
+
+class TimeoutTriggerModel(Strict):
+    """Another trigger, which also fires so long after a record came, by the clock."""
+
+    of: TriggerModel
+    after: PositiveMs
+    reset_on_record: bool = Field(default=False, description="Every record starts the time anew, not only the first.")
+    clear_on_timeout: bool = Field(default=True, description="Firing by time-out also clears the other trigger.")
+
+
+class TriggerChoiceModel(Strict):
+    """A trigger with parameters; exactly one of them."""
+
+    count: Count | None = Field(default=None, description="Fires at every so many records; they stay.")
+    continuous_event_time: PositiveMs | None = Field(default=None, description="Fires every so often in event time.")
+    continuous_processing_time: PositiveMs | None = Field(
+        default=None, description="Fires every so often by the clock."
+    )
+    delta: DeltaModel | None = Field(
+        default=None, description="Fires when a record is farther away than the threshold."
+    )
+    purging: TriggerModel | None = Field(
+        default=None, description="Another trigger; the window is emptied as it fires."
+    )
+    timeout: TimeoutTriggerModel | None = None
+    python: PythonReference | None = Field(default=None, description="A Trigger class of your own.")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> TriggerChoiceModel:
+        one_of(self, TRIGGER_KINDS)
+        return self
+
+
+TriggerKind = Literal[
+    "count", "continuous_event_time", "continuous_processing_time", "delta", "purging", "timeout", "python"
+]
+TRIGGER_KINDS: tuple[TriggerKind, ...] = get_args(TriggerKind)
+NamedTrigger = Literal["event_time", "processing_time", "never", "end_of_stream"]
+TriggerModel = NamedTrigger | TriggerChoiceModel
+
+EvictorKind = Literal["count", "time", "delta", "python"]
+EVICTOR_KINDS: tuple[EvictorKind, ...] = get_args(EvictorKind)
+
+
+class EvictorModel(Strict):
+    """Takes records out of a window as it fires; exactly one of count, time, delta, python."""
+
+    count: Count | None = Field(default=None, description="Keeps the last so many records.")
+    time: DurationMs | None = Field(default=None, description="Keeps what is younger than the youngest less this.")
+    delta: DeltaModel | None = Field(default=None, description="Keeps what is nearer to the last than the threshold.")
+    python: PythonReference | None = Field(default=None, description="An Evictor class of your own.")
+    after: bool = Field(default=False, description="After the window function instead of before.")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> EvictorModel:
+        one_of(self, EVICTOR_KINDS)
+        if self.python is not None and self.after:
+            raise ValueError("an evictor of your own decides itself what it does before and after, remove after")
+        return self
+
+
+_NAMED_TRIGGERS: dict[NamedTrigger, Callable[[], Trigger]] = {
+    "event_time": api.EventTimeTrigger.create,
+    "processing_time": api.ProcessingTimeTrigger.create,
+    "never": api.NeverTrigger,
+    "end_of_stream": EndOfStreamTrigger,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WindowedRecords:
+    """The records that a window holds, for the numbers that its parts read off them."""
+
+    context: CompileContext
+    schema: RecordSchema
+
+    def number(self, path: Path, source: str) -> Expression:
+        """The expression at ``path``, which gives a number; raises Failed."""
+        found = self.context.record_expression(path, source, self.schema, "a window")
+        if not (found.type.is_numeric or found.type is FieldType.ANY):
+            raise self.context.fail(path, f"expected a number, this expression gives {found.type.value}")
+        return found
+
+    def distance(self, path: Path, model: DeltaModel) -> Distance:
+        """How far two records are apart; raises Failed."""
+        return Distance(self.number((*path, "of"), model.of).function)
+
+
+def uses_delta(trigger: TriggerModel | None) -> bool:
+    """Whether a trigger, or one inside it, compares two records."""
+    if not isinstance(trigger, TriggerChoiceModel):
+        return False
+    nested = trigger.timeout.of if trigger.timeout is not None else trigger.purging
+    return trigger.delta is not None or uses_delta(nested)
+
+
+def compile_trigger(records: WindowedRecords, path: Path, model: TriggerModel) -> Trigger:
+    """The trigger of the block at ``path``; raises Failed."""
+    if isinstance(model, str):
+        return _NAMED_TRIGGERS[model]()
+    kind, value = chosen_of(model, TRIGGER_KINDS)
+    at = (*path, kind)
+    match kind:
+        case "count":
+            return api.CountTrigger.of(value)
+        case "continuous_event_time":
+            return api.ContinuousEventTimeTrigger.of(Duration.of_millis(value))
+        case "continuous_processing_time":
+            return api.ContinuousProcessingTimeTrigger.of(Duration.of_millis(value))
+        case "delta":
+            return api.DeltaTrigger.of(float(value.threshold), records.distance(at, value))
+        case "purging":
+            return api.PurgingTrigger.of(compile_trigger(records, at, value))
+        case "timeout":
+            return _timeout(records, at, value)
+        case "python":
+            return _user_defined_trigger(records.context, at, value)
+    assert_never(kind)
+
+
+def _timeout(records: WindowedRecords, path: Path, model: TimeoutTriggerModel) -> Trigger:
+    of, after = compile_trigger(records, (*path, "of"), model.of), Duration.of_millis(model.after)
+    return api.ProcessingTimeoutTrigger.of(of, after, model.reset_on_record, model.clear_on_timeout)
+
+
+def _user_defined_trigger(context: CompileContext, path: Path, reference: str) -> Trigger:
+    found = context.python(path, reference)
+    if not (isinstance(found, type) and issubclass(found, api.Trigger)):
+        raise context.fail(path, f"expected a Trigger class, got {reference}")
+    return context.attempt(path, found)
+
+
+def compile_evictor(records: WindowedRecords, path: Path, model: EvictorModel) -> api.Evictor:
+    """The evictor of the block at ``path``; raises Failed."""
+    kind, value = chosen_of(model, EVICTOR_KINDS)
+    at = (*path, kind)
+    match kind:
+        case "count":
+            return api.CountEvictor.of(value, model.after)
+        case "time":
+            return api.TimeEvictor.of(Duration.of_millis(value), model.after)
+        case "delta":
+            return api.DeltaEvictor.of(float(value.threshold), records.distance(at, value), model.after)
+        case "python":
+            return _user_defined_evictor(records.context, at, value)
+    assert_never(kind)
+
+
+def _user_defined_evictor(context: CompileContext, path: Path, reference: str) -> api.Evictor:
+    found: Any = context.python(path, reference)
+    methods = (getattr(found, method, None) for method in ("evict_before", "evict_after"))
+    if not (isinstance(found, type) and all(map(callable, methods))):
+        raise context.fail(path, f"expected an Evictor class, with evict_before and evict_after, got {reference}")
+    evictor: api.Evictor = context.attempt(path, found)
+    return evictor
+
+
+class Distance:
+    """A DeltaFunction: the difference of one number of both records, the later one's minus the earlier one's."""
+
+    __slots__ = ("_number",)
+
+    def __init__(self, number: Callable[[object], float]) -> None:
+        self._number = number
+
+    def __call__(self, old: object, new: object) -> float:
+        return float(self._number(new) - self._number(old))

@@ -1,0 +1,187 @@
+"""Windows: assigner, lateness, and the trigger and evictor that go with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, assert_never, get_args
+
+from pydantic import Field, model_validator
+
+from flowsim.datastream import window as api
+from flowsim.datastream.common.time import Duration
+from flowsim.operators.windowing.triggers.trigger import AnyTrigger as Trigger
+from flowsim.scenario.context import CompileContext
+from flowsim.scenario.features.triggers import (
+    EvictorModel,
+    TriggerModel,
+    WindowedRecords,
+    compile_evictor,
+    compile_trigger,
+)
+from flowsim.scenario.language.record_schema import FieldType, RecordSchema
+from flowsim.scenario.types import (
+    Count,
+    DurationMs,
+    ExpressionSource,
+    Name,
+    PositiveMs,
+    SignedDurationMs,
+    Strict,
+    chosen_of,
+    one_of,
+)
+from flowsim.scenario.yaml.positions import Path
+
+
+class SlidingModel(Strict):
+    """Windows that begin every ``slide`` and are ``size`` long."""
+
+    size: PositiveMs
+    slide: PositiveMs
+
+
+class GapModel(Strict):
+    """The gap of a session, told by each record."""
+
+    gap: ExpressionSource = Field(description="Milliseconds above 0, of a record.")
+
+
+class CountWindowModel(Strict):
+    """Windows of records instead of time: the last ``size`` records of a key, every ``slide`` records."""
+
+    size: Count
+    slide: Count
+
+
+AssignerKind = Literal["tumbling", "sliding", "session", "global_window", "count"]
+ASSIGNERS: tuple[AssignerKind, ...] = get_args(AssignerKind)
+
+
+class PlainWindowModel(Strict):
+    """Which windows a record belongs to, and when they fire; exactly one of tumbling, sliding, session, global_window, count."""
+
+    tumbling: PositiveMs | None = Field(default=None, description="Size of windows that stand end to end.")
+    sliding: SlidingModel | None = None
+    session: PositiveMs | GapModel | None = Field(
+        default=None, description="The gap that ends a session, or an expression for it."
+    )
+    global_window: Literal[True] | None = Field(default=None, description="One window for all; needs a trigger.")
+    count: Count | CountWindowModel | None = Field(
+        default=None, description="Windows of so many records of a key; or of the last so many, every so many."
+    )
+    offset: SignedDurationMs = Field(default=0, description="Shifts tumbling and sliding windows.")
+    stagger: Literal["aligned", "random", "natural"] = Field(
+        default="aligned",
+        description="Shifts tumbling windows per subtask: by chance, or to the first record's arrival.",
+    )
+    time: Literal["event", "processing"] = Field(
+        default="event", description="What tumbling, sliding and session go by."
+    )
+    trigger: TriggerModel | None = Field(default=None, description="Else the assigner's own.")
+    evictor: EvictorModel | None = None
+    allowed_lateness: DurationMs = 0
+
+    @property
+    def assigner(self) -> str:
+        """Which assigner it is, a member of ``ASSIGNERS``."""
+        return one_of(self, ASSIGNERS)
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether its windows begin and end at a time."""
+        return self.assigner in ("tumbling", "sliding", "session")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> PlainWindowModel:
+        kind = one_of(self, ASSIGNERS)
+        limit = self.tumbling or (self.sliding.slide if self.sliding is not None else None)
+        if self.offset and limit is None:
+            raise ValueError(f"offset is for tumbling and sliding windows, this one is {kind}")
+        if limit is not None and abs(self.offset) >= limit:
+            raise ValueError("expected an offset shorter than the " + ("window" if kind == "tumbling" else "slide"))
+        if self.stagger != "aligned" and kind != "tumbling":
+            raise ValueError(f"stagger is for tumbling windows, this one is {kind}")
+        if self.time == "processing" and not self.has_bounds:
+            raise ValueError(f"time is for tumbling, sliding and session windows, this one is {kind}")
+        if kind == "global_window" and self.trigger is None:
+            raise ValueError("global_window never fires by itself, give it a trigger")
+        if kind == "count" and (self.trigger is not None or self.evictor is not None):
+            raise ValueError("count brings its own trigger and evictor, use global_window to choose them")
+        if self.allowed_lateness and (self.time == "processing" or not self.has_bounds):
+            raise ValueError("allowed_lateness is for windows of event time")
+        return self
+
+
+class WindowModel(PlainWindowModel):
+    """A window of an operator; late rows can be kept."""
+
+    late_output: Name | None = Field(
+        default=None, description="Name of a side output for the rows that come too late: read it as OPERATOR.NAME."
+    )
+
+    def side_output_names(self) -> list[str]:
+        """That of late rows."""
+        return [] if self.late_output is None else [self.late_output]
+
+    @model_validator(mode="after")
+    def _late_rows_exist(self) -> WindowModel:
+        if self.late_output is not None and (self.time == "processing" or not self.has_bounds):
+            raise ValueError("late_output is for windows of event time, nothing comes late elsewhere")
+        return self
+
+
+class WindowParts:
+    """Assigner, trigger and evictor of a block, over records of one schema; raises Failed."""
+
+    def __init__(self, context: CompileContext, path: Path, window: PlainWindowModel, schema: RecordSchema) -> None:
+        records = WindowedRecords(context, schema)
+        self.assigner = _assigner(records, path, window)
+        self.trigger: Trigger | None = None
+        self.evictor: api.Evictor | None = None
+        if isinstance(window.count, CountWindowModel):
+            # As Flink's countWindow: windows of records are the global window with a trigger of records.
+            self.trigger = api.CountTrigger.of(window.count.slide)
+            self.evictor = api.CountEvictor.of(window.count.size)
+        elif window.count is not None:
+            self.trigger = api.PurgingTrigger.of(api.CountTrigger.of(window.count))
+        elif window.trigger is not None:
+            self.trigger = compile_trigger(records, (*path, "trigger"), window.trigger)
+        if window.evictor is not None:
+            self.evictor = compile_evictor(records, (*path, "evictor"), window.evictor)
+
+
+def _assigner(records: WindowedRecords, path: Path, window: PlainWindowModel) -> api.WindowAssigner[Any, Any]:
+    by_event_time = window.time == "event"
+    offset = Duration.of_millis(window.offset)
+    kind, value = chosen_of(window, ASSIGNERS)
+    match kind:
+        case "tumbling":
+            tumbling = api.TumblingEventTimeWindows if by_event_time else api.TumblingProcessingTimeWindows
+            return tumbling.of(Duration.of_millis(value), offset, api.WindowStagger[window.stagger.upper()])
+        case "sliding":
+            sliding = api.SlidingEventTimeWindows if by_event_time else api.SlidingProcessingTimeWindows
+            return sliding.of(Duration.of_millis(value.size), Duration.of_millis(value.slide), offset)
+        case "session":
+            session = api.EventTimeSessionWindows if by_event_time else api.ProcessingTimeSessionWindows
+            if isinstance(value, GapModel):
+                return session.with_dynamic_gap(_gap(records, (*path, "session", "gap"), value))
+            return session.with_gap(Duration.of_millis(value))
+        case "global_window" | "count":
+            return api.GlobalWindows.create()
+    assert_never(kind)
+
+
+def _gap(records: WindowedRecords, path: Path, model: GapModel) -> Gap:
+    gap = records.number(path, model.gap)
+    if not (gap.type.is_integer or gap.type is FieldType.ANY):
+        raise records.context.fail(path, f"expected milliseconds as an integer, got {gap.type.value}")
+    return Gap(gap.function)
+
+
+class Gap:
+    """A SessionWindowTimeGapExtractor: the gap of a record's session in ms."""
+
+    __slots__ = ("extract",)
+
+    def __init__(self, gap: Callable[[object], int]) -> None:
+        self.extract = gap

@@ -1,0 +1,141 @@
+"""Checks of a whole scenario: names, ends of generators, expectations, and the size and network of the finished graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from flowsim.errors import BadInput
+from flowsim.graph.edge_links import LinkError
+from flowsim.graph.execution_graph import create_execution_graph
+from flowsim.graph.job_graph import BufferTimeoutError, create_job_graph
+from flowsim.graph.placement import PlacementError
+from flowsim.graph.stream_graph import StreamGraph
+from flowsim.laws.catalogue import LAW_IDS
+from flowsim.scenario.compiled import CompiledScenario
+from flowsim.scenario.scenario_model import ScenarioModel
+from flowsim.scenario.suggestions import nearest
+from flowsim.scenario.yaml.positions import Path
+from flowsim.scenario.yaml.problems import Problems
+
+MAX_SUBTASKS = 100_000
+MAX_CHANNELS = 4_000_000
+
+
+def check_names(model: ScenarioModel, problems: Problems) -> None:
+    """Reports nodes that share a name."""
+    for name in model.operators:
+        if name in model.sources:
+            problems.at_key(("operators", name), "a source has this name already")
+    for name in model.sinks:
+        if name in model.sources or name in model.operators:
+            problems.at_key(("sinks", name), "a source or operator has this name already")
+
+
+def check_generators_end(model: ScenarioModel, problems: Problems) -> None:
+    """Reports endless generators of a job that nothing ends."""
+    if model.settings.until is not None or any(action.ends_the_job for action in model.actions):
+        return
+    for name, source in model.sources.items():
+        if source.generator is not None and source.generator.count is None:
+            message = "an endless generator needs settings.until, or an action that ends the job (or give it a count)"
+            problems.at(("sources", name, "generator"), message)
+
+
+def check_expectations(model: ScenarioModel, problems: Problems) -> None:
+    """Reports laws, sinks and nodes of ``expect`` that do not exist."""
+    expect = model.expect
+    for law in expect.laws:
+        if law not in LAW_IDS:
+            problems.at_key(("expect", "laws", law), f"there is no law {law!r}{nearest(law, LAW_IDS)}")
+    for sink in expect.rows:
+        if sink not in model.sinks:
+            problems.at_key(("expect", "rows", sink), f"there is no sink {sink!r}{nearest(sink, model.sinks)}")
+    collecting = [name for name, one in model.sinks.items() if one.collect is not None]
+    for sink in expect.results:
+        if sink not in collecting:
+            hint = nearest(sink, collecting)
+            problems.at_key(("expect", "results", sink), f"there is no collect sink {sink!r}{hint}")
+    nodes = [*model.sources, *model.operators]
+    for name in expect.back_pressured_at_least:
+        if name not in nodes:
+            hint = nearest(name, nodes)
+            problems.at_key(("expect", "back_pressured_at_least", name), f"there is no node {name!r}{hint}")
+    nodes += model.sinks
+    for index, expected in enumerate(expect.facts):
+        if expected.of is not None and expected.of not in nodes:
+            hint = nearest(expected.of, nodes)
+            problems.at(("expect", "facts", index, "of"), f"there is no node {expected.of!r}{hint}")
+
+
+def check_graph(compiled: CompiledScenario, problems: Problems) -> None:
+    """Reports what cannot run of the finished graph: its size, the subtasks of snapshots, its network."""
+    model = compiled.scenario.model
+    try:
+        graph = compiled.stream_graph()
+    except BadInput as error:
+        problems.bad_input((), error)
+        return
+    subtasks = sum(node.parallelism for node in graph.nodes.values())
+    if subtasks > MAX_SUBTASKS:
+        problems.at(("settings",), f"the job has {subtasks} subtasks, expected at most {MAX_SUBTASKS}")
+    channels = _channels(graph)
+    if channels > MAX_CHANNELS:
+        problems.at(("settings",), f"the job has {channels} channels, expected at most {MAX_CHANNELS}")
+    _check_subtasks(graph, model, problems)
+    if not problems.errors:
+        _check_network(graph, model, problems)
+
+
+def _check_subtasks(graph: StreamGraph, model: ScenarioModel, problems: Problems) -> None:
+    """Of snapshots: how many there are is known once the job is made."""
+    names = model.graph_names()
+    parallelism = {node.name: node.parallelism for node in graph.nodes.values()}
+    for index, action in enumerate(model.actions):
+        if action.snapshot is not None and action.snapshot.subtask is not None:
+            count, subtask = parallelism[names[action.snapshot.task]], action.snapshot.subtask
+            if subtask >= count:
+                where = ("actions", index, "snapshot", "subtask")
+                problems.at(
+                    where, f"{action.snapshot.task!r} has {count} subtasks, expected 0 to {count - 1}, got {subtask}"
+                )
+
+
+def _channels(graph: StreamGraph) -> int:
+    """An upper bound of physical channels, known before a single one is made."""
+    count = 0
+    for edge in graph.edges:
+        source, target = graph.nodes[edge.source_id].parallelism, graph.nodes[edge.target_id].parallelism
+        name = edge.partitioner.name if edge.partitioner is not None else None
+        pointwise = name in ("FORWARD", "RESCALE") or (name is None and source == target)
+        count += max(source, target) if pointwise else source * target
+    return count
+
+
+def _check_network(graph: StreamGraph, model: ScenarioModel, problems: Problems) -> None:
+    """Reports what the tasks of the job cannot have: a place, a link, an exchange mode, too little memory."""
+    shown = {in_graph: name for name, in_graph in model.graph_names().items()}
+    try:
+        create_execution_graph(create_job_graph(graph))
+    except PlacementError as error:
+        path = ("settings", "task_managers", error.task_manager, error.place)
+        problems.at(path, _in_words_of_the_file(error.reason, shown))
+    except LinkError as error:
+        link: Path = ("settings", "links", error.number)
+        problems.at((*link, error.end) if error.end else link, _in_words_of_the_file(error.reason, shown))
+    except BufferTimeoutError as error:
+        name = shown.get(error.operator, error.operator)
+        section = "sources" if name in model.sources else "operators"
+        problems.at((section, name, "buffer_timeout"), error.reason)
+    except BadInput as error:
+        problems.at(("settings",), _in_words_of_the_file(str(error), shown))
+
+
+def _in_words_of_the_file(message: str, shown: dict[str, str]) -> str:
+    """Without the prefixes that sources and sinks have in the graph."""
+    for in_graph, name in _longest_first(shown.items()):
+        message = message.replace(in_graph, name)
+    return message
+
+
+def _longest_first(names: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return sorted(names, key=lambda pair: (-len(pair[0]), pair[0]))

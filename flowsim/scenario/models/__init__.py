@@ -1,1 +1,0 @@
-"""The scenario format as pydantic models: what may be written in a scenario file."""

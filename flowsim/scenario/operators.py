@@ -1,0 +1,218 @@
+"""Operators of a scenario: the model, and one row per kind of operator. A new kind is a file, a field and a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Protocol, runtime_checkable
+
+from pydantic import Field, model_validator
+
+from flowsim.datastream.data_stream import DataStream, KeyedStream
+from flowsim.datastream.output_tag import OutputTag
+from flowsim.scenario.context import CompileContext, CompiledStream
+from flowsim.scenario.features.alarms import AlarmModel, compile_alarm
+from flowsim.scenario.features.async_calls import AsyncModel, compile_async
+from flowsim.scenario.features.broadcast import BroadcastModel, check_broadcast, compile_broadcast
+from flowsim.scenario.features.connect import ConnectModel, compile_connect
+from flowsim.scenario.features.inputs import EdgeModel, Incoming, incoming_of
+from flowsim.scenario.features.interval_joins import IntervalJoinModel, compile_interval_join
+from flowsim.scenario.features.joins import CoGroupModel, JoinModel, compile_co_group, compile_join
+from flowsim.scenario.features.maps import (
+    FilterModel,
+    FlatMapModel,
+    MapModel,
+    check_filter,
+    compile_filter,
+    compile_flat_map,
+    compile_map,
+)
+from flowsim.scenario.features.process import check_process, compile_process
+from flowsim.scenario.features.window_functions import (
+    AggregateModel,
+    ReduceModel,
+    Rolling,
+    compile_aggregate,
+    compile_reduce,
+)
+from flowsim.scenario.features.windows import WindowModel
+from flowsim.scenario.sources.watermarks import WatermarksModel, check_watermarks, compile_watermarks
+from flowsim.scenario.types import ExpressionSource, FieldName, FunctionModel, Parallelism, chosen_of
+from flowsim.scenario.yaml.positions import Path
+
+Compile = Callable[[CompileContext, Path, Any, Incoming], CompiledStream]
+"""Takes the path and the value of the block, and what the operator reads."""
+Check = Callable[[Any, bool], None]
+"""Takes the value of the block, and whether the operator has ``key_by``; raises ValueError."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorKind:
+    """One kind of operator: how it is compiled, and which keys of ``OperatorModel`` go with it."""
+
+    compile: Compile
+    check: Check | None = None
+    """What the model of the block cannot check by itself."""
+    needs_key: bool = False
+    """Whether it needs ``key_by``; with a window it never does."""
+    keys_inside: bool = False
+    """Whether the block has a ``key_by`` of its own, with a key for each input."""
+    window: Literal["none", "optional", "required"] = "none"
+
+
+OPERATOR_KINDS: Final[dict[str, OperatorKind]] = {
+    "map": OperatorKind(compile_map),
+    "filter": OperatorKind(compile_filter, check_filter),
+    "flat_map": OperatorKind(compile_flat_map),
+    "aggregate": OperatorKind(compile_aggregate, window="required"),
+    "reduce": OperatorKind(compile_reduce, needs_key=True, window="optional"),
+    "sum": OperatorKind(Rolling(KeyedStream.sum, numbers_only=True), needs_key=True),
+    "min": OperatorKind(Rolling(KeyedStream.min), needs_key=True),
+    "max": OperatorKind(Rolling(KeyedStream.max), needs_key=True),
+    "min_by": OperatorKind(Rolling(KeyedStream.min_by), needs_key=True),
+    "max_by": OperatorKind(Rolling(KeyedStream.max_by), needs_key=True),
+    "process": OperatorKind(compile_process, check_process, window="optional"),
+    "watermarks": OperatorKind(compile_watermarks, check_watermarks),
+    "alarm": OperatorKind(compile_alarm, needs_key=True),
+    "async": OperatorKind(compile_async),
+    "connect": OperatorKind(compile_connect, keys_inside=True),
+    "join": OperatorKind(compile_join, keys_inside=True),
+    "co_group": OperatorKind(compile_co_group, keys_inside=True),
+    "interval_join": OperatorKind(compile_interval_join, keys_inside=True),
+    "broadcast": OperatorKind(compile_broadcast, check_broadcast),
+}
+
+
+@runtime_checkable
+class HasSideOutputs(Protocol):
+    """A block that may name side outputs, which other nodes read as OPERATOR.NAME."""
+
+    def side_output_names(self) -> list[str]: ...
+
+
+class OperatorModel(EdgeModel):
+    """One operator; exactly one of the kinds."""
+
+    map: MapModel | None = None
+    filter: FilterModel | None = Field(default=None, description="Keeps the records for which it is true.")
+    flat_map: FlatMapModel | None = None
+    watermarks: WatermarksModel | None = None
+    key_by: ExpressionSource | list[FieldName] | dict[FieldName, ExpressionSource] | None = Field(
+        default=None, description="An expression, a list of fields, or named expressions."
+    )
+    window: WindowModel | None = None
+    aggregate: AggregateModel | None = Field(
+        default=None,
+        description="Per window: count(), sum(x), min(x), max(x), avg(x), first(x), last(x), with an expression x.",
+    )
+    reduce: ReduceModel | None = Field(
+        default=None,
+        description="Per key and record: how each field is combined; fields not named keep their first value.",
+    )
+    sum: FieldName | None = Field(default=None, description="Per key and record: the sum of this field so far.")
+    min: FieldName | None = Field(
+        default=None, description="The least of this field so far; other fields are the first's."
+    )
+    max: FieldName | None = Field(
+        default=None, description="The greatest of this field so far; other fields are the first's."
+    )
+    min_by: FieldName | None = Field(default=None, description="The record with the least of this field so far.")
+    max_by: FieldName | None = Field(default=None, description="The record with the greatest of this field so far.")
+    process: FunctionModel | None = Field(
+        default=None,
+        description="A ProcessFunction, KeyedProcessFunction or, with a window, ProcessWindowFunction or (without key_by) "
+        "ProcessAllWindowFunction.",
+    )
+    alarm: AlarmModel | None = Field(default=None, description="A timer per key, without Python.")
+    async_calls: AsyncModel | None = Field(
+        default=None, alias="async", description="Calls that are answered later, many at a time."
+    )
+    connect: ConnectModel | None = Field(default=None, description="An operator with a second input.")
+    join: JoinModel | None = Field(default=None, description="Window join with a second input.")
+    co_group: CoGroupModel | None = Field(default=None, description="Window coGroup with a second input.")
+    interval_join: IntervalJoinModel | None = Field(default=None, description="Join by nearness in event time.")
+    broadcast: BroadcastModel | None = Field(default=None, description="Broadcast state from a second input.")
+    max_parallelism: Parallelism | None = None
+    chaining: Literal["always", "head", "never"] = "always"
+
+    @property
+    def chosen(self) -> tuple[str, Any]:
+        """Its kind, a key of ``OPERATOR_KINDS``, and the value of that block."""
+        return chosen_of(self, OPERATOR_KINDS)
+
+    def side_output_names(self) -> list[str]:
+        """Of its window, then of its block."""
+        blocks = (self.window, self.chosen[1])
+        return [tag for block in blocks if isinstance(block, HasSideOutputs) for tag in block.side_output_names()]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> OperatorModel:
+        kind, value = self.chosen
+        row = OPERATOR_KINDS[kind]
+        self._check_keys(kind, row, value)
+        self._check_window(kind, row)
+        if row.check is not None:
+            row.check(value, self.key_by is not None)
+        return self
+
+    def _check_keys(self, kind: str, row: OperatorKind, value: Any) -> None:
+        if row.keys_inside and self.key_by is not None:
+            raise ValueError(f"{kind}.key_by holds the keys of both inputs, remove key_by")
+        if row.keys_inside and value.key_by is not None and self.partition is not None:
+            raise ValueError(f"{kind}.key_by decides the partition, remove partition")
+        if self.key_by is not None and self.partition is not None:
+            raise ValueError("key_by decides the partition, remove partition")
+        is_windowed = self.window is not None and row.window != "none"
+        if row.needs_key and self.key_by is None and not is_windowed:
+            raise ValueError(f"{kind} needs key_by")
+
+    def _check_window(self, kind: str, row: OperatorKind) -> None:
+        if self.window is None:
+            if row.window == "required":
+                raise ValueError(f"{kind} needs a window")
+            return
+        if row.window == "none":
+            windowed = [name for name, each in OPERATOR_KINDS.items() if each.window != "none"]
+            expected = f"{', '.join(windowed[:-1])} or {windowed[-1]}"
+            raise ValueError(f"a window needs {expected}, this operator is a {kind}")
+        if self.key_by is None and (self.partition is not None or (self.parallelism or 1) > 1):
+            raise ValueError(
+                "a window without key_by takes all records in one subtask: remove partition and parallelism"
+            )
+
+
+def compile_operator(context: CompileContext, name: str, model: OperatorModel) -> None:
+    """Adds one operator and its side outputs to the job's streams; raises Failed."""
+    path: Path = ("operators", name)
+    incoming = incoming_of(context, path, model, model.key_by, model.window)
+    kind, value = model.chosen
+    result = OPERATOR_KINDS[kind].compile(context, (*path, kind), value, incoming)
+    _settle(context, path, name, model, result.stream)
+    context.streams[name] = result
+    sides = dict(result.side_outputs)
+    if model.window is not None and model.window.late_output is not None:
+        sides = {model.window.late_output: incoming.schema} | sides
+    for tag, schema in sides.items():
+        context.streams[f"{name}.{tag}"] = CompiledStream(result.stream.get_side_output(OutputTag(tag)), schema)
+
+
+def _settle(context: CompileContext, path: Path, name: str, model: OperatorModel, stream: DataStream) -> None:
+    stream.name(name)
+    if model.parallelism is not None:
+        stream.set_parallelism(model.parallelism)
+    if model.max_parallelism is not None:
+        parallelism = model.parallelism or context.env.get_parallelism()
+        if model.max_parallelism < parallelism:
+            raise context.fail(
+                (*path, "max_parallelism"),
+                f"expected at least the parallelism {parallelism}, got {model.max_parallelism}",
+            )
+        stream.set_max_parallelism(model.max_parallelism)
+    if model.cost is not None:
+        stream.cost(model.cost)
+    if model.buffer_timeout is not None:
+        stream.set_buffer_timeout(model.buffer_timeout)
+    if model.chaining == "head":
+        stream.start_new_chain()
+    elif model.chaining == "never":
+        stream.disable_chaining()

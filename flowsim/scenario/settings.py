@@ -1,0 +1,132 @@
+"""``settings`` of a scenario: how its job runs, and what a run needs besides the job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from flowsim.datastream.environment import StreamExecutionEnvironment
+from flowsim.facts.kinds import Level
+from flowsim.scenario.features.network import (
+    BufferDebloatModel,
+    LinkModel,
+    TaskManagersSetting,
+    compile_debloat,
+    compile_links,
+    compile_task_managers,
+)
+from flowsim.scenario.types import ByteSize, DurationMs, DurationNs, Exchange, Parallelism, Strict, TimeoutMs
+from flowsim.scenario.yaml.problems import Problems
+
+
+class SettingsModel(Strict):
+    """How the job runs; the defaults are Flink's where Flink has the setting."""
+
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
+    policy: Literal["fifo", "random"] = Field(
+        default="fifo", description="Which ready task runs next on the virtual clock."
+    )
+    clock: Literal["virtual", "real"] = "virtual"
+    until: DurationNs | None = Field(default=None, description="Stops the job after this much time on its clock.")
+    record: Literal["off", "elements", "full"] = Field(default="elements", description="How much the run records.")
+    parallelism: Parallelism = Field(default=1, description="Of operators that do not say their own.")
+    max_parallelism: Parallelism | None = None
+    buffer_timeout: TimeoutMs = Field(default=100, description="0 flushes after every record, never only full buffers.")
+    segment_size: Annotated[ByteSize, Field(ge=64, le=1 << 26)] = Field(
+        default=32768, description="Size of a network buffer."
+    )
+    network_buffers: Annotated[int, Field(ge=2, le=10_000_000)] | None = None
+    exclusive_buffers_per_channel: Annotated[int, Field(ge=0, le=100_000)] = 2
+    floating_buffers_per_gate: Annotated[int, Field(ge=0, le=100_000)] = 8
+    max_buffers_per_channel: Annotated[int, Field(ge=2, le=100_000)] = Field(
+        default=10, description="With 1, the buffer being filled would fill the pool, and nothing would ever move."
+    )
+    overdraft_buffers: Annotated[int, Field(ge=0, le=100_000)] = 20
+    auto_watermark_interval: DurationMs = 200
+    watermark_alignment_buffer_size: Annotated[int, Field(ge=0, le=1000)] = Field(
+        default=3, description="Samples of its own watermark that a source keeps for alignment; the oldest counts."
+    )
+    interruptible_timers: bool = Field(
+        default=False, description="Timers of operators that allow it give way to waiting mails between two firings."
+    )
+    metrics_interval: DurationMs = Field(
+        default=5000, description="How often the metrics of every task are sampled; 0: only when it ends."
+    )
+    latency_interval: DurationMs = Field(
+        default=0, description="How often sources send a latency marker; 0: never (Flink's metrics.latency.interval)."
+    )
+    operator_chaining: bool = True
+    object_reuse: bool = False
+    cost: DurationNs = Field(default=1000, description="Virtual time that one record costs in one operator.")
+    budget_records: Annotated[int, Field(ge=1, le=1_000_000)] = 4096
+    task_managers: TaskManagersSetting = Field(
+        default="each",
+        description="each: one for every subtask; one: all on one; or what runs on each of those named. Channels between "
+        "subtasks of one task manager have no credits.",
+    )
+    exchange: Exchange = Field(default="pipelined_bounded", description="Of inputs that do not say their own.")
+    links: Annotated[list[LinkModel], Field(max_length=1000)] = Field(
+        default_factory=list, description="The first that fits an edge counts."
+    )
+    buffer_debloat: BufferDebloatModel | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """How the job is run, apart from the settings of the job itself."""
+
+    seed: int
+    policy: Literal["fifo", "random"]
+    clock: Literal["virtual", "real"]
+    until_ns: int | None
+    record: Level
+
+
+def environment_of(settings: SettingsModel) -> StreamExecutionEnvironment:
+    """An empty job under these settings."""
+    env = StreamExecutionEnvironment.get_execution_environment().configure(
+        parallelism=settings.parallelism,
+        buffer_timeout_ms=settings.buffer_timeout,
+        segment_size_bytes=settings.segment_size,
+        exclusive_buffers_per_channel=settings.exclusive_buffers_per_channel,
+        floating_buffers_per_gate=settings.floating_buffers_per_gate,
+        max_buffers_per_channel=settings.max_buffers_per_channel,
+        overdraft_buffers=settings.overdraft_buffers,
+        auto_watermark_interval_ms=settings.auto_watermark_interval,
+        watermark_alignment_buffer_size=settings.watermark_alignment_buffer_size,
+        interruptible_timers=settings.interruptible_timers,
+        metrics_interval_ms=settings.metrics_interval,
+        latency_interval_ms=settings.latency_interval,
+        operator_chaining=settings.operator_chaining,
+        object_reuse=settings.object_reuse,
+        cost_ns=settings.cost,
+        budget_records=settings.budget_records,
+    )
+    if settings.network_buffers is not None:
+        env.configure(network_buffers=settings.network_buffers)
+    if settings.max_parallelism is not None:
+        env.set_max_parallelism(settings.max_parallelism)
+    return env
+
+
+def configure_network(
+    env: StreamExecutionEnvironment, settings: SettingsModel, graph_names: Mapping[str, str], problems: Problems
+) -> None:
+    """Gives the environment placement, links, exchange mode and debloating; reports every node that does not exist."""
+    env.configure(exchange=settings.exchange, buffer_debloat=compile_debloat(settings.buffer_debloat))
+    env.configure(links=compile_links(settings.links, graph_names, problems))
+    env.configure(task_managers=compile_task_managers(settings.task_managers, graph_names, problems))
+
+
+def run_settings_of(settings: SettingsModel) -> RunSettings:
+    """What a run needs besides the job."""
+    return RunSettings(
+        seed=settings.seed,
+        policy=settings.policy,
+        clock=settings.clock,
+        until_ns=settings.until,
+        record=Level[settings.record.upper()],
+    )

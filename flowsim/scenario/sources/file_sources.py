@@ -1,0 +1,94 @@
+"""Sources that read files: ``csv``, ``parquet``, ``jsonl``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from flowsim.connectors.files.csv import CsvSource
+from flowsim.connectors.files.file_sources import JsonLinesSource, ParquetSource
+from flowsim.connectors.source import Source
+from flowsim.scenario.context import CompileContext, declared
+from flowsim.scenario.language.record_schema import RecordSchema
+from flowsim.scenario.types import FieldName, FieldTypes, FilePath, Scalar, Strict
+from flowsim.scenario.yaml.positions import Path
+
+
+class FilesModel(Strict):
+    """One or more files; each is a split, and file i belongs to subtask i modulo parallelism."""
+
+    path: FilePath | Annotated[list[FilePath], Field(min_length=1, max_length=10_000)] = Field(
+        description="Relative to the scenario's folder; outside it only with --allow-path. * and ? match any names, sorted."
+    )
+
+
+class ParquetModel(FilesModel):
+    """Rows of Parquet files, in file order."""
+
+    columns: FieldTypes | None = Field(
+        default=None, description="The columns to read, in this order; else all. A timestamp is a long of ms."
+    )
+
+
+class JsonLinesModel(FilesModel):
+    """Objects of files with one JSON object a line (``.gz`` too), in file order."""
+
+    fields: FieldTypes = Field(description="The keys to read, in this order, with their types.")
+
+
+class CsvModel(FilesModel):
+    """Rows of CSV files (``.gz`` too) with a header line, in file order."""
+
+    columns: FieldTypes = Field(description="The columns to read, in this order, with their types.")
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
+    rows: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="Only so many rows of each file, from its beginning."
+    )
+    split_by: FieldName | None = Field(
+        default=None,
+        description="With one file and parallelism > 1: every subtask reads the rows of its share of this column's values.",
+    )
+    groups: Annotated[list[Scalar | list[Scalar]], Field(min_length=1)] | None = Field(
+        default=None,
+        description="The values of split_by, one entry a group; group i belongs to subtask i modulo parallelism.",
+    )
+
+
+def compile_csv(context: CompileContext, path: Path, model: CsvModel, parallelism: int) -> tuple[Source, RecordSchema]:
+    """Rows of CSV files; raises Failed."""
+    files = context.input_files((*path, "path"), model.path)
+    source = context.attempt(
+        path,
+        lambda: CsvSource(
+            files,
+            model.columns,
+            split_by=model.split_by,
+            groups=model.groups,
+            delimiter=model.delimiter,
+            rows=model.rows,
+        ),
+    )
+    if model.split_by is not None:
+        groups = context.attempt((*path, "split_by"), source.groups)
+        if len(groups) < parallelism:
+            message = f"{len(groups)} groups leave subtasks empty at parallelism {parallelism}"
+            raise context.fail((*path, "split_by"), message)
+    return source, declared(model.columns)
+
+
+def compile_parquet(
+    context: CompileContext, path: Path, model: ParquetModel, parallelism: int
+) -> tuple[Source, RecordSchema]:
+    """Rows of Parquet files; raises Failed."""
+    files = context.input_files((*path, "path"), model.path)
+    source = context.attempt(path, lambda: ParquetSource(files, model.columns))
+    return source, declared({column.name: column.type.value for column in source.columns})
+
+
+def compile_json_lines(
+    context: CompileContext, path: Path, model: JsonLinesModel, parallelism: int
+) -> tuple[Source, RecordSchema]:
+    """Objects of files with one JSON object a line; raises Failed."""
+    files = context.input_files((*path, "path"), model.path)
+    return context.attempt(path, lambda: JsonLinesSource(files, model.fields)), declared(model.fields)

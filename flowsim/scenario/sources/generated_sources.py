@@ -1,0 +1,121 @@
+"""``generator``: a source that draws its records from the run's seed."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, assert_never
+
+from pydantic import Field, model_validator
+
+from flowsim.connectors import generator
+from flowsim.connectors.generator import GeneratorSource
+from flowsim.connectors.source import Source
+from flowsim.scenario.context import CompileContext
+from flowsim.scenario.language.record_schema import FieldType, RecordSchema
+from flowsim.scenario.types import DurationMs, DurationNs, FieldName, Int64, Strict, chosen_of, one_of
+from flowsim.scenario.yaml.positions import Path
+
+DISTRIBUTIONS = ("sequence", "uniform", "normal", "choice", "event_time")
+_CHOICE_TYPES = {bool: FieldType.BOOLEAN, int: FieldType.LONG, float: FieldType.DOUBLE, str: FieldType.STRING}
+
+
+class SequenceModel(Strict):
+    """``start + index * step``, with ``modulo`` the remainder of it."""
+
+    start: Int64 = 0
+    step: Int64 = 1
+    modulo: Annotated[int, Field(ge=1, le=2**63 - 1)] | None = None
+
+
+class UniformModel(Strict):
+    """A whole number between two whole limits (both included), or a double between two numbers."""
+
+    low: Int64 | float
+    high: Int64 | float
+
+
+class NormalModel(Strict):
+    """A double around a mean."""
+
+    mean: float
+    standard_deviation: Annotated[float, Field(ge=0)]
+
+
+class ChoiceModel(Strict):
+    """One of the values, by weight."""
+
+    values: Annotated[list[bool] | list[Int64] | list[float] | list[str], Field(min_length=1, max_length=10_000)]
+    weights: list[Annotated[float, Field(ge=0)]] | None = None
+
+
+class EventTimeModel(Strict):
+    """Event time in ms: ``start + index * step``, moved back by up to ``jitter``."""
+
+    start: Int64 = 0
+    step: DurationMs = 1
+    jitter: DurationMs = 0
+
+
+class GeneratedFieldModel(Strict):
+    """How one field is drawn."""
+
+    sequence: SequenceModel | None = None
+    uniform: UniformModel | None = None
+    normal: NormalModel | None = None
+    choice: ChoiceModel | None = None
+    event_time: EventTimeModel | None = None
+
+    @property
+    def distribution(self) -> SequenceModel | UniformModel | NormalModel | ChoiceModel | EventTimeModel:
+        """The one that it has."""
+        value: SequenceModel | UniformModel | NormalModel | ChoiceModel | EventTimeModel
+        _, value = chosen_of(self, DISTRIBUTIONS)
+        return value
+
+    @model_validator(mode="after")
+    def _one_distribution(self) -> GeneratedFieldModel:
+        one_of(self, DISTRIBUTIONS)
+        return self
+
+
+class GeneratorModel(Strict):
+    """Draws records from the run's seed."""
+
+    count: Annotated[int, Field(ge=1, le=10**12)] | None = Field(
+        default=None, description="Records in all; none: endless."
+    )
+    pace: DurationNs | None = Field(default=None, description="Virtual time between two records of a subtask.")
+    fields: Annotated[dict[FieldName, GeneratedFieldModel], Field(min_length=1)]
+
+
+def compile_generator(
+    context: CompileContext, path: Path, model: GeneratorModel, parallelism: int
+) -> tuple[Source, RecordSchema]:
+    """Records of drawn fields; raises Failed."""
+    fields: dict[str, generator.Distribution] = {}
+    types: list[FieldType] = []
+    for name, field in model.fields.items():
+        at = (*path, "fields", name)
+        distribution, kind = context.attempt(at, partial(_distribution, field))
+        fields[name] = distribution
+        types.append(kind)
+    source = context.attempt(path, lambda: GeneratorSource(model.count, fields, pace_ns=model.pace))
+    return source, RecordSchema(tuple(fields), tuple(types))
+
+
+def _distribution(model: GeneratedFieldModel) -> tuple[generator.Distribution, FieldType]:
+    match model.distribution:
+        case SequenceModel(start=start, step=step, modulo=modulo):
+            return generator.SequenceOf(start, step, modulo), FieldType.LONG
+        case UniformModel(low=int() as low, high=int() as high):
+            return generator.UniformInt(low, high), FieldType.LONG
+        case UniformModel(low=low, high=high):
+            return generator.UniformDouble(float(low), float(high)), FieldType.DOUBLE
+        case NormalModel() as normal:
+            return generator.Normal(normal.mean, normal.standard_deviation), FieldType.DOUBLE
+        case ChoiceModel() as choice:
+            return generator.Choice(choice.values, choice.weights), _CHOICE_TYPES[type(choice.values[0])]
+        case EventTimeModel() as time:
+            return generator.JitteredTime(time.start, time.step, time.jitter), FieldType.LONG
+        case unreachable:
+            assert_never(unreachable)

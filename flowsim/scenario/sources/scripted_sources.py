@@ -1,0 +1,128 @@
+"""Sources written in the scenario itself: ``collection`` and ``script``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Literal, assert_never, get_args
+
+from pydantic import Field, model_validator
+
+from flowsim.connectors import script
+from flowsim.connectors.memory import CollectionSource
+from flowsim.connectors.source import Source
+from flowsim.scenario.context import CompileContext, declared
+from flowsim.scenario.language.record_schema import FieldType, RecordSchema
+from flowsim.scenario.types import DurationMs, FieldTypes, Int64, Name, Row, Strict, chosen_of, one_of
+from flowsim.scenario.yaml.positions import Path
+
+EntryKind = Literal["record", "watermark", "sleep", "idle", "end"]
+ENTRY_KINDS: tuple[EntryKind, ...] = get_args(EntryKind)
+_ACCEPTS: dict[FieldType, Callable[[object], bool]] = {
+    FieldType.BOOLEAN: lambda cell: type(cell) is bool,
+    FieldType.INT: lambda cell: type(cell) is int and -(2**31) <= cell < 2**31,
+    FieldType.LONG: lambda cell: type(cell) is int,
+    FieldType.DOUBLE: lambda cell: type(cell) is float,
+    FieldType.STRING: lambda cell: type(cell) is str,
+}
+
+
+class CollectionModel(Strict):
+    """Rows written in the scenario itself."""
+
+    fields: FieldTypes
+    rows: list[Row]
+
+
+class ScriptEntryModel(Strict):
+    """One thing that a subtask of a scripted source does: a record, a watermark, a pause, idleness or the end."""
+
+    record: Row | None = None
+    timestamp: Int64 | None = Field(
+        default=None, description="Of the record, in ms; without it that of the record before."
+    )
+    watermark: Int64 | None = Field(default=None, description="Event time in ms.")
+    sleep: DurationMs | None = None
+    idle: Literal[True] | None = None
+    end: Literal[True] | None = None
+    split: Name | None = Field(
+        default=None,
+        description="The split that it belongs to; each has event time of its own. With end: ends that split.",
+    )
+    step: Annotated[int, Field(ge=0, le=10**9)] | None = Field(
+        default=None,
+        description="Orders entries over all scripted sources: step n happens (n + 1) gaps after the start.",
+    )
+
+    @model_validator(mode="after")
+    def _one_action(self) -> ScriptEntryModel:
+        action = one_of(self, ("record", "watermark", "sleep", "idle", "end"))
+        if self.timestamp is not None and action != "record":
+            raise ValueError(f"timestamp belongs to a record, this entry is a {action}")
+        return self
+
+
+class ScriptModel(Strict):
+    """Says subtask by subtask what happens; the parallelism is the number of subtasks."""
+
+    fields: FieldTypes
+    subtasks: Annotated[list[list[ScriptEntryModel]], Field(min_length=1, max_length=1000)]
+    gap: DurationMs = Field(default=10, description="Virtual time between two steps.")
+
+    @property
+    def speaks_of_event_time(self) -> bool:
+        """Whether some entry is a watermark or idleness."""
+        return any(one.watermark is not None or one.idle for entries in self.subtasks for one in entries)
+
+
+def compile_collection(
+    context: CompileContext, path: Path, model: CollectionModel, parallelism: int
+) -> tuple[Source, RecordSchema]:
+    """The rows of the block; raises Failed."""
+    schema = declared(model.fields)
+    rows = [_row(context, (*path, "rows", index), row, schema) for index, row in enumerate(model.rows)]
+    return CollectionSource(rows), schema
+
+
+def compile_script(
+    context: CompileContext, path: Path, model: ScriptModel, parallelism: int
+) -> tuple[Source, RecordSchema]:
+    """The entries of the block, subtask by subtask; raises Failed."""
+    schema = declared(model.fields)
+    scripts = [
+        [_entry(context, (*path, "subtasks", i, j), entry, schema) for j, entry in enumerate(entries)]
+        for i, entries in enumerate(model.subtasks)
+    ]
+    return context.attempt(path, lambda: script.ScriptedSource(*scripts, gap_ms=model.gap)), schema
+
+
+def _entry(context: CompileContext, path: Path, model: ScriptEntryModel, schema: RecordSchema) -> script.Entry:
+    step, split = script.FREE if model.step is None else model.step, model.split
+    kind, value = chosen_of(model, ENTRY_KINDS)
+    match kind:
+        case "record":
+            row = _row(context, (*path, "record"), value, schema)
+            return script.record(row, model.timestamp, step=step, split=split)
+        case "watermark":
+            return script.watermark(value, step=step, split=split)
+        case "sleep":
+            if split is not None:
+                raise context.fail((*path, "split"), "a pause is of the whole subtask, remove split")
+            return script.sleep(value, step=step)
+        case "idle":
+            return script.idle(step=step, split=split)
+        case "end":
+            return script.end(step=step, split=split)
+    assert_never(kind)
+
+
+def _row(context: CompileContext, path: Path, row: Row, schema: RecordSchema) -> tuple[object, ...]:
+    if len(row) != len(schema.names):
+        raise context.fail(path, f"expected {len(schema.names)} values ({', '.join(schema.names)}), got {len(row)}")
+    cells: list[object] = []
+    for index, (cell, kind, name) in enumerate(zip(row, schema.types, schema.names, strict=True)):
+        # A double may be written as a whole number.
+        value = float(cell) if kind is FieldType.DOUBLE and type(cell) is int else cell
+        if value is not None and not _ACCEPTS[kind](value):
+            raise context.fail((*path, index), f"expected a {kind.value} for {name}, got {cell!r:.40}")
+        cells.append(value)
+    return tuple(cells)

@@ -1,0 +1,127 @@
+"""Sources of a scenario: the model, and one row per kind of source. A new kind is a file, a field and a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, Literal
+
+from pydantic import Field, model_validator
+
+from flowsim.connectors.source import Source
+from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
+from flowsim.legacy.source_function import LegacySource
+from flowsim.scenario.context import CompileContext, CompiledStream, declared
+from flowsim.scenario.language.record_schema import RecordSchema
+from flowsim.scenario.sources.file_sources import (
+    CsvModel,
+    FilesModel,
+    JsonLinesModel,
+    ParquetModel,
+    compile_csv,
+    compile_json_lines,
+    compile_parquet,
+)
+from flowsim.scenario.sources.generated_sources import GeneratorModel, compile_generator
+from flowsim.scenario.sources.scripted_sources import CollectionModel, ScriptModel, compile_collection, compile_script
+from flowsim.scenario.sources.watermarks import WatermarksModel, watermark_strategy
+from flowsim.scenario.types import DurationNs, FieldTypes, Parallelism, PythonReference, Strict, TimeoutMs, chosen_of
+from flowsim.scenario.yaml.positions import Path
+
+CompileSource = Callable[[CompileContext, Path, Any, int], tuple[Source, RecordSchema]]
+"""Takes the path and the model of the block, and the parallelism of the source; gives its records' schema, too."""
+
+
+class PythonSourceModel(Strict):
+    """A source of your own: a function that returns a flowsim source; runs only with --allow-python."""
+
+    function: PythonReference
+    fields: FieldTypes
+
+
+def compile_python(
+    context: CompileContext, path: Path, model: PythonSourceModel, parallelism: int
+) -> tuple[Source, RecordSchema]:
+    """The source that a Python function returns; raises Failed."""
+    function = context.python((*path, "function"), model.function)
+    try:
+        source: Any = function()
+    except Exception as error:
+        raise context.fail(path, f"{model.function}() failed: {type(error).__name__}: {error}") from error
+    if not callable(getattr(source, "create_reader", None)):
+        raise context.fail(path, f"expected {model.function}() to return a flowsim source, got {type(source).__name__}")
+    return source, declared(model.fields)
+
+
+SOURCE_KINDS: Final[dict[str, CompileSource]] = {
+    "csv": compile_csv,
+    "parquet": compile_parquet,
+    "jsonl": compile_json_lines,
+    "collection": compile_collection,
+    "script": compile_script,
+    "generator": compile_generator,
+    "python": compile_python,
+}
+
+
+class SourceModel(Strict):
+    """One source; exactly one of csv, parquet, jsonl, collection, script, generator, python."""
+
+    csv: CsvModel | None = None
+    parquet: ParquetModel | None = None
+    jsonl: JsonLinesModel | None = None
+    collection: CollectionModel | None = None
+    script: ScriptModel | None = None
+    generator: GeneratorModel | None = None
+    python: PythonSourceModel | None = None
+    parallelism: Parallelism | None = None
+    watermarks: WatermarksModel | None = None
+    legacy: bool = Field(
+        default=False, description="Runs as a source function on a thread of its own, as Flink's old sources do."
+    )
+    cost: DurationNs | None = Field(default=None, description="Virtual time that one record costs.")
+    buffer_timeout: TimeoutMs | None = None
+    chaining: Literal["always", "never"] = "always"
+
+    @property
+    def chosen(self) -> tuple[str, Any]:
+        """Its kind, a key of ``SOURCE_KINDS``, and the value of that block."""
+        return chosen_of(self, SOURCE_KINDS)
+
+    @property
+    def files(self) -> FilesModel | None:
+        """What it reads, where that is files."""
+        return self.csv or self.parquet or self.jsonl
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> SourceModel:
+        _ = self.chosen
+        if self.script is not None and self.watermarks is not None and self.script.speaks_of_event_time:
+            raise ValueError("the script emits its own watermarks, remove them or watermarks")
+        return self
+
+
+def compile_source(context: CompileContext, name: str, model: SourceModel) -> CompiledStream:
+    """Adds one source to the job; raises Failed."""
+    path: Path = ("sources", name)
+    kind, value = model.chosen
+    parallelism = model.parallelism or context.env.get_parallelism()
+    source, schema = SOURCE_KINDS[kind](context, (*path, kind), value, parallelism)
+    strategy = WatermarkStrategy.no_watermarks()
+    if model.watermarks is not None:
+        strategy = watermark_strategy(context, (*path, "watermarks"), model.watermarks, schema)
+    if model.legacy:
+        stream = context.attempt(path, lambda: context.env.add_source(LegacySource(source), name))
+    else:
+        stream = context.attempt(path, lambda: context.env.from_source(source, strategy, name))
+    if model.parallelism is not None:
+        context.attempt((*path, "parallelism"), lambda: stream.set_parallelism(parallelism))
+    if model.cost is not None:
+        stream.cost(model.cost)
+    if model.buffer_timeout is not None:
+        stream.set_buffer_timeout(model.buffer_timeout)
+    if model.chaining == "never":
+        stream.disable_chaining()
+    if model.legacy and model.watermarks is not None:
+        # A source function emits no watermarks here, so an operator behind it does.
+        stream = stream.assign_timestamps_and_watermarks(strategy).name(f"{name} watermarks")
+    return CompiledStream(stream, schema)

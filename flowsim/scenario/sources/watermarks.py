@@ -1,0 +1,124 @@
+"""``watermarks`` of a source or an operator: timestamps, watermark generator, idleness, alignment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from flowsim.datastream.common.time import Duration
+from flowsim.datastream.common.watermark_strategy import WatermarkGenerator, WatermarkStrategy
+from flowsim.scenario.context import CompileContext, CompiledStream
+from flowsim.scenario.features.inputs import Incoming
+from flowsim.scenario.language.record_schema import FieldType, RecordSchema
+from flowsim.scenario.types import DurationMs, ExpressionSource, Name, PythonReference, Strict
+from flowsim.scenario.yaml.positions import Path
+
+
+class AlignmentModel(Strict):
+    """A source whose watermark is too far ahead of the others of its group waits for them."""
+
+    group: Name
+    max_drift: DurationMs = Field(description="How far ahead of the slowest a source may be.")
+    interval: Annotated[DurationMs, Field(ge=1)] = Field(default=1000, description="How often the sources report.")
+
+
+class WatermarksModel(Strict):
+    """How timestamps and watermarks come about: the highest timestamp so far, minus the bound, minus 1 ms."""
+
+    timestamp: ExpressionSource = Field(description="Event time of a record in ms.")
+    max_out_of_orderness: DurationMs = 0
+    emit: Literal["periodic", "every_record", "never"] = Field(
+        default="periodic",
+        description="Every auto_watermark_interval (as Flink does), after every record, or not at all (timestamps only).",
+    )
+    punctuated: ExpressionSource | None = Field(
+        default=None,
+        description="Only after a record for which this is true: its timestamp, minus the bound, minus 1 ms.",
+    )
+    generator: PythonReference | None = Field(
+        default=None, description="A WatermarkGenerator class of your own, made once per subtask."
+    )
+    idle_after: DurationMs | None = Field(
+        default=None, description="Declares a subtask idle after this long without records."
+    )
+    alignment: AlignmentModel | None = Field(default=None, description="Only of a source.")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> WatermarksModel:
+        if sum((self.punctuated is not None, self.generator is not None, self.emit != "periodic")) > 1:
+            raise ValueError("expected one of emit, punctuated and generator")
+        return self
+
+
+def check_watermarks(model: WatermarksModel, has_key: bool) -> None:
+    """Raises ValueError for what only a source can do, and for a key that nothing would use."""
+    if model.alignment is not None:
+        raise ValueError("alignment stops sources, an operator cannot be stopped: put it into a source's watermarks")
+    if has_key:
+        raise ValueError("watermarks takes no key_by")
+
+
+def compile_watermarks(
+    context: CompileContext, path: Path, model: WatermarksModel, incoming: Incoming
+) -> CompiledStream:
+    """The same records under new timestamps and watermarks; raises Failed."""
+    strategy = watermark_strategy(context, path, model, incoming.schema)
+    return CompiledStream(incoming.stream.assign_timestamps_and_watermarks(strategy), incoming.schema)
+
+
+def watermark_strategy(
+    context: CompileContext, path: Path, model: WatermarksModel, schema: RecordSchema
+) -> WatermarkStrategy:
+    """The strategy that a ``watermarks:`` block describes; raises Failed."""
+    at = (*path, "timestamp")
+    timestamp = context.expression(at, model.timestamp, schema, takes_timestamp=True)
+    if not (timestamp.type.is_integer or timestamp.type is FieldType.ANY):
+        raise context.fail(at, f"expected milliseconds as an integer, got {timestamp.type.value}")
+    strategy = _generator_of(context, path, model, schema)
+    if model.idle_after is not None:
+        strategy = strategy.with_idleness(Duration.of_millis(model.idle_after))
+    if model.alignment is not None:
+        strategy = _aligned(strategy, model.alignment)
+    return strategy.with_timestamp_assigner(timestamp.function)
+
+
+def _generator_of(
+    context: CompileContext, path: Path, model: WatermarksModel, schema: RecordSchema
+) -> WatermarkStrategy:
+    """What makes the watermarks, without idleness and alignment."""
+    bound = Duration.of_millis(model.max_out_of_orderness)
+    if model.generator is not None:
+        at = (*path, "generator")
+        made = context.python(at, model.generator)
+        if not (isinstance(made, type) and issubclass(made, WatermarkGenerator)):
+            raise context.fail(at, f"expected a WatermarkGenerator class, got {model.generator}")
+        return WatermarkStrategy.for_generator(made)
+    if model.punctuated is not None:
+        at = (*path, "punctuated")
+        marks = context.condition(at, context.expression(at, model.punctuated, schema, takes_timestamp=True))
+        return WatermarkStrategy.for_punctuated(PunctuatedByExpression(marks.function, model.max_out_of_orderness))
+    if model.emit == "never":
+        return WatermarkStrategy.no_watermarks()
+    if model.emit == "every_record":
+        return WatermarkStrategy.for_each_record(bound)
+    return WatermarkStrategy.for_bounded_out_of_orderness(bound)
+
+
+def _aligned(strategy: WatermarkStrategy, model: AlignmentModel) -> WatermarkStrategy:
+    drift, interval = Duration.of_millis(model.max_drift), Duration.of_millis(model.interval)
+    return strategy.with_watermark_alignment(model.group, drift, interval)
+
+
+class PunctuatedByExpression:
+    """The watermark behind a record for which ``marks`` is true: its timestamp, minus the bound, minus 1 ms (rule 8.3)."""
+
+    __slots__ = ("_marks", "_delay_ms")
+
+    def __init__(self, marks: Callable[[object, int], object], bound_ms: int) -> None:
+        self._marks = marks
+        self._delay_ms = bound_ms + 1
+
+    def __call__(self, value: object, timestamp: int) -> int | None:
+        return timestamp - self._delay_ms if self._marks(value, timestamp) else None

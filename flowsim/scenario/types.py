@@ -1,0 +1,181 @@
+"""The types that fields of several features are made of: durations, sizes, names, expressions, Python functions. All strict."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Annotated, Any, Final, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+
+from flowsim.units import NS_PER_MS, duration_ns
+
+NAME_PATTERN: Final = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"
+FIELD_PATTERN: Final = r"^[A-Za-z][A-Za-z0-9_]{0,63}$"
+PLACE_PATTERN: Final = r"^[A-Za-z][A-Za-z0-9_-]{0,63}(/\d{1,5}(-\d{1,5})?)?$"
+PYTHON_PATTERN: Final = r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*$"
+DURATION_PATTERN: Final = r"^\d{1,18} ?(ns|us|ms|s|sec|min|h|d)$"
+SIZE_PATTERN: Final = r"^\d{1,12} ?(B|KiB|MiB)$"
+
+K = TypeVar("K", bound=str)
+
+_SIZES: Final = {"B": 1, "KiB": 1024, "MiB": 1024 * 1024}
+
+
+class Strict(BaseModel):
+    """Base of all scenario models: unknown keys and silent conversions are errors."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def shown(value: object) -> str:
+    """A value as an error shows it: short, in YAML's words."""
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return repr(value if len(value) <= 40 else value[:37] + "...")
+        case list():
+            return f"a list of {len(value)}"
+        case dict():
+            return f"a mapping of {len(value)}"
+    return str(value)
+
+
+def _to_ns(value: object) -> int:
+    if isinstance(value, str):
+        ns = duration_ns(value)
+        if 0 <= ns < 2**62:
+            return ns
+        raise ValueError(f"expected a duration of at least 0 ns and at most 146 years, got {shown(value)}")
+    if type(value) is int and value == 0:
+        return 0
+    raise ValueError(f"expected a duration such as '100 ms', got {shown(value)}")
+
+
+def _to_ms(value: object) -> int:
+    ns = _to_ns(value)
+    if ns % NS_PER_MS:
+        raise ValueError(f"expected whole milliseconds, got {shown(value)}")
+    return ns // NS_PER_MS
+
+
+def _to_signed_ms(value: object) -> int:
+    if isinstance(value, str) and value.strip().startswith("-"):
+        return -_to_ms(value.strip()[1:].strip())
+    return _to_ms(value)
+
+
+def _to_timeout_ms(value: object) -> int:
+    return -1 if value == "never" else _to_ms(value)
+
+
+def _to_bytes(value: object) -> int:
+    if type(value) is int:
+        return value
+    found = re.fullmatch(r"(\d{1,12}) ?(B|KiB|MiB)", value) if isinstance(value, str) else None
+    if found is None:
+        raise ValueError(f"expected a size such as '32 KiB', got {shown(value)}")
+    return int(found.group(1)) * _SIZES[found.group(2)]
+
+
+def _to_source(value: object) -> str:
+    """An expression may be written as a bare YAML number or truth value."""
+    if isinstance(value, str):
+        return value
+    if type(value) in (bool, int, float):
+        return repr(value)
+    raise ValueError(f"expected an expression, got {shown(value)}")
+
+
+_DURATION_SCHEMA: Final[dict[str, Any]] = {
+    "anyOf": [{"type": "string", "pattern": DURATION_PATTERN}, {"const": 0}],
+    "examples": ["100 ms", "30 min"],
+}
+
+DurationNs = Annotated[int, BeforeValidator(_to_ns), WithJsonSchema(_DURATION_SCHEMA)]
+DurationMs = Annotated[int, BeforeValidator(_to_ms), WithJsonSchema(_DURATION_SCHEMA)]
+TimeoutMs = Annotated[
+    int,
+    BeforeValidator(_to_timeout_ms),
+    WithJsonSchema({"anyOf": [{"type": "string", "pattern": DURATION_PATTERN}, {"enum": [0, "never"]}]}),
+]
+SignedDurationMs = Annotated[
+    int,
+    BeforeValidator(_to_signed_ms),
+    WithJsonSchema(
+        {
+            "anyOf": [{"type": "string", "pattern": DURATION_PATTERN.replace("^", "^(- ?)?")}, {"const": 0}],
+            "examples": ["-30 min", "1 h"],
+        }
+    ),
+]
+ByteSize = Annotated[
+    int,
+    BeforeValidator(_to_bytes),
+    WithJsonSchema({"anyOf": [{"type": "string", "pattern": SIZE_PATTERN}, {"type": "integer"}]}),
+]
+ExpressionSource = Annotated[
+    str,
+    BeforeValidator(_to_source),
+    WithJsonSchema({"type": ["string", "number", "boolean"], "description": "an expression over the record's fields"}),
+]
+Name = Annotated[str, Field(pattern=NAME_PATTERN)]
+FieldName = Annotated[str, Field(pattern=FIELD_PATTERN)]
+StreamName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}(\.[A-Za-z][A-Za-z0-9_-]{0,63})?$")]
+PythonReference = Annotated[str, Field(pattern=PYTHON_PATTERN, max_length=200)]
+TypeName = Literal["boolean", "int", "long", "double", "string"]
+FieldTypes = Annotated[dict[FieldName, TypeName], Field(min_length=1)]
+Columns = Annotated[dict[FieldName, ExpressionSource], Field(min_length=1)]
+Parallelism = Annotated[int, Field(ge=1, le=32768)]
+PositiveMs = Annotated[DurationMs, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, le=2**31 - 1)]
+Int64 = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
+FilePath = Annotated[str, Field(min_length=1, max_length=1000)]
+Exchange = Literal["pipelined_bounded", "pipelined", "blocking"]
+
+Scalar = None | bool | int | float | str
+Cell = Scalar | list[Scalar]
+Row = list[Cell]
+
+
+def chosen_of(model: BaseModel, choices: Iterable[K]) -> tuple[K, Any]:
+    """The one key among ``choices`` that the model has, and its value; raises ValueError for none or more than one."""
+    names = {field.alias or name: name for name, field in type(model).model_fields.items()}
+    listed = list(choices)
+    present = [(key, value) for key in listed if (value := getattr(model, names[key])) is not None]
+    if len(present) == 1:
+        return present[0]
+    expected = f"expected one of {', '.join(listed)}"
+    if not present:
+        raise ValueError(f"{expected}, got none of them")
+    raise ValueError(f"{expected}, got {' and '.join(key for key, _ in present)}")
+
+
+class FunctionModel(Strict):
+    """A Python function or class, and the fields of the tuples it emits."""
+
+    python: PythonReference
+    fields: FieldTypes | None = None
+    side_outputs: dict[Name, FieldTypes] = Field(
+        default_factory=dict, description="Of a process function: OutputTag name and the fields of what goes there."
+    )
+
+    def side_output_names(self) -> list[str]:
+        """The tags that it emits to."""
+        return list(self.side_outputs)
+
+
+def needs_fields(form: str, fields: dict[str, TypeName] | None) -> None:
+    """A Python function must declare the fields it emits, nothing else may."""
+    if form == "python" and fields is None:
+        raise ValueError("a python function must declare the fields that it emits")
+    if form != "python" and fields is not None:
+        raise ValueError(f"only a python function declares its fields, those of {form} are known: remove fields")
+
+
+def one_of(model: BaseModel, choices: Iterable[K]) -> K:
+    """The one key among ``choices`` that the model has; raises ValueError for none or more than one."""
+    return chosen_of(model, choices)[0]

@@ -1,0 +1,164 @@
+"""Words the errors of pydantic for users of scenarios, with the place in the file and the nearest valid name."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from flowsim.scenario.suggestions import nearest
+from flowsim.scenario.types import FIELD_PATTERN, NAME_PATTERN, PLACE_PATTERN, PYTHON_PATTERN, shown
+from flowsim.scenario.yaml.positions import Path, YamlValue
+from flowsim.scenario.yaml.problems import Problems
+
+_PATTERNS: Final = {
+    PLACE_PATTERN: "a place: NAME, NAME/INDEX or NAME/FIRST-LAST",
+    NAME_PATTERN: "a name of letters, digits, '_' and '-' that begins with a letter",
+    FIELD_PATTERN: "a field name of letters, digits and '_' that begins with a letter",
+    PYTHON_PATTERN: "package.module:function",
+}
+_KINDS: Final = {
+    "int_type": "an integer",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "string_type": "a text",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "none_required": "nothing",
+    "int_from_float": "an integer",
+    "int_parsing_size": "an integer that fits an int64",
+    "finite_number": "a finite number",
+}
+_LIMITS: Final = {"greater_than_equal": (">=", "ge"), "less_than_equal": ("<=", "le"), "greater_than": (">", "gt")}
+
+
+def report(error: ValidationError, model: type[BaseModel], root: YamlValue, problems: Problems) -> None:
+    """Adds every error of a failed validation to ``problems``."""
+    groups: dict[Path, list[ErrorDetails]] = {}
+    for details in error.errors(include_url=False):
+        groups.setdefault(_document_path(details, root), []).append(details)
+    for path, alternatives in groups.items():
+        if any(len(deeper) > len(path) and deeper[: len(path)] == path for deeper in groups):
+            # Another branch of a union got further into the value: its message is nearer to the mistake.
+            continue
+        _report_one(path, alternatives, model, problems)
+
+
+def _document_path(details: ErrorDetails, root: YamlValue) -> Path:
+    """The error's way through the document, without the names of union branches that pydantic puts into it."""
+    path: Path = ()
+    value: object = root
+    parts = details["loc"]
+    for index, part in enumerate(parts):
+        inner = _child(value, part)
+        if inner is not _NOTHING:
+            value, path = inner, (*path, part)
+        elif details["type"] == "missing" and index == len(parts) - 1:
+            return (*path, part)
+    return path
+
+
+_NOTHING: Final = object()
+
+
+def _child(value: object, part: str | int) -> object:
+    if isinstance(value, dict) and isinstance(part, str):
+        return value.get(part, _NOTHING)
+    if isinstance(value, list) and isinstance(part, int) and part < len(value):
+        return value[part]
+    return _NOTHING
+
+
+def _report_one(path: Path, alternatives: Sequence[ErrorDetails], model: type[BaseModel], problems: Problems) -> None:
+    first = alternatives[0]
+    name = str(path[-1]) if path else ""
+    if first["type"] == "missing":
+        problems.at_key(path[:-1], f"expected the key {name!r}, it is missing")
+        return
+    if first["type"] == "extra_forbidden":
+        problems.at_key(path, f"unknown key {name!r}" + nearest(name, _known_keys(model, path[:-1])))
+        return
+    if first["loc"][-1:] == ("[key]",):
+        problems.at_key(path, f"expected {_expected(first)}, got {shown(name)}")
+        return
+    whole = [details for details in alternatives if details["type"] == "value_error"]
+    if whole:
+        problems.at(path, _own_words(whole[0]))
+        return
+    wanted = list(dict.fromkeys(_expected(details) for details in alternatives))
+    got = first["input"]
+    near = nearest(got, _literals(alternatives)) if isinstance(got, str) and _literals(alternatives) else ""
+    problems.at(path, f"expected {' or '.join(wanted)}, got {shown(got)}{near if near.startswith(' (did') else ''}")
+
+
+def _own_words(details: ErrorDetails) -> str:
+    return details["msg"].removeprefix("Value error, ")
+
+
+def _expected(details: ErrorDetails) -> str:
+    kind = details["type"]
+    context: Mapping[str, Any] = details.get("ctx", {})
+    if kind in _KINDS:
+        return _KINDS[kind]
+    if kind in _LIMITS:
+        sign, key = _LIMITS[kind]
+        return f"a value {sign} {context[key]}"
+    if kind == "literal_error":
+        return str(context["expected"])
+    if kind == "string_pattern_mismatch":
+        pattern = str(context["pattern"])
+        return _PATTERNS.get(pattern, f"a text of the form {pattern}")
+    if kind in ("too_short", "string_too_short"):
+        least = context["min_length"]
+        one, several = ("entry", "entries") if kind == "too_short" else ("character", "characters")
+        return f"at least {least} {one if least == 1 else several}"
+    if kind in ("too_long", "string_too_long"):
+        return f"at most {context['max_length']} {'entries' if kind == 'too_long' else 'characters'}"
+    return details["msg"][:1].lower() + details["msg"][1:]
+
+
+def _literals(alternatives: Iterable[ErrorDetails]) -> list[str]:
+    names: list[str] = []
+    for details in alternatives:
+        if details["type"] == "literal_error":
+            expected = str(details.get("ctx", {}).get("expected", ""))
+            names += [part.strip("' ") for part in expected.replace(" or ", ",").split(",")]
+    return names
+
+
+def _known_keys(model: type[BaseModel], path: Path) -> list[str]:
+    """The keys that the format knows at a place."""
+    here: list[object] = [model]
+    for part in path:
+        here = [inner for annotation in here for inner in _step(annotation, part)]
+    fields = [pair for kind in here if _is_model(kind) for pair in kind.model_fields.items()]  # type: ignore[attr-defined]
+    return [field.alias or name for name, field in fields]
+
+
+def _is_model(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
+def _step(annotation: object, part: str | int) -> list[object]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        found = {field.alias or name: field for name, field in annotation.model_fields.items()}.get(str(part))
+        return [] if found is None else _plain_types(found.annotation)
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is dict:
+        return _plain_types(arguments[1])
+    return _plain_types(arguments[0]) if origin is list else []
+
+
+def _plain_types(annotation: object) -> list[object]:
+    """The members of a union, without ``Annotated``."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return _plain_types(get_args(annotation)[0])
+    if origin in (Union, types.UnionType):
+        return [inner for member in get_args(annotation) for inner in _plain_types(member)]
+    return [] if origin is Literal else [annotation]

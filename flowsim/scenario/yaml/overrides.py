@@ -1,0 +1,72 @@
+"""``--set key=value``: changes one value of a scenario before it is validated, under the same rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from flowsim.errors import ScenarioError, SourcePosition
+from flowsim.scenario.suggestions import nearest
+from flowsim.scenario.yaml.positions import Path, PositionedDocument, YamlValue, path_text, read_document
+
+MAX_OVERRIDE_CHARS = 10_000
+
+
+def apply_overrides(document: PositionedDocument, overrides: Sequence[str]) -> None:
+    """Applies ``settings.seed=7`` and the like, in order; the value is YAML. Raises ScenarioError."""
+    for text in overrides:
+        _apply(document, text)
+
+
+def _apply(document: PositionedDocument, text: str) -> None:
+    file = f"--set {text if len(text) <= 60 else text[:57] + '...'}"
+    where = SourcePosition(file, 1, 1)
+    key, equals, source = text.partition("=")
+    if not equals or not key.strip() or len(text) > MAX_OVERRIDE_CHARS:
+        raise ScenarioError("expected key=value, such as settings.seed=7", where)
+    path = _path(key.strip(), where)
+    value = read_document(source, file) if source.strip() else None
+    _put(document.value, path, None if value is None else value.value, where)
+    for known in [known for known in document.values if known[: len(path)] == path]:
+        del document.values[known]
+    document.values[path] = document.keys[path] = where
+    if value is None:
+        return
+    shift = len(key) + 1
+    for inner, place in value.values.items():
+        document.values[path + inner] = SourcePosition(file, place.line, place.column + shift)
+    for inner, place in value.keys.items():
+        document.keys[path + inner] = SourcePosition(file, place.line, place.column + shift)
+
+
+def _path(key: str, where: SourcePosition) -> Path:
+    parts: list[str | int] = []
+    for part in re.sub(r"\[(\d{1,6})\]", r".\1", key).split("."):
+        if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", part):
+            raise ScenarioError(f"expected a dotted key such as operators.hourly.parallelism, got {key[:60]!r}", where)
+        parts.append(int(part) if part.isdigit() and len(part) < 7 else part)
+    return tuple(parts)
+
+
+def _put(root: YamlValue, path: Path, value: YamlValue, where: SourcePosition) -> None:
+    here: YamlValue = root
+    for depth, part in enumerate(path):
+        last = depth == len(path) - 1
+        if isinstance(here, list):
+            if not isinstance(part, int) or part >= len(here):
+                name = path_text(path[:depth])
+                raise ScenarioError(f"{name} is a list of {len(here)}: expected an index below that, got {part}", where)
+            if last:
+                here[part] = value
+            here = here[part]
+        elif isinstance(here, dict):
+            key = str(part)
+            if last:
+                here[key] = value
+            elif key not in here:
+                if depth > 0:
+                    raise ScenarioError(f"{path_text(path[:depth])} has no {key!r}{nearest(key, here)}", where)
+                here[key] = {}
+            here = here[key]
+        else:
+            raise ScenarioError(f"{path_text(path[:depth])} is a single value, it has no {part!r} inside", where)

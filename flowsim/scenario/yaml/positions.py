@@ -1,0 +1,263 @@
+"""Reads one YAML document into plain values and remembers the position of each of them in the file.
+
+Data only: no anchors, aliases, merge keys or tags, so a small file cannot become a large document. Scalars are YAML 1.2
+without its surprises: decimal int64 integers, plain decimal numbers, ``true``, ``false``, ``null``, everything else text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    Event,
+    MappingEndEvent,
+    MappingStartEvent,
+    NodeEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
+
+from flowsim.errors import ScenarioError, SourcePosition
+
+MAX_FILE_BYTES: Final = 1 << 20
+MAX_NODES: Final = 50_000
+MAX_DEPTH: Final = 32
+MAX_KEY_CHARS: Final = 200
+
+YamlValue = None | bool | int | float | str | list["YamlValue"] | dict[str, "YamlValue"]
+Path = tuple[str | int, ...]
+"""The way to a value inside a document: keys and indexes."""
+
+_INTEGER: Final = re.compile(r"[-+]?[0-9]+")
+_FLOAT: Final = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?")
+_OTHER_NUMBER: Final = re.compile(
+    r"[-+]?(?:0[xob][0-9a-fA-F_]+|[0-9][0-9_]*_[0-9_]*(?:\.[0-9_]*)?|\.(?:inf|nan))", re.I
+)
+_WORDS: Final[dict[str, bool | None]] = {"true": True, "false": False, "null": None, "~": None, "": None}
+_MAX_NUMBER_CHARS: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class PositionedDocument:
+    """A document as plain values, and the positions of its values and keys."""
+
+    file: str
+    value: YamlValue
+    values: dict[Path, SourcePosition]
+    keys: dict[Path, SourcePosition]
+    quoted: frozenset[Path]
+    """Texts written in quotes: their first character is one column further."""
+    blocks: frozenset[Path]
+    """Texts written as block scalars ("|", ">"), which begin on a later line."""
+
+    def position(self, path: Path) -> SourcePosition:
+        """Position of the value, or of the nearest thing around it that the file has."""
+        while path and path not in self.values:
+            path = path[:-1]
+        return self.values.get(path, SourcePosition(self.file, 1, 1))
+
+    def position_inside(self, path: Path, offset: int) -> SourcePosition:
+        """Position of a character of a text, as near as quotes and folding allow."""
+        start = self.position(path)
+        if path not in self.values or path in self.blocks:
+            return start
+        return SourcePosition(start.file, start.line, start.column + offset + (path in self.quoted))
+
+    def key_position(self, path: Path) -> SourcePosition:
+        """Position of the key of the value; of a list item, the item."""
+        return self.keys.get(path) or self.position(path)
+
+
+def path_text(path: Path) -> str:
+    """``operators.hourly.parallelism``, ``faults[0].at``; ``the document`` for the whole.
+
+    >>> path_text(("faults", 0, "at"))
+    'faults[0].at'
+    """
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return text.removeprefix(".") or "the document"
+
+
+@dataclass(slots=True)
+class _Open:
+    """A list or mapping whose end has not come yet."""
+
+    path: Path
+    container: list[YamlValue] | dict[str, YamlValue]
+    key: str | None = None
+
+
+@dataclass(slots=True)
+class _Reader:
+    file: str
+    values: dict[Path, SourcePosition] = field(default_factory=dict)
+    keys: dict[Path, SourcePosition] = field(default_factory=dict)
+    quoted: set[Path] = field(default_factory=set)
+    blocks: set[Path] = field(default_factory=set)
+    stack: list[_Open] = field(default_factory=list)
+    root: list[YamlValue] = field(default_factory=list)
+    nodes: int = 0
+
+    def read(self, text: str) -> PositionedDocument:
+        try:
+            for event in _events(text):
+                self._take(event)
+        except ScenarioError:
+            raise
+        except MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            where = SourcePosition(self.file, mark.line + 1, mark.column + 1) if mark else self._start()
+            raise ScenarioError(f"not readable as YAML: {_one_line(error.problem or error.context)}", where) from None
+        except YAMLError as error:
+            raise ScenarioError(f"not readable as YAML: {_one_line(str(error))}", self._start()) from None
+        except (ValueError, TypeError, AttributeError, IndexError, KeyError, AssertionError, RecursionError) as error:
+            # The parser has rough edges: on some malformed input it fails in its own code.
+            where = self._last()
+            raise ScenarioError(f"not readable as YAML after this place ({type(error).__name__})", where) from None
+        if not self.root:
+            raise ScenarioError("expected a scenario, got an empty file", self._start())
+        quoted, blocks = frozenset(self.quoted), frozenset(self.blocks)
+        return PositionedDocument(self.file, self.root[0], self.values, self.keys, quoted, blocks)
+
+    def _start(self) -> SourcePosition:
+        return SourcePosition(self.file, 1, 1)
+
+    def _last(self) -> SourcePosition:
+        return next(reversed(self.values.values()), self._start())
+
+    def _take(self, event: Event) -> None:
+        where = SourcePosition(self.file, event.start_mark.line + 1, event.start_mark.column + 1)
+        if isinstance(event, NodeEvent):
+            self._refuse_indirection(event, where)
+        match event:
+            case ScalarEvent():
+                self._scalar(event, where)
+            case MappingStartEvent():
+                self._enter(where, {})
+            case SequenceStartEvent():
+                self._enter(where, [])
+            case MappingEndEvent() | SequenceEndEvent():
+                self.stack.pop()
+            case DocumentStartEvent():
+                if self.root:
+                    raise ScenarioError("expected one document, got a second one ('---')", where)
+                if event.version is not None or event.tags:
+                    raise ScenarioError("YAML directives ('%') are not allowed", where)
+
+    def _refuse_indirection(self, event: NodeEvent, where: SourcePosition) -> None:
+        if isinstance(event, AliasEvent):
+            raise ScenarioError(f"aliases are not allowed, write the value out: *{event.anchor}", where)
+        if event.anchor is not None:
+            raise ScenarioError(f"anchors are not allowed: &{event.anchor}", where)
+        tag: object = getattr(event, "tag", None)
+        if tag is not None:
+            raise ScenarioError(f"tags are not allowed: {str(tag)[:60]}", where)
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            raise ScenarioError(f"the document has more than {MAX_NODES} values", where)
+
+    def _scalar(self, event: ScalarEvent, where: SourcePosition) -> None:
+        top = self.stack[-1] if self.stack else None
+        if top is not None and isinstance(top.container, dict) and top.key is None:
+            self._key(event, top, where)
+            return
+        value: YamlValue = event.value if event.style else _plain(event.value, where)
+        if top is not None and top.key is not None and not event.value and not event.style:
+            # The parser puts an absent value behind the white space that follows it.
+            where = self.keys[(*top.path, top.key)]
+        path = self._place(value, where)
+        if event.style:
+            (self.quoted if event.style in ("'", '"') else self.blocks).add(path)
+
+    def _key(self, event: ScalarEvent, top: _Open, where: SourcePosition) -> None:
+        key = event.value
+        if key == "<<" and not event.style:
+            raise ScenarioError("merge keys ('<<') are not allowed", where)
+        if len(key) > MAX_KEY_CHARS or not key:
+            raise ScenarioError(f"expected a key of 1 to {MAX_KEY_CHARS} characters, got {len(key)}", where)
+        if key in top.container:
+            first = self.keys[(*top.path, key)]
+            raise ScenarioError(f"key {key!r} is here a second time, first in line {first.line}", where)
+        top.key = key
+        self.keys[(*top.path, key)] = where
+
+    def _enter(self, where: SourcePosition, container: list[YamlValue] | dict[str, YamlValue]) -> None:
+        if len(self.stack) >= MAX_DEPTH:
+            raise ScenarioError(f"values nest deeper than {MAX_DEPTH}", where)
+        path = self._place(container, where)
+        self.stack.append(_Open(path, container))
+
+    def _place(self, value: YamlValue, where: SourcePosition) -> Path:
+        path: Path
+        if not self.stack:
+            path = ()
+            self.root.append(value)
+        else:
+            top = self.stack[-1]
+            if isinstance(top.container, list):
+                path = (*top.path, len(top.container))
+                top.container.append(value)
+            elif top.key is None:
+                raise ScenarioError("expected a text as key, got a list or mapping", where)
+            else:
+                path = (*top.path, top.key)
+                top.container[top.key] = value
+                top.key = None
+        self.values[path] = where
+        return path
+
+
+def _events(text: str) -> Iterator[Event]:
+    events: Iterator[Event] = YAML(typ="safe", pure=True).parse(text)
+    return events
+
+
+def _one_line(text: object) -> str:
+    return " ".join(str(text).split())[:200]
+
+
+def _plain(text: str, where: SourcePosition) -> YamlValue:
+    """The value of an unquoted scalar; numbers of absurd size are refused before they are converted."""
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    if text[0] not in "+-.0123456789":
+        return text
+    number = text if len(text) <= _MAX_NUMBER_CHARS else text[: _MAX_NUMBER_CHARS + 1]
+    if _INTEGER.fullmatch(number):
+        if len(number.lstrip("+-")) > 19 or not -(2**63) <= int(number) < 2**63:
+            raise ScenarioError(f"integer does not fit an int64: {number[:30]}...", where)
+        return int(number)
+    if _FLOAT.fullmatch(number):
+        value = float(number) if len(text) <= _MAX_NUMBER_CHARS else float("inf")
+        if value in (float("inf"), float("-inf")):
+            raise ScenarioError(f"number does not fit a double: {number[:30]}", where)
+        return value
+    if _OTHER_NUMBER.fullmatch(number):
+        raise ScenarioError(f"expected a decimal number (or quotes around a text), got {number[:30]}", where)
+    return text
+
+
+def read_document(text: str, file: str) -> PositionedDocument:
+    """Reads ``text``; raises ScenarioError with the position of the first thing that is not allowed."""
+    return _Reader(file).read(text.removeprefix("\ufeff"))
+
+
+def decode(raw: bytes, file: str) -> str:
+    """The text of a scenario file; refuses what is too large or not UTF-8."""
+    if len(raw) > MAX_FILE_BYTES:
+        raise ScenarioError(f"expected a file of at most {MAX_FILE_BYTES} bytes", SourcePosition(file, 1, 1))
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = raw[: error.start]
+        column = error.start - (before.rfind(b"\n") + 1) + 1
+        where = SourcePosition(file, before.count(b"\n") + 1, column)
+        raise ScenarioError(f"expected UTF-8 text, got byte 0x{raw[error.start]:02x}", where) from None

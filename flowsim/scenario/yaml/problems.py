@@ -1,0 +1,62 @@
+"""What is wrong with a scenario, all of it in one report, each with file, line and column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from flowsim.errors import BadInput, ScenarioError
+from flowsim.scenario.language.translator import ExpressionError
+from flowsim.scenario.yaml.positions import Path, PositionedDocument, path_text
+
+MAX_REPORTED = 20
+
+
+class ScenarioErrors(ScenarioError):
+    """One or more errors of one scenario, in the order of the file; the message has a line for each."""
+
+    def __init__(self, errors: Iterable[ScenarioError]) -> None:
+        found = sorted(dict.fromkeys(errors), key=_order)
+        lines = [str(error) for error in found[:MAX_REPORTED]]
+        if len(found) > MAX_REPORTED:
+            lines.append(f"... and {len(found) - MAX_REPORTED} more errors")
+        super().__init__("\n".join(lines))
+        self.errors = tuple(found)
+        self.position = found[0].position if found else None
+
+
+def _order(error: ScenarioError) -> tuple[str, int, int]:
+    where = error.position
+    return ("", 0, 0) if where is None else (where.file, where.line, where.column)
+
+
+@dataclass(slots=True)
+class Problems:
+    """Collects errors while a scenario is examined, so that the user sees them together."""
+
+    document: PositionedDocument
+    errors: list[ScenarioError] = field(default_factory=list)
+
+    def at(self, path: Path, message: str) -> None:
+        """An error in the value at ``path``."""
+        self.errors.append(ScenarioError(f"{path_text(path)}: {message}", self.document.position(path)))
+
+    def at_key(self, path: Path, message: str) -> None:
+        """An error in the key at ``path``."""
+        self.errors.append(ScenarioError(f"{path_text(path)}: {message}", self.document.key_position(path)))
+
+    def expression(self, path: Path, source: str, error: ExpressionError) -> None:
+        """An error inside the expression at ``path``; the column points into it if it is on one line."""
+        where = self.document.position_inside(path, error.offset)
+        shown = source if len(source) <= 60 else source[:57] + "..."
+        message = f"{path_text(path)}: {error.message}, at character {error.offset + 1} of {shown!r}"
+        self.errors.append(ScenarioError(message, where))
+
+    def bad_input(self, path: Path, error: BadInput) -> None:
+        """An error that another part of flowsim found in what ``path`` describes."""
+        self.at(path, str(error))
+
+    def raise_any(self) -> None:
+        """Raises ScenarioErrors when something was found."""
+        if self.errors:
+            raise ScenarioErrors(self.errors)

@@ -59,7 +59,7 @@ bench-judge: $(STAMP) ## Times every law on a recording of FACTS facts (20,000,0
 lock: ## Renews requirements.lock from what pyproject.toml allows today.
 	rm -rf build/lock && $(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install --quiet '.[dev]'
-	{ sed -n '/^#/p' requirements.lock; build/lock/bin/python -m pip freeze --exclude flowsim \
+	{ sed -n '/^#/p' requirements.lock; build/lock/bin/python -m pip freeze --exclude flowsim-flink \
 		| sed "s/^uvloop==.*/&; sys_platform != 'win32'/"; } > build/requirements.lock
 	mv build/requirements.lock requirements.lock
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from flowsim.distribution import install_command
+
 
 class FlowsimError(Exception):
     """Root of every error that flowsim raises on purpose."""
@@ -44,7 +46,7 @@ class MissingExtra(BadInput):
     """An optional part of flowsim is not installed."""
 
     def __init__(self, extra: str, needed_by: str) -> None:
-        super().__init__(f"{needed_by} needs the extra '{extra}': install it with  pip install 'flowsim[{extra}]'")
+        super().__init__(f"{needed_by} needs the extra '{extra}': install it with  {install_command(extra)}")
         self.extra = extra
 
 

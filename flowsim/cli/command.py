@@ -36,7 +36,7 @@ class ExitCode(IntEnum):
 
 P = ParamSpec("P")
 
-WIDTH_WHEN_PIPED = 200
+WIDTH_WHEN_PIPED = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +97,11 @@ def _give(answer: Answer | StreamedAnswer, as_json: bool) -> ExitCode:
 
 
 def console() -> Console:
-    """Standard output; wide where nobody looks, so that lines of tables stay whole."""
+    """Standard output, as wide as its terminal or as ``COLUMNS`` says; a pipe has a width of its own."""
     from rich.console import Console
 
-    width = None if sys.stdout.isatty() else WIDTH_WHEN_PIPED
+    is_known = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+    width = None if is_known else WIDTH_WHEN_PIPED
     return Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False)
 
 

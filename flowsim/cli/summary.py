@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from flowsim.cli.command import error_data
+from flowsim.cli.tables import Column, show_table, show_text
 from flowsim.trace.time import duration_text
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
@@ -13,19 +14,49 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
-    from rich.table import Table
 
     from flowsim.cluster.job_execution import TaskSummary
     from flowsim.scenario.runner import ScenarioRun, SinkOutcome
+    from flowsim.studies.task_waits import TaskWaits
     from flowsim.tasks.snapshots import TaskSnapshot
 
 _COLLECTED_ROWS_SHOWN = 20
+_WAITS_SHOWN = 20
+_WAIT_SHOWN_FROM = 0.01
 _MILLION = 1_000_000
-_TIMES = ("in", "out", "busy", "idle", "soft", "hard", "pressure", "watermark")
-_NETWORK = ("input queue", "output queue", "input pool", "output pool", "out of credit")
+_TIMES = (
+    Column("state", rank=2, dull=frozenset({"finished"}), left=True),
+    Column("in"),
+    Column("out"),
+    Column("busy"),
+    Column("idle"),
+    Column("soft"),
+    Column("hard"),
+    Column("pressure", rank=3, dull=frozenset({"OK"})),
+    Column("watermark", rank=1),
+)
+_NETWORK = (
+    Column("input queue"),
+    Column("output queue"),
+    Column("input pool"),
+    Column("output pool"),
+    Column("out of credit"),
+)
 
 
-def run_data(run: ScenarioRun) -> dict[str, Any]:
+def run_waits(run: ScenarioRun) -> TaskWaits | None:
+    """What its tasks waited for; None where nothing was recorded."""
+    from flowsim.recording.reader import Recording
+    from flowsim.studies.task_waits import task_waits
+    from flowsim.trace.time import start_of
+
+    if run.recording is None or not run.result.tasks:
+        return None
+    recording = Recording.open(run.recording)
+    return task_waits(recording, run.result.tasks, start_of(recording) + run.result.elapsed_ns)
+
+
+def run_data(run: ScenarioRun, waits: TaskWaits | None) -> dict[str, Any]:
     """A run as JSON-able data."""
     result, settings = run.result, run.settings
     return {
@@ -39,7 +70,11 @@ def run_data(run: ScenarioRun) -> dict[str, Any]:
         "records_read": result.records_read,
         "digest": run.digest,
         "recording": None if run.recording is None else str(run.recording),
-        "tasks": [task_data(task) for task in result.tasks],
+        "tasks": [
+            {**task_data(task), "waits": None if waits is None else [asdict(wait) for wait in waits.waits[number]]}
+            for number, task in enumerate(result.tasks)
+        ],
+        "async_queues": None if waits is None else [asdict(queue) for queue in waits.queues],
         "latencies": [asdict(latency) for latency in result.latencies],
         "snapshots": [_snapshot_data(snapshot) for snapshot in result.snapshots],
         "sinks": [_sink_data(run, sink) for sink in run.sinks],
@@ -69,14 +104,14 @@ def _snapshot_data(snapshot: TaskSnapshot) -> dict[str, Any]:
 def _show_snapshot(console: Console, snapshot: TaskSnapshot) -> None:
     asked = f"snapshot  {snapshot.task}, asked for at {duration_text(snapshot.requested_ns)}"
     if snapshot.taken_ns is None:
-        console.print(f"{asked}: not taken, {snapshot.missed}", style="yellow", soft_wrap=True)
+        show_text(console, f"{asked}: not taken, {snapshot.missed}", "yellow")
         return
     kept = [f"{one.operator} keeps {len(one.elements)}" for one in snapshot.operators if one.elements]
     inside = [one.operator for one in snapshot.operators if one.inside]
     told = [f"taken at {duration_text(snapshot.taken_ns)}", *kept]
     if inside:
         told.append(f"in the middle of an element of {', '.join(inside)}")
-    console.print(f"{asked}: {'; '.join(told)}", soft_wrap=True)
+    show_text(console, f"{asked}: {'; '.join(told)}")
 
 
 def task_data(task: TaskSummary) -> dict[str, Any]:
@@ -115,14 +150,14 @@ def shares(task: TaskSummary) -> tuple[float | None, float, float, float]:
     return busy if is_measured else None, idle, soft, hard
 
 
-def show_run(console: Console, run: ScenarioRun) -> None:
+def show_run(console: Console, run: ScenarioRun, waits: TaskWaits | None) -> None:
     """What happened, per task."""
     result, settings = run.result, run.settings
     schedule = "" if settings.clock == "real" else f", policy {settings.policy}"
-    console.print(
+    show_text(
+        console,
         f"{run.compiled.scenario.model.name}: {result.status.value} after {duration_text(result.elapsed_ns)} "
         f"on the {settings.clock} clock, {result.records_read:,} records read (seed {settings.seed}{schedule})",
-        soft_wrap=True,
     )
     if result.error is not None:
         console.print(str(result.error), style="bold red", soft_wrap=True)
@@ -131,17 +166,23 @@ def show_run(console: Console, run: ScenarioRun) -> None:
     _show_times(console, result.tasks)
     if len(result.tasks) > 1:
         _show_network(console, result.tasks)
+    console.print()
+    if waits is not None:
+        _show_waits(console, result.tasks, waits)
+    elif result.tasks:
+        console.print("waits     unknown: nothing was recorded (--record elements)")
     for latency in result.latencies:
-        console.print(
+        show_text(
+            console,
             f"latency   {latency.source} -> {latency.operator}: {latency.markers:,} markers, min {latency.min_ms:,} ms, "
             f"mean {latency.mean_ms:,} ms, max {latency.max_ms:,} ms",
-            soft_wrap=True,
         )
     for snapshot in result.snapshots:
         _show_snapshot(console, snapshot)
     _show_sinks(console, run)
-    if any(outcome.met for outcome in run.expectations):
-        console.print(f"expected  {sum(bool(outcome.met) for outcome in run.expectations)} met")
+    met = sum(bool(outcome.met) for outcome in run.expectations) - _met_without_being_declared(run)
+    if met:
+        console.print(f"expected  {met} met")
     for outcome in run.expectations:
         if outcome.met is False:
             text = f"expected {outcome.what}: {outcome.expected}, found: {outcome.found}"
@@ -155,11 +196,36 @@ def show_run(console: Console, run: ScenarioRun) -> None:
         console.print(f"digest    {run.digest}", soft_wrap=True)
 
 
+def _met_without_being_declared(run: ScenarioRun) -> int:
+    """Every run is expected to end in a certain way, which is a claim only of a scenario that says so."""
+    if "job" in run.compiled.scenario.model.expect.model_fields_set:
+        return 0
+    return sum(outcome.what == "job" and bool(outcome.met) for outcome in run.expectations)
+
+
+def _show_waits(console: Console, tasks: Sequence[TaskSummary], waits: TaskWaits) -> None:
+    """The fill of async queues, and what each task waited for."""
+    for queue in waits.queues:
+        show_text(
+            console,
+            f"async     {queue.operator} in {queue.task}: at most {queue.peak:,} of {queue.capacity:,} elements, "
+            f"{queue.mean:,.1f} on average, full {queue.full_share:.1%} of the time",
+        )
+    lines = []
+    for task, parts in zip(tasks, waits.waits, strict=True):
+        shown = [f"{wait.reason} {wait.share:.1%}" for wait in parts if wait.share >= _WAIT_SHOWN_FROM]
+        if shown:
+            lines.append(f"waits     {task.name}: {', '.join(shown)}")
+    for line in lines[:_WAITS_SHOWN]:
+        show_text(console, line)
+    if len(lines) > _WAITS_SHOWN:
+        console.print(f"          ... and {len(lines) - _WAITS_SHOWN:,} more tasks (--json has them)")
+
+
 def _show_times(console: Console, tasks: Sequence[TaskSummary]) -> None:
     """What each task did, and where its time went."""
-    table = _table("task", "state", *_TIMES)
-    for task in tasks:
-        table.add_row(
+    rows = [
+        (
             task.name,
             task.state.lower(),
             f"{task.records_in:,}",
@@ -168,19 +234,22 @@ def _show_times(console: Console, tasks: Sequence[TaskSummary]) -> None:
             task.back_pressure_level,
             _watermark(task.watermark),
         )
-    console.print(table)
-    console.print(
+        for task in tasks
+    ]
+    console.print()
+    show_table(console, ["task"], _TIMES, rows)
+    show_text(
+        console,
         "in, out: records over the network; soft, hard: share of time back-pressured between and inside elements; "
         "pressure: about what Flink's web UI calls it",
-        soft_wrap=True,
+        "dim",
     )
 
 
 def _show_network(console: Console, tasks: Sequence[TaskSummary]) -> None:
-    """What stood in the queues of each task, and what its pools came to."""
-    table = _table("task", *_NETWORK)
-    for task in tasks:
-        table.add_row(
+    """The peaks of each task's queues and pools."""
+    rows = [
+        (
             task.name,
             str(task.input_queue_peak),
             str(task.output_queue_peak),
@@ -188,11 +257,15 @@ def _show_network(console: Console, tasks: Sequence[TaskSummary]) -> None:
             _usage(task.output_pool_usage_peak),
             f"{task.times_out_of_credit:,}",
         )
-    console.print(table)
-    console.print(
+        for task in tasks
+    ]
+    console.print()
+    show_table(console, ["task"], _NETWORK, rows)
+    show_text(
+        console,
         "queues: most buffers; pools: highest usage that was sampled while it ran, - when nothing was; "
         "out of credit: how often data waited for nothing but a credit",
-        soft_wrap=True,
+        "dim",
     )
 
 
@@ -203,16 +276,6 @@ def _usage(millionths: int | None) -> str:
 
 def _share(millionths: int | None) -> float | None:
     return None if millionths is None else millionths / _MILLION
-
-
-def _table(*headings: str) -> Table:
-    """The first heading stands left, and ``state``; what is counted stands right."""
-    from rich.table import Table
-
-    table = Table()
-    for heading in headings:
-        table.add_column(heading, justify="left" if heading in ("task", "state") else "right")
-    return table
 
 
 def _show_sinks(console: Console, run: ScenarioRun) -> None:

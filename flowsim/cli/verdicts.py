@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from flowsim.cli.tables import Column, show_table, show_text
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -14,26 +16,27 @@ ReplayCommand = Callable[[int], str]
 """How the recording with this number is made again, in words for a terminal."""
 
 EVIDENCE_SHOWN = 5
+_NAMES = ("recording", "law")
+_COLUMNS = (Column("verdict", left=True), Column("rows examined"), Column("violations"), Column("seconds", rank=1))
 _STYLES = {"holds": "green", "violated": "bold red", "vacuous": "yellow", "not applicable": "dim"}
 
 
 def show_report(console: Console, report: Report, replay: ReplayCommand) -> None:
-    """One line per law and recording, then the evidence."""
-    from rich.table import Table
-    from rich.text import Text
-
+    """One line per law and recording, what there is to say of some of them, then the evidence."""
     from flowsim.laws.catalogue import Verdict
-    from flowsim.validation.report import HEADINGS, evidence, table
+    from flowsim.validation.report import evidence, table
 
-    shown = Table()
-    several = len(report.recordings) > 1
-    for heading in HEADINGS if several else HEADINGS[1:]:
-        is_number = heading in ("rows examined", "violations", "seconds")
-        shown.add_column(heading, justify="right" if is_number else "left", overflow="fold")
-    for line in table(report):
-        cells = [Text(cell, style=_STYLES.get(cell, "")) for cell in line]
-        shown.add_row(*(cells if several else cells[1:]))
-    console.print(shown)
+    console.print()
+    first = 0 if len(report.recordings) > 1 else 1
+    lines = table(report)
+    styles = [_STYLES[line.outcome.verdict.value] for line in report.lines]
+    show_table(console, _NAMES[first:], _COLUMNS, [line[first:-1] for line in lines], styles)
+    laws: dict[tuple[str, str], list[str]] = {}
+    for _, law, verdict, *_, reason in lines:
+        if reason:
+            laws.setdefault((verdict, reason), []).append(law)
+    for (verdict, reason), of in laws.items():
+        show_text(console, f"{', '.join(dict.fromkeys(of))}: {verdict}: {reason}", "dim")
     runs = [line.run for line in report.lines if line.outcome.verdict is Verdict.VIOLATED]
     for run, (recording, law, sentence, rows) in zip(runs, evidence(report), strict=True):
         console.print(f"\n{law} is violated in {recording}", style="bold red", soft_wrap=True)

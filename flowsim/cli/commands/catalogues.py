@@ -22,7 +22,9 @@ def laws(json_output: Json = False) -> Answer:
     ]
 
     def show(console: Console) -> None:
-        table = Table("law", "what it says", "rules", "needs")
+        table = Table()
+        for heading in ("law", "what it says", "rules", "needs"):
+            table.add_column(heading, no_wrap=heading in ("law", "needs"), overflow="fold")
         for law in LAWS:
             table.add_row(law.id, law.sentence, ", ".join(law.rules), law.level.name.lower())
         console.print(table)
@@ -42,7 +44,9 @@ def faults(json_output: Json = False) -> Answer:
     document = [{"name": k.name, "site": k.site.value, "sentence": k.sentence, "law": k.law} for k in kinds]
 
     def show(console: Console) -> None:
-        table = Table("fault", "breaks", "what happens", "law that notices")
+        table = Table()
+        for heading in ("fault", "breaks", "what happens", "law that notices"):
+            table.add_column(heading, no_wrap=heading == "fault", overflow="fold")
         for kind in kinds:
             table.add_row(kind.name, kind.site.value, kind.sentence, kind.law or "-")
         console.print(table)

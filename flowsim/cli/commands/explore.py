@@ -151,17 +151,16 @@ def exploration_data(found: Exploration, again: str | None) -> dict[str, Any]:
 
 
 def _show(console: Console, found: Exploration, again: Callable[[Step], str]) -> None:
-    from rich.table import Table
-
+    from flowsim.cli.tables import Column, show_table
     from flowsim.cli.verdicts import show_evidence
     from flowsim.laws.catalogue import Verdict
 
-    table = Table("law")
-    for heading in ("rows examined", *(verdict.value for verdict in Verdict)):
-        table.add_column(heading, justify="right")
-    for law, counts in found.verdicts.items():
-        table.add_row(law, f"{found.rows_examined[law]:,}", *(str(counts.get(verdict, 0)) for verdict in Verdict))
-    console.print(table)
+    columns = [Column("rows examined"), *(Column(verdict.value) for verdict in Verdict)]
+    rows = [
+        (law, f"{found.rows_examined[law]:,}", *(str(counts.get(verdict, 0)) for verdict in Verdict))
+        for law, counts in found.verdicts.items()
+    ]
+    show_table(console, ["law"], columns, rows)
     console.print(f"{found.runs} runs, {found.distinct} distinct recordings, {len(found.findings)} with findings")
     for law in found.never_examined:
         console.print(f"{law}: no run gave it anything to examine: nothing was shown about it", style="yellow")

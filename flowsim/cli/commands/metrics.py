@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from flowsim.cli.command import Answer, command
 from flowsim.cli.commands.trace import From, RecordingPath, Tasks, To
 from flowsim.cli.options import Json
+from flowsim.cli.tables import Column, show_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,13 +16,23 @@ if TYPE_CHECKING:
     from flowsim.recording.merged_facts import Fact
     from flowsim.trace.names import Names
 
-_COLUMNS = (
-    ("busy", "busy_ms"), ("idle", "idle_ms"), ("soft", "soft_ms"), ("hard", "hard_ms"), ("records in", "records_in"),
-    ("records out", "records_out"), ("in queue", "input_queue"), ("out queue", "output_queue"),
-    ("in pool", "input_pool_usage"), ("out pool", "output_pool_usage"), ("watermark in", "input_watermark"),
-    ("watermark out", "output_watermark"), ("mails", "mailbox_size"), ("buffer size", "buffer_size"),
-)  # fmt: skip
-"""What the table shows; ``--json`` has all columns."""
+_COLUMNS = {
+    "busy_ms": Column("busy"),
+    "idle_ms": Column("idle"),
+    "soft_ms": Column("soft"),
+    "hard_ms": Column("hard"),
+    "records_in": Column("records in"),
+    "records_out": Column("records out"),
+    "input_queue": Column("in queue", rank=1),
+    "output_queue": Column("out queue", rank=1),
+    "input_pool_usage": Column("in pool", rank=3),
+    "output_pool_usage": Column("out pool", rank=3),
+    "input_watermark": Column("watermark in", rank=2),
+    "output_watermark": Column("watermark out", rank=4),
+    "mailbox_size": Column("mails", rank=5),
+    "buffer_size": Column("buffer size", rank=6),
+}
+"""What the table shows, by the column of table metrics; ``--json`` has all of them."""
 
 
 @command
@@ -50,17 +61,11 @@ def metrics(
     document = {"samples": [_sample_data(names, fact, start_ns) for fact in samples], "exit_code": 0}
 
     def show(console: Console) -> None:
-        from rich.table import Table
-
         if not samples:
             console.print("no samples: the recording has none of what was asked for")
             return
-        table = Table("time", "task")
-        for heading, _ in _COLUMNS:
-            table.add_column(heading, justify="right")
-        for fact in samples:
-            table.add_row(moment_text(fact.time_ns - start_ns), names.task(fact.task), *_cells(fact))
-        console.print(table)
+        rows = [(moment_text(fact.time_ns - start_ns), names.task(fact.task), *_cells(fact)) for fact in samples]
+        show_table(console, ["time", "task"], tuple(_COLUMNS.values()), rows)
 
     return Answer(document, show)
 
@@ -80,7 +85,7 @@ def _cells(fact: Fact) -> Iterator[str]:
     from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
     values = _values(fact)
-    for _, column in _COLUMNS:
+    for column in _COLUMNS:
         value = values[column]
         if column.endswith("_usage"):
             yield f"{value / 1e4:.1f}%"

@@ -125,7 +125,7 @@ def _judged(judge: Judge, done: ScenarioRun, out: Path, allow_python: bool, quie
 
 
 def _answer(done: ScenarioRun, out: Path, report: Report | None) -> Answer:
-    from flowsim.cli.summary import run_data, show_run
+    from flowsim.cli.summary import run_data, run_waits, show_run
     from flowsim.cli.verdicts import report_data, show_report
 
     unexpected = [] if report is None else unexpected_laws(done, report)
@@ -137,12 +137,13 @@ def _answer(done: ScenarioRun, out: Path, report: Report | None) -> Answer:
 
         return replay_command(Recording.open(out), out)
 
-    document: dict[str, Any] = {**run_data(done), "out": str(out), "exit_code": int(code)}
+    waits = run_waits(done)
+    document: dict[str, Any] = {**run_data(done, waits), "out": str(out), "exit_code": int(code)}
     if report is not None:
         document["validation"] = {**report_data(report, replay), "unexpected": unexpected}
 
     def show(console: Console) -> None:
-        show_run(console, done)
+        show_run(console, done, waits)
         if report is not None:
             show_report(console, report, replay)
         for text in unexpected:

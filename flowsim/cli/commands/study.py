@@ -88,17 +88,12 @@ def _answer(found: Study, directory: Path) -> Answer:
 
 
 def _show(console: Console, found: Study, directory: Path) -> None:
-    from rich.table import Table
-
+    from flowsim.cli.tables import Column, show_table
     from flowsim.studies.files import table_of
 
     headings, rows = table_of(found)
-    table = Table()
-    for index, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if index < len(found.variations) else "right")
-    for cells in rows:
-        table.add_row(*cells)
-    console.print(table)
+    varied = len(found.variations)
+    show_table(console, headings[:varied], [Column(heading) for heading in headings[varied:]], rows)
     if not found.async_operators:
         console.print("the job has no async operator: there is no latency, queue or wait of one to measure")
     for row in found.rows:

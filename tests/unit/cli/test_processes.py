@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from flowsim.distribution import install_command
 from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.manifest import RunStatus
@@ -175,7 +176,7 @@ def test_a_missing_extra_is_named_before_the_job_runs(tmp_path: Path) -> None:
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert run.returncode == 2
-    assert "pip install 'flowsim[spark]'" in run.stderr
+    assert install_command("spark") in run.stderr
     assert not (tmp_path / "out").exists()
 
 

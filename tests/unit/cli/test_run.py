@@ -280,3 +280,52 @@ def test_credits_run_out_visibly_behind_a_slow_sink(flowsim: Any) -> None:
     assert source["times_out_of_credit"] > 5
     assert source["soft_backpressured"] > 0.8
     assert sink["busy"] > 0.9
+
+
+def test_a_run_shows_async_queues_and_what_tasks_wait_for(flowsim: Any) -> None:
+    scenario = SCENARIOS / "25_async_capacity_one.yaml"
+    text = flowsim("run", scenario).out
+    assert "async     words_asked in words -> words_asked -> Sink: words_out (1/1): at most 1 of 1 elements" in text
+    assert "waits     Source: lines (1/1): data of its source 100.0%" in text
+    document = flowsim("run", scenario, "--json").document
+    assert [(queue["operator"], queue["peak"]) for queue in document["async_queues"]] == [
+        ("words_asked", 1),
+        ("alarms_asked", 1),
+    ]
+    assert document["tasks"][0]["waits"] == [{"reason": "data of its source", "share": 1.0}]
+
+
+def test_a_run_without_facts_says_that_waits_are_unknown(flowsim: Any) -> None:
+    assert "waits     unknown: nothing was recorded" in flowsim("run", "tiny.yaml", "--record", "off").out
+    assert flowsim("run", "tiny.yaml", "--record", "off", "--json").document["tasks"][0]["waits"] is None
+
+
+def test_expectations_are_counted_only_where_some_are_declared(flowsim: Any, tmp_path: Path) -> None:
+    assert "expected  1 met" in flowsim("run", "tiny.yaml").out
+    text = (tmp_path / "tiny.yaml").read_text()
+    (tmp_path / "none.yaml").write_text(text.partition("expect:")[0])
+    assert "expected" not in flowsim("run", "none.yaml").out
+    (tmp_path / "job.yaml").write_text(text.partition("expect:")[0] + "expect: {job: finished}\n")
+    assert "expected  1 met" in flowsim("run", "job.yaml").out
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 140])
+def test_what_a_run_and_its_metrics_show_fits_the_width(
+    width: int, flowsim: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    text = flowsim("run", "tiny.yaml", "--out", "run").out + flowsim("metrics", "run").out
+    assert "…" not in text
+    tables = [line for line in text.splitlines() if not line.startswith(("sink", "digest", "recording"))]
+    assert max(map(len, tables)) <= width
+    document = flowsim("run", "tiny.yaml", "--json").document
+    for task in document["tasks"]:
+        assert task["name"] in text
+        assert f"{task['records_in']:,}" in text.split()
+
+
+def test_a_pipe_has_a_width_of_its_own(flowsim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    piped = flowsim("run", "tiny.yaml").out
+    monkeypatch.setenv("COLUMNS", "120")
+    assert flowsim("run", "tiny.yaml").out == piped

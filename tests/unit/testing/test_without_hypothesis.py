@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from flowsim.distribution import install_command
+
 PROGRAM = """
 import sys
 sys.modules["hypothesis"] = None  # as if it were not installed
@@ -30,7 +32,7 @@ def test_only_the_strategies_need_the_extra() -> None:
     assert run.stderr == ""
     assert run.stdout.splitlines() == [
         "[2]", "[2]", "[2]",
-        "flowsim.testing.strategies needs the extra 'testing': install it with  pip install 'flowsim[testing]'",
+        f"flowsim.testing.strategies needs the extra 'testing': install it with  {install_command('testing')}",
     ]  # fmt: skip
 
 

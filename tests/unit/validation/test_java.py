@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from flowsim.distribution import install_command
 from flowsim.errors import BadInput
 from flowsim.validation.java import Java, find_java, java_home_for_spark
 
@@ -67,7 +68,7 @@ def test_with_no_java_at_all_the_error_says_what_was_found_and_what_to_do(
         find_java({"JAVA_HOME": str(tmp_path / "old"), "PATH": ""})
     assert str(refused.value) == (
         f"Spark needs Java 17 or newer (found JAVA_HOME: {java} is Java 8): install one and set JAVA_HOME, "
-        "or get a runtime from PyPI with  pip install 'flowsim[spark]'"
+        f"or get a runtime from PyPI with  {install_command('spark')}"
     )
 
 

@@ -1,0 +1,158 @@
+"""Tables that adapt to the width of the terminal and never cut a cell.
+
+Where one line per row is too wide, headings are stacked, then columns that say nothing are left out, then a row takes two
+lines, names above numbers, and then columns are left out by their rank. What was left out is named below the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_GAP: Final = 2
+_INDENT: Final = 2
+_LABEL: Final = 10
+_NOTHING: Final = frozenset({"", "-", "0", "0.0%", "0%"})
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of numbers or short words.
+
+    ``dull``: cells that say nothing; a column that holds no others may be left out. ``rank``: of the columns left out
+    for want of width, the highest goes first; 0 stays.
+    """
+
+    heading: str
+    rank: int = 0
+    dull: frozenset[str] = _NOTHING
+    left: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Which columns are shown, by their positions, and how."""
+
+    names: tuple[int, ...]
+    numbers: tuple[int, ...]
+    two_lines: bool
+    stacked: bool
+
+
+def show_table(
+    console: Console,
+    names: Sequence[str],
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    styles: Sequence[str] | None = None,
+) -> None:
+    """A table whose first columns are ``names``, aligned left, and whose others are ``columns``; a style for each row."""
+    from rich.text import Text
+
+    table = _Table([*(Column(name, left=True) for name in names), *columns], len(names), rows)
+    layout = table.layout_for(console.width)
+    for line in table.headings(layout):
+        console.print(Text(line, style="bold"), soft_wrap=True)
+    console.print("─" * min(console.width, table.width(layout)), style="dim", soft_wrap=True)
+    for index, row in enumerate(rows):
+        for line in table.lines(row, layout):
+            console.print(Text(line, style="" if styles is None else styles[index]), soft_wrap=True)
+    left_out = [
+        column.heading for index, column in enumerate(table.columns) if index not in layout.names + layout.numbers
+    ]
+    if left_out:
+        show_text(console, f"not shown at this width: {', '.join(left_out)} (--json has them)", "dim")
+
+
+def show_text(console: Console, text: str, style: str = "") -> None:
+    """A sentence, wrapped between words; behind a label such as ``sink`` its other lines are indented as its first is."""
+    indent = " " * _LABEL if text[:_LABEL].rstrip().isalpha() and text[_LABEL - 1 : _LABEL] == " " else ""
+    lines = wrap(text, console.width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    for line in lines:
+        console.print(line, style=style, soft_wrap=True)
+
+
+class _Table:
+    """Cells and their widths; names are shown in every layout."""
+
+    def __init__(self, columns: Sequence[Column], names: int, rows: Sequence[Sequence[str]]) -> None:
+        from rich.cells import cell_len
+
+        self.columns = columns
+        self._rows = rows
+        self._cell_len = cell_len
+        self._names = tuple(range(names))
+        self._numbers = tuple(range(names, len(columns)))
+        self._cell_widths = [max((cell_len(row[i]) for row in rows), default=0) for i in range(len(columns))]
+
+    def layout_for(self, width: int) -> _Layout:
+        """The first layout that fits; the last one, which has only the columns that stay, if none does."""
+        layouts = list(self._layouts())
+        return next((layout for layout in layouts if self.width(layout) <= width), layouts[-1])
+
+    def _layouts(self) -> Iterator[_Layout]:
+        telling = tuple(index for index in self._numbers if not self._is_dull(index))
+        for two_lines in (False, True):
+            for numbers in (self._numbers, telling):
+                for stacked in (False, True):
+                    yield _Layout(self._names, numbers, two_lines, stacked)
+        kept = list(telling)
+        for index in sorted(telling, key=lambda index: self.columns[index].rank, reverse=True):
+            if self.columns[index].rank:
+                kept.remove(index)
+                yield _Layout(self._names, tuple(kept), True, True)
+
+    def _is_dull(self, index: int) -> bool:
+        return all(row[index] in self.columns[index].dull for row in self._rows)
+
+    def width(self, layout: _Layout) -> int:
+        """Of its widest line; names above numbers do not count, for they cannot be made shorter."""
+        if layout.two_lines:
+            return _INDENT + self._width_of(layout.numbers, layout.stacked)
+        return self._width_of(layout.names + layout.numbers, layout.stacked)
+
+    def _width_of(self, shown: tuple[int, ...], stacked: bool) -> int:
+        return sum(self._width(index, stacked) for index in shown) + _GAP * max(len(shown) - 1, 0)
+
+    def _width(self, index: int, stacked: bool) -> int:
+        heading = self.columns[index].heading
+        words = heading.split() if stacked else [heading]
+        return max(self._cell_widths[index], *map(self._cell_len, words))
+
+    def headings(self, layout: _Layout) -> list[str]:
+        """The lines above the rows."""
+        headings = [column.heading for column in self.columns]
+        if not layout.two_lines:
+            return self._headings(headings, layout.names + layout.numbers, layout.stacked)
+        numbers = self._headings(headings, layout.numbers, layout.stacked)
+        return [self._line(headings, layout.names, False), *(" " * _INDENT + line for line in numbers)]
+
+    def lines(self, row: Sequence[str], layout: _Layout) -> list[str]:
+        """The line of a row, or its two."""
+        if not layout.two_lines:
+            return [self._line(row, layout.names + layout.numbers, layout.stacked)]
+        numbers = self._line(row, layout.numbers, layout.stacked)
+        return [self._line(row, layout.names, False), " " * _INDENT + numbers]
+
+    def _headings(self, headings: Sequence[str], shown: tuple[int, ...], stacked: bool) -> list[str]:
+        if not stacked:
+            return [self._line(headings, shown, False)]
+        words = {index: headings[index].split() for index in shown}
+        height = max((len(of) for of in words.values()), default=0)
+        lines = []
+        for level in range(height, 0, -1):
+            cells = [words[i][-level] if i in words and len(words[i]) >= level else "" for i in range(len(headings))]
+            lines.append(self._line(cells, shown, True))
+        return lines
+
+    def _line(self, row: Sequence[str], shown: tuple[int, ...], stacked: bool) -> str:
+        cells = []
+        for index in shown:
+            blank = " " * (self._width(index, stacked) - self._cell_len(row[index]))
+            cells.append(row[index] + blank if self.columns[index].left else blank + row[index])
+        return (" " * _GAP).join(cells).rstrip()

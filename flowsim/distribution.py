@@ -1,0 +1,32 @@
+"""The distribution that carries this package, whose name is not that of the package: ``flowsim`` belongs to others on PyPI.
+
+Only the error path calls what is here: it reads a file of the checkout.
+"""
+
+from __future__ import annotations
+
+import shlex
+import tomllib
+from pathlib import Path
+from typing import Final
+
+DISTRIBUTION: Final = "flowsim-flink"
+
+
+def install_command(extra: str) -> str:
+    """The command that adds an extra to this installation, from whatever directory it is run.
+
+    A checkout is installed by its path, also when it only lies on ``PYTHONPATH``; a wheel by the name that pip knows it by.
+    """
+    root = Path(__file__).resolve().parents[1]
+    if _is_checkout(root):
+        return f"pip install -e {shlex.quote(f'{root}[{extra}]')}"
+    return f"pip install '{DISTRIBUTION}[{extra}]'"
+
+
+def _is_checkout(root: Path) -> bool:
+    try:
+        project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8")).get("project")
+    except (OSError, ValueError):
+        return False
+    return isinstance(project, dict) and project.get("name") == DISTRIBUTION

@@ -1,0 +1,189 @@
+"""What each task of a run waited for, and how full the queues of its async operators were, from the facts of the run.
+
+Idle time is time without input (rule 3.28). While an async operator holds elements it is time until their answers;
+otherwise a source waits for its data, or for other sources of its alignment group, and any other task for its senders.
+Back-pressured time is time until a receiver frees buffers. The facts do not say at which moments a task was idle, so time
+that an async operator held elements counts as idle only as far as it exceeds the time in which the task was not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from flowsim.cluster.job_execution import TaskSummary
+from flowsim.facts.kinds import ElementKind
+from flowsim.recording.reader import Recording
+from flowsim.studies.async_stage import ASYNC_KIND
+from flowsim.studies.columns import Columns, columns, where
+from flowsim.units import NO_TIMESTAMP
+
+ANSWERS: Final = "async answers"
+OWN_DATA: Final = "data of its source"
+ALIGNMENT: Final = "watermark alignment"
+_NAMED: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncQueue:
+    """The queue of an async operator in one subtask; watermarks take places, too (rule 11.2).
+
+    ``mean`` and ``full_share`` are over the time from its first fact to its last one, or to the end of a run that left
+    elements in it.
+    """
+
+    task: str
+    operator: str
+    capacity: int
+    peak: int
+    mean: float
+    full_share: float
+    held_ns: int
+    """How long it held an element at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A part of a task's time, between 0 and 1, and what the task waited for in it."""
+
+    reason: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class TaskWaits:
+    """What every task of a run waited for, in the order of the tasks; the longest wait of a task comes first."""
+
+    queues: tuple[AsyncQueue, ...]
+    waits: tuple[tuple[Wait, ...], ...]
+
+
+def task_waits(recording: Recording, tasks: Sequence[TaskSummary], ended_ns: int) -> TaskWaits:
+    """``tasks`` by their ids, ``ended_ns``: the end of the run on the clock of its facts."""
+    names = [task.name for task in tasks]
+    queues = _async_queues(recording, names, ended_ns)
+    paused_ns = _paused(recording, len(tasks), ended_ns)
+    senders: list[list[int]] = [[] for _ in tasks]
+    receivers: list[list[int]] = [[] for _ in tasks]
+    for row in recording.static_rows("channels"):
+        source, target = int(row[2]), int(row[4])
+        senders[target].append(source)
+        receivers[source].append(target)
+    silent_senders = _silent_senders(recording, [task.watermark == NO_TIMESTAMP for task in tasks])
+    waits = []
+    for number, task in enumerate(tasks):
+        held_ns = max((queue.held_ns for queue in queues if queue.task == task.name), default=0)
+        working_ns = _total_ns(task) - task.idle_ns
+        answers_ns = min(max(held_ns - working_ns, 0), task.idle_ns)
+        rest_ns = task.idle_ns - answers_ns
+        found = {ANSWERS: answers_ns}
+        if senders[number]:
+            silent = silent_senders.get(number, [])
+            what = "a first watermark" if silent else "input"
+            found[f"{what} from {_named([names[one] for one in silent or senders[number]])}"] = rest_ns
+        else:
+            found[ALIGNMENT] = min(paused_ns[number], rest_ns)
+            found[OWN_DATA] = rest_ns - found[ALIGNMENT]
+        if receivers[number]:
+            slowest = max(receivers[number], key=lambda one: _used_share(tasks[one]))
+            what = "credits" if task.times_out_of_credit else "buffers"
+            found[f"{what} of {names[slowest]}"] = task.soft_backpressured_ns + task.hard_backpressured_ns
+        waits.append(_waits(found, _total_ns(task)))
+    return TaskWaits(tuple(queues), tuple(waits))
+
+
+def _waits(found: dict[str, int], total_ns: int) -> tuple[Wait, ...]:
+    parts = [Wait(reason, round(ns / total_ns, 4)) for reason, ns in found.items() if ns > 0]
+    return tuple(sorted(parts, key=lambda wait: -wait.share))
+
+
+def _total_ns(task: TaskSummary) -> int:
+    return task.busy_ns + task.idle_ns + task.soft_backpressured_ns + task.hard_backpressured_ns
+
+
+def _used_share(task: TaskSummary) -> float:
+    """The part of its time in which a task was busy or back-pressured: what holds up those before it."""
+    total_ns = _total_ns(task)
+    return (total_ns - task.idle_ns) / total_ns if total_ns else 0.0
+
+
+def _named(names: Sequence[str]) -> str:
+    """All subtasks of a chain by the chain's name, and at most a few names."""
+    chains = list(dict.fromkeys(names if len(set(names)) == 1 else (name.rpartition(" (")[0] for name in names)))
+    more = f" and {len(chains) - _NAMED} more" if len(chains) > _NAMED else ""
+    return ", ".join(chains[:_NAMED]) + more
+
+
+def _async_queues(recording: Recording, names: Sequence[str], ended_ns: int) -> list[AsyncQueue]:
+    operators = [row for row in recording.static_rows("operators") if row[3] == ASYNC_KIND]
+    if not operators:
+        return []
+    facts = columns(recording, "async_elements", ("task", "operator", "time_ns", "queued"))
+    tasks_of: dict[int, list[int]] = {}
+    for row in recording.static_rows("tasks"):
+        tasks_of.setdefault(int(row[1]), []).append(int(row[0]))
+    return [
+        _queue(
+            where(facts, (facts["task"] == task) & (facts["operator"] == int(row[1]))),
+            names[task],
+            str(row[2]),
+            int(json.loads(str(row[4]))["capacity"]),
+            ended_ns,
+        )
+        for row in operators
+        for task in tasks_of[int(row[0])]
+    ]
+
+
+def _queue(facts: Columns, task: str, operator: str, capacity: int, ended_ns: int) -> AsyncQueue:
+    queued = facts["queued"]
+    if not len(queued):
+        return AsyncQueue(task, operator, capacity, 0, 0.0, 0.0, 0)
+    # Outcomes may be noted by another clock than the task's, a little behind it.
+    times = np.maximum.accumulate(facts["time_ns"])
+    end_ns = max(ended_ns, int(times[-1])) if queued[-1] else int(times[-1])
+    lasted = np.diff(times, append=end_ns)
+    span_ns = int(lasted.sum())
+    return AsyncQueue(
+        task,
+        operator,
+        capacity,
+        peak=int(queued.max()),
+        mean=round(int((lasted * queued).sum()) / span_ns, 4) if span_ns else 0.0,
+        full_share=round(int(lasted[queued >= capacity].sum()) / span_ns, 4) if span_ns else 0.0,
+        held_ns=int(lasted[queued > 0].sum()),
+    )
+
+
+def _paused(recording: Recording, tasks: int, ended_ns: int) -> list[int]:
+    """How long watermark alignment stopped each source as a whole (rules 8.22 to 8.24)."""
+    paused_ns, since_ns = [0] * tasks, [-1] * tasks
+    facts = columns(recording, "alignment", ("task", "time_ns", "split", "paused"))
+    for task, time_ns, split, paused in zip(*(facts[name].tolist() for name in facts), strict=True):
+        if split >= 0:
+            continue
+        if paused and since_ns[task] < 0:
+            since_ns[task] = time_ns
+        elif not paused and since_ns[task] >= 0:
+            paused_ns[task] += time_ns - since_ns[task]
+            since_ns[task] = -1
+    return [ns if since < 0 else ns + ended_ns - since for ns, since in zip(paused_ns, since_ns, strict=True)]
+
+
+def _silent_senders(recording: Recording, without_watermark: Sequence[bool]) -> dict[int, list[int]]:
+    """Per task that has open windows but no watermark: the senders from which none came."""
+    took_in = set(columns(recording, "window_intake", ("task",))["task"].tolist()) if any(without_watermark) else set()
+    waiting = {task for task in took_in if without_watermark[task]}
+    if not waiting:
+        return {}
+    received = columns(recording, "received", ("channel", "kind"))
+    speaking = set(received["channel"][received["kind"] == ElementKind.WATERMARK].tolist())
+    found: dict[int, list[int]] = {}
+    for row in recording.static_rows("channels"):
+        if row[4] in waiting and row[0] not in speaking:
+            found.setdefault(int(row[4]), []).append(int(row[2]))
+    return found

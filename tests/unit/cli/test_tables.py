@@ -1,0 +1,112 @@
+"""Tables and sentences at several widths: they adapt, and no cell is ever cut."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from flowsim.cli.tables import Column, show_table, show_text
+
+COLUMNS = (
+    Column("state", rank=2, dull=frozenset({"finished"}), left=True),
+    Column("records in"),
+    Column("busy"),
+    Column("soft"),
+    Column("watermark", rank=1),
+)
+ROWS = [
+    ("Source: numbers -> large (1/1)", "finished", "1,234,567", "4.0%", "0.0%", "-"),
+    ("Sink: slow (1/1)", "finished", "89", "100.0%", "0.0%", "1,357,034,400,000"),
+]
+
+
+def shown(width: int) -> str:
+    console = Console(file=io.StringIO(), width=width)
+    show_table(console, ["task"], COLUMNS, ROWS)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def cells(width: int, *columns: int) -> bool:
+    """Whether these cells of every row are whole in what is shown."""
+    words = shown(width).split()
+    return all(cell in words for row in ROWS for cell in (row[column] for column in columns))
+
+
+def test_a_wide_table_has_every_column_on_one_line() -> None:
+    assert shown(120).splitlines() == [
+        "task                            state     records in    busy  soft          watermark",
+        "─" * 85,
+        "Source: numbers -> large (1/1)  finished   1,234,567    4.0%  0.0%                  -",
+        "Sink: slow (1/1)                finished          89  100.0%  0.0%  1,357,034,400,000",
+    ]
+
+
+def test_headings_are_stacked_before_a_column_is_left_out() -> None:
+    assert shown(84).splitlines() == [
+        "                                            records",
+        "task                            state            in    busy  soft          watermark",
+        "─" * 84,
+        "Source: numbers -> large (1/1)  finished  1,234,567    4.0%  0.0%                  -",
+        "Sink: slow (1/1)                finished         89  100.0%  0.0%  1,357,034,400,000",
+    ]
+
+
+def test_columns_that_say_nothing_are_left_out_next_and_named() -> None:
+    assert shown(72).splitlines() == [
+        "task                            records in    busy          watermark",
+        "─" * 69,
+        "Source: numbers -> large (1/1)   1,234,567    4.0%                  -",
+        "Sink: slow (1/1)                        89  100.0%  1,357,034,400,000",
+        "not shown at this width: state, soft (--json has them)",
+    ]
+
+
+def test_a_row_then_takes_two_lines_with_every_column_that_fits() -> None:
+    assert shown(60).splitlines() == [
+        "task",
+        "  state     records in    busy  soft          watermark",
+        "─" * 55,
+        "Source: numbers -> large (1/1)",
+        "  finished   1,234,567    4.0%  0.0%                  -",
+        "Sink: slow (1/1)",
+        "  finished          89  100.0%  0.0%  1,357,034,400,000",
+    ]
+
+
+def test_at_last_columns_are_left_out_by_rank() -> None:
+    assert shown(30).splitlines() == [
+        "task",
+        "    records",
+        "         in    busy",
+        "─" * 19,
+        "Source: numbers -> large (1/1)",
+        "  1,234,567    4.0%",
+        "Sink: slow (1/1)",
+        "         89  100.0%",
+        "not shown at this width:",
+        "state, soft, watermark (--json",
+        "has them)",
+    ]
+
+
+@pytest.mark.parametrize("width", range(10, 130))
+def test_no_cell_is_cut_and_no_line_of_numbers_is_too_wide(width: int) -> None:
+    assert cells(width, 2, 3)
+    if width >= 20:
+        lines = [line for line in shown(width).splitlines() if not line.startswith(("Source: ", "Sink: "))]
+        assert max(map(len, lines)) <= width
+
+
+@pytest.mark.parametrize("width", [20, 40, 60])
+def test_a_sentence_wraps_between_words_and_below_its_label(width: int) -> None:
+    console = Console(file=io.StringIO(), width=width)
+    show_text(console, "waits     Sink: slow (1/1): input from numbers 96.0%, async answers 4.0%")
+    assert isinstance(console.file, io.StringIO)
+    first, *others = console.file.getvalue().splitlines()
+    assert first.startswith("waits     Sink:")
+    assert others
+    assert all(line.startswith(" " * 10) and len(line) <= width for line in others)
+    assert " ".join([first, *others]).split()[-4:] == ["96.0%,", "async", "answers", "4.0%"]

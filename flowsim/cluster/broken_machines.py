@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from flowsim.facts.kinds import LifeEvent
 from flowsim.mailbox.mail import MIN_PRIORITY, Mail
 from flowsim.mailbox.task_mailbox import TaskMailbox
+from flowsim.network.gates.input_channel import InputChannel, Received
 from flowsim.network.partitions.result_subpartition import BufferAndBacklog, SubpartitionView
 from flowsim.network.writers.record_writer import RecordWriter
+from flowsim.streamrecord.codec import Element
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.streamrecord.events import StopMode
+from flowsim.tasks.inputs.record_deserializer import RecordDeserializer
 from flowsim.tasks.operator_chain import OperatorChain
+
+ChannelFault = Callable[[InputChannel, Iterable[Element]], Iterable[Element]]
+"""A fault between the bytes of a channel and what is decoded from them."""
 
 
 def becomes(machine: Any, broken: type[Any]) -> None:
@@ -51,6 +58,24 @@ class CarelessMailbox(TaskMailbox):
         self.put(Mail(_nothing, MIN_PRIORITY, "a mail that must wait until the yield is over"))
         mail = self._queue.pop()
         return self.taken(mail)
+
+
+class BreakingDeserializer(RecordDeserializer):
+    """A fault changes the elements of its buffers; how many come out is known only when they are used up."""
+
+    __slots__ = ("_fault",)
+
+    def __init__(self, fault: ChannelFault) -> None:
+        super().__init__()
+        self._fault = fault
+
+    def set_next_buffer(self, channel: InputChannel, received: Received) -> None:
+        super().set_next_buffer(channel, received)
+        self.elements = iter(self._fault(channel, self.elements))
+
+    @property
+    def is_buffer_consumed(self) -> bool:
+        return False
 
 
 class WriterThatStaysIdle(RecordWriter):

@@ -22,15 +22,19 @@ from flowsim.operators.stream_operator import StreamOperator
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.scheduler import Scheduler
 from flowsim.tasks.batches import BatchBudget
-from flowsim.tasks.multiple_input_processor import StreamMultipleInputProcessor
-from flowsim.tasks.network_input import StreamTaskNetworkInput
-from flowsim.tasks.one_element_input import OneElementInput
+from flowsim.tasks.inputs.multiple_input_processor import StreamMultipleInputProcessor
+from flowsim.tasks.inputs.network_input import (
+    CanEmitBatchOfRecordsChecker,
+    StreamTaskNetworkInput,
+    StreamTaskNetworkOutput,
+)
+from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
 from flowsim.tasks.operator_outputs import ChainingOutput, OperatorOutput, OutputEdge
 from flowsim.tasks.source_operator_stream_task import SourceOperatorStreamTask
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_clock import TaskClock
-from flowsim.tasks.task_input import TaskInput
+from flowsim.watermark.status_watermark_valve import StatusWatermarkValve
 
 
 class Deployment:
@@ -93,15 +97,17 @@ class Deployment:
         connected = input_count(self.execution.job, subtask.vertex)
         if len(inputs) != connected:
             raise BadInput(f"operator '{subtask.vertex.head.name}' has {len(inputs)} inputs, the job feeds {connected}")
-        fault = self.faults.channel_fault(subtask, task)
+        create_deserializer = self.faults.deserializer_factory(subtask, task)
+        can_emit_batch = CanEmitBatchOfRecordsChecker(task.clock, emits_batches=len(inputs) == 1)
         made: list[StreamTaskNetworkInput] = []
         for index, head_input in enumerate(inputs):
             gates = [self.network.create_gate(subtask, edge) for edge in edges if edge.input_index == index]
             gate: InputGate = gates[0] if len(gates) == 1 else UnionInputGate(gates)
-            kind = StreamTaskNetworkInput if len(inputs) == 1 else OneElementInput
-            channels, faults = sum(each.count for each in gates), self.faults.of_input(subtask)
-            made.append(kind(gate, channels, head_input, task.clock, task.trace, faults, index))
-            made[-1].channel_fault = fault
+            output = StreamTaskNetworkOutput(head_input, index, task.trace)
+            channels = sum(each.count for each in gates)
+            valve = StatusWatermarkValve(channels, output, self.faults.of_input(subtask))
+            deserializer = create_deserializer()
+            made.append(StreamTaskNetworkInput(gate, output, valve, deserializer, can_emit_batch, task.trace))
         if len(made) == 1:
             return made[0]
         return StreamMultipleInputProcessor(made, chain.head.input_selectable, chain.end_input_of_head_of)

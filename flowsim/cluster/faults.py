@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Final
 
 from flowsim.cluster.broken_machines import (
+    BreakingDeserializer,
     CarelessMailbox,
     ChainThatClosesTwice,
     ChainThatFinishesFirst,
@@ -30,7 +31,7 @@ from flowsim.network.senders.view_reader import ViewReader
 from flowsim.network.writers.partitioner import KeyGroupStreamPartitioner
 from flowsim.network.writers.record_writer import Collect, RecordWriter
 from flowsim.streamrecord.codec import RECORD_LENGTH, Element
-from flowsim.tasks.network_input import ChannelFault
+from flowsim.tasks.inputs.record_deserializer import RecordDeserializer
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.watermark.broken_generators import FAULT_TOO_HIGH
 from flowsim.watermark.watermark_to_data_output import FAULT_SPEAKS_WHILE_IDLE
@@ -222,12 +223,12 @@ class DeployedFaults:
             if fault.operator is None or fault.operator == chained.node.name
         )
 
-    def channel_fault(self, subtask: Subtask, task: StreamTask) -> ChannelFault | None:
-        """What breaks the elements of a task's channels, or stops the task after some; None when nothing does."""
+    def deserializer_factory(self, subtask: Subtask, task: StreamTask) -> Callable[[], RecordDeserializer]:
+        """Of the inputs of a task, whose elements may be broken on the way, or stop the task after some."""
         faults = self._of(Site.CHANNEL, subtask)
         stops = [fault.at for fault in self._of(Site.TASK, subtask) if fault.fault == "stop_task" and fault.at > 0]
         if not faults and not stops:
-            return None
+            return RecordDeserializer
         seen: dict[tuple[int, int], int] = {}
         taken = [0]
 
@@ -237,7 +238,7 @@ class DeployedFaults:
                     elements = _break(elements, fault, seen, (number, channel.channel_id))
             return _stalling(elements, task.stall, min(stops), taken) if stops else elements
 
-        return broken
+        return lambda: BreakingDeserializer(broken)
 
     def apply_to_writer(self, subtask: Subtask, edge: JobEdge, writer: RecordWriter) -> None:
         for fault in self._of(Site.WRITER, subtask):

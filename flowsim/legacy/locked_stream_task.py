@@ -32,13 +32,13 @@ from flowsim.sim.scheduler import Scheduler
 from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.actor import Actor
 from flowsim.tasks.batches import BatchBudget, Batches
+from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.processing_time import OperatorProcessingTimeService
 from flowsim.tasks.snapshots import TaskSnapshot
 from flowsim.tasks.source_operator_stream_task import SourceOperatorStreamTask
 from flowsim.tasks.stream_task import TaskState
 from flowsim.tasks.task_clock import TaskClock
-from flowsim.tasks.task_input import TaskInput
 from flowsim.timers.processing_time_service import ProcessingTimeService
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import Final
+from typing import Final, Protocol
 
 import msgpack
 import msgspec
@@ -65,19 +65,26 @@ def latency_marker(element: Element) -> LatencyMarker:
     return LatencyMarker(marked_time_ms, operator_id, subtask_index)
 
 
+class Recyclable(Protocol):
+    """A buffer that holds bytes."""
+
+    def recycle(self) -> None: ...
+
+
 class ElementDecoder:
     """Decodes the bytes of one channel after the other; one decoder serves a whole gate.
 
     ``feed`` a slice, iterate over its complete elements, ``take_tail`` and keep it for the channel; put it before the
-    channel's next slice. Iteration may break off anywhere and be taken up again by iterating again. Flink:
-    SpillingAdaptiveSpanningRecordDeserializer.
+    channel's next slice. Iteration may break off anywhere and be taken up again by iterating again. The buffer of a slice
+    is recycled once the slice is decoded: before its last element is yielded if that ends with the slice, else by
+    ``take_tail``. Flink: SpillingAdaptiveSpanningRecordDeserializer.
 
     The unpacker itself does the iterating, so an element costs no Python code of ours. It cannot tell where a cut
     element began, though; hence it gets the last ``TRACKED_BYTES`` of a slice separately and is asked for its position
     after each element there.
     """
 
-    __slots__ = ("_slice", "_unpacker", "_elements", "_end", "_tracked")
+    __slots__ = ("_slice", "_buffer", "_unpacker", "_elements", "_end", "_tracked")
 
     TRACKED_BYTES = 1024
 
@@ -87,13 +94,15 @@ class ElementDecoder:
     _elements: Iterator[Element]
 
     def __init__(self) -> None:
+        self._buffer: Recyclable | None = None
         self._clear()
 
-    def feed(self, encoded: bytes | bytearray | memoryview) -> None:
-        """Adds bytes of the current channel; they must not change before ``take_tail``."""
+    def feed(self, encoded: bytes | bytearray | memoryview, buffer: Recyclable | None = None) -> None:
+        """Adds bytes of the current channel; they must not change before ``take_tail``. ``buffer`` holds them."""
         if len(self._slice):
             encoded = self.take_tail() + encoded
         self._slice = memoryview(encoded)
+        self._buffer = buffer
         self._unpacker = _unpacker()
         self._tracked = False
         self._elements = chain.from_iterable(self._parts())
@@ -102,6 +111,11 @@ class ElementDecoder:
         """The complete elements that were not iterated over yet, each a tuple."""
         return self._elements
 
+    @property
+    def is_consumed(self) -> bool:
+        """Whether all bytes that were fed are decoded."""
+        return not len(self._slice)
+
     def take_tail(self) -> bytes:
         """The bytes after the last element iterated over; the decoder is empty afterwards."""
         tail = bytes(self._slice[self._position() :])
@@ -109,6 +123,9 @@ class ElementDecoder:
         return tail
 
     def _clear(self) -> None:
+        buffer, self._buffer = self._buffer, None
+        if buffer is not None:
+            buffer.recycle()
         self._slice = memoryview(b"")
         self._elements = iter(())
         self._end: int | None = 0
@@ -128,9 +145,11 @@ class ElementDecoder:
         yield self._tracked_part()
 
     def _tracked_part(self) -> Iterator[Element]:
-        position = self._unpacker.tell
+        position, size = self._unpacker.tell, len(self._slice)
         for element in self._unpacker:
-            self._end = position()
+            end = self._end = position()
+            if end == size:
+                self._clear()
             yield element
 
     def _position(self) -> int:

@@ -8,10 +8,10 @@ from flowsim.mailbox.task_mailbox import MailboxState
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.stream_operator import DataInputStatus, StreamOperator
 from flowsim.streamrecord.events import StopMode
+from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.processing_time import TaskTimers
 from flowsim.tasks.stream_task import StreamTask
-from flowsim.tasks.task_input import TaskInput
 from flowsim.units import NO_TIMESTAMP
 
 

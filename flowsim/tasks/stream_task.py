@@ -26,13 +26,13 @@ from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.actor import Actor
 from flowsim.tasks.async_calls import TaskAsyncCalls
 from flowsim.tasks.batches import BatchBudget, Batches
+from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.mailbox_processor import MailboxProcessor
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.outbox import Outbox
 from flowsim.tasks.processing_time import OperatorProcessingTimeService, TaskTimers
 from flowsim.tasks.snapshots import TaskSnapshot, take_snapshot
 from flowsim.tasks.task_clock import TaskClock
-from flowsim.tasks.task_input import TaskInput
 from flowsim.tasks.time_buckets import TimeBuckets
 from flowsim.timers.internal_timer_service import CancellationContext
 from flowsim.timers.processing_time_service import ProcessingTimeService

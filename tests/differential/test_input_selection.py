@@ -14,7 +14,7 @@ from flowsim.errors import BadInput, InvariantViolation
 from flowsim.operators.input_selection import InputSelection
 from flowsim.operators.inputs.multiple_input_selection_handler import MultipleInputSelectionHandler
 from flowsim.operators.stream_operator import DataInputStatus
-from flowsim.tasks.multiple_input_processor import StreamMultipleInputProcessor
+from flowsim.tasks.inputs.multiple_input_processor import StreamMultipleInputProcessor
 from flowsim.units import NO_TIMESTAMP
 from tests.support.flink.machine import Differential, DifferentialMachine
 

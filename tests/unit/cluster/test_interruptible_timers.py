@@ -80,6 +80,6 @@ def test_without_a_mail_nothing_changes() -> None:
 def test_mails_in_a_row_let_the_end_of_the_input_overtake_the_timers_that_are_left() -> None:
     """The mail that goes on was put again, after the one that interrupted it: the loop reads on first, and finishes the
     operators while it waits. In 2.3.0 what the timers emit then comes after EndOfData, and is lost downstream (rule 4.11)."""
-    heard, broken = run(3, 6, 7)
-    assert heard == [1, 2, 3, 4, "mail", 5, 6, "mail", 7, "mail"]
+    heard, broken = run(3, 6)
+    assert heard == [1, 2, 3, 4, "mail", 5, 6, "mail"]
     assert broken == {"channel-end", "conservation", "end"}

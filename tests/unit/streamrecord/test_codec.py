@@ -138,3 +138,34 @@ def test_an_empty_decoder_has_neither_elements_nor_tail() -> None:
     decoder.feed(b"")
     assert list(decoder) == []
     assert decoder.take_tail() == b""
+
+
+class Counted:
+    """A buffer that counts how often it was recycled."""
+
+    def __init__(self) -> None:
+        self.recycled = 0
+
+    def recycle(self) -> None:
+        self.recycled += 1
+
+
+@pytest.mark.parametrize("count", [1, 3, 400])
+def test_a_buffer_is_recycled_before_the_element_that_ends_with_it(count: int) -> None:
+    """Rule 7.16."""
+    decoder, buffer = ElementDecoder(), Counted()
+    decoder.feed(records(count), buffer)
+    seen = [(buffer.recycled, decoder.is_consumed) for _ in decoder]
+    assert seen == [(0, False)] * (count - 1) + [(1, True)]
+    assert decoder.take_tail() == b""
+    assert buffer.recycled == 1
+
+
+@pytest.mark.parametrize("count", [1, 400])
+def test_a_buffer_that_ends_inside_an_element_is_held_until_the_tail_is_taken(count: int) -> None:
+    decoder, buffer = ElementDecoder(), Counted()
+    decoder.feed(records(count) + records(1)[:-1], buffer)
+    assert len(list(decoder)) == count
+    assert (buffer.recycled, decoder.is_consumed) == (0, False)
+    assert decoder.take_tail() == records(1)[:-1]
+    assert (buffer.recycled, decoder.is_consumed) == (1, True)

@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.lang.reflect.Field;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -12,12 +11,10 @@ import java.util.concurrent.Future;
 import org.apache.flink.api.common.operators.MailboxExecutor;
 import org.apache.flink.api.common.operators.MailboxExecutor.MailOptions;
 import org.apache.flink.streaming.runtime.tasks.StreamTaskActionExecutor;
-import org.apache.flink.streaming.runtime.tasks.mailbox.Mail;
 import org.apache.flink.streaming.runtime.tasks.mailbox.MailboxDefaultAction;
 import org.apache.flink.streaming.runtime.tasks.mailbox.MailboxProcessor;
 import org.apache.flink.streaming.runtime.tasks.mailbox.PeriodTimer;
 import org.apache.flink.streaming.runtime.tasks.mailbox.TaskMailbox;
-import org.apache.flink.streaming.runtime.tasks.mailbox.TaskMailboxImpl;
 
 /**
  * A real processor whose mails and default actions are scripts of the test, and whose neighbours act when it waits.
@@ -45,8 +42,7 @@ public final class Processors {
     }
 
     private final Script script;
-    private final Thread thread = Thread.currentThread();
-    private final Mailbox mailbox = new Mailbox();
+    private final ArrivingMailbox mailbox = new ArrivingMailbox(this::arrive);
     private final MailboxProcessor processor =
             new MailboxProcessor(this::defaultAction, mailbox, StreamTaskActionExecutor.IMMEDIATE);
     private final List<MailboxDefaultAction.Suspension> suspensions = new ArrayList<>();
@@ -61,61 +57,14 @@ public final class Processors {
         this.script = script;
     }
 
-    /** When the mailbox thread is about to wait, a neighbour puts the next arrivals, until one ends the wait. */
-    private final class Mailbox extends TaskMailboxImpl {
-        Mailbox() {
-            super(Thread.currentThread());
-        }
-
-        @Override
-        public Mail take(int priority) throws InterruptedException {
-            if (!hasMailOf(priority)) {
-                Thread neighbour = new Thread(() -> arrive(priority));
-                neighbour.start();
-                Mail mail = super.take(priority);
-                neighbour.join();
-                return mail;
-            }
-            return super.take(priority);
-        }
-
-        @SuppressWarnings("unchecked")
-        private boolean hasMailOf(int priority) {
-            try {
-                for (String name : new String[] {"batch", "queue"}) {
-                    Field field = TaskMailboxImpl.class.getDeclaredField(name);
-                    field.setAccessible(true);
-                    for (Mail mail : (Collection<Mail>) field.get(this)) {
-                        if (mail.getPriority() >= priority) {
-                            return true;
-                        }
-                    }
-                }
-                return false;
-            } catch (ReflectiveOperationException e) {
-                throw new IllegalStateException(e);
-            }
-        }
-
-        private void arrive(int priority) {
-            boolean[] ended = {false};
-            while (!ended[0]) {
-                while (thread.getState() != Thread.State.TIMED_WAITING) {
-                    Thread.onSpinWait();
-                }
-                runExclusively(
-                        () -> {
-                            String[] burst = arrivals.poll();
-                            if (burst == null) {
-                                processor.suspend();
-                            } else {
-                                for (String mail : burst) {
-                                    String[] words = mail.split(" ");
-                                    Processors.this.put(Integer.parseInt(words[1]), words[0], words[2]);
-                                }
-                            }
-                            ended[0] = hasMailOf(priority);
-                        });
+    private void arrive() {
+        String[] burst = arrivals.poll();
+        if (burst == null) {
+            processor.suspend();
+        } else {
+            for (String mail : burst) {
+                String[] words = mail.split(" ");
+                put(Integer.parseInt(words[1]), words[0], words[2]);
             }
         }
     }

@@ -19,7 +19,7 @@ abstract class Input {
     final SingleInputGate[] gates;
     final BufferPool[] pools;
     private final List<Buffer> held = new ArrayList<>();
-    private InputGate input;
+    InputGate input;
 
     Input(int gateCount, int channels, int floating, int segments, int segmentSize) throws Exception {
         memory = new NetworkBufferPool(segments, segmentSize);

@@ -17,11 +17,15 @@ import org.apache.flink.runtime.io.network.partition.ResultPartitionID;
 import org.apache.flink.runtime.io.network.partition.ResultSubpartitionIndexSet;
 
 /** Gates whose channels are remote; the test is the connection: it brings what arrives, and hears what is sent back. */
-public final class RemoteGates extends Input {
+public class RemoteGates extends Input {
     private final List<String> sentBack = new ArrayList<>();
 
     public RemoteGates(int gates, int channels, int exclusive, int floating, int segments) throws Exception {
-        super(gates, channels, floating, segments, 8);
+        this(gates, channels, exclusive, floating, segments, 8);
+    }
+
+    RemoteGates(int gates, int channels, int exclusive, int floating, int segments, int segmentSize) throws Exception {
+        super(gates, channels, floating, segments, segmentSize);
         ConnectionID connection =
                 new ConnectionID(ResourceID.generate(), InetSocketAddress.createUnresolved("sender", 1), 0);
         ConnectionManager connections = new Connections();
@@ -119,7 +123,7 @@ public final class RemoteGates extends Input {
                 + " in use " + remote.getBuffersInUseCount();
     }
 
-    private RemoteInputChannel at(int gate, int index) {
+    final RemoteInputChannel at(int gate, int index) {
         return (RemoteInputChannel) gates[gate].getChannel(index);
     }
 
@@ -146,13 +150,14 @@ public final class RemoteGates extends Input {
         public void shutdown() {}
     }
 
-    private final class Client implements PartitionRequestClient {
-        private void note(String what, RemoteInputChannel channel) {
-            sentBack.add(
-                    what + " " + channel.getChannelInfo().getGateIdx() + "."
-                            + channel.getChannelInfo().getInputChannelIdx());
-        }
+    /** A message to the sender. */
+    void sent(String what, RemoteInputChannel channel) {
+        sentBack.add(
+                what + " " + channel.getChannelInfo().getGateIdx() + "."
+                        + channel.getChannelInfo().getInputChannelIdx());
+    }
 
+    private final class Client implements PartitionRequestClient {
         @Override
         public void requestSubpartition(
                 ResultPartitionID partition,
@@ -162,12 +167,12 @@ public final class RemoteGates extends Input {
 
         @Override
         public void notifyCreditAvailable(RemoteInputChannel channel) {
-            note("credit", channel);
+            sent("credit", channel);
         }
 
         @Override
         public void notifyNewBufferSize(RemoteInputChannel channel, int size) {
-            note("size", channel);
+            sent("size", channel);
         }
 
         @Override
@@ -175,12 +180,12 @@ public final class RemoteGates extends Input {
 
         @Override
         public void resumeConsumption(RemoteInputChannel channel) {
-            note("resume", channel);
+            sent("resume", channel);
         }
 
         @Override
         public void acknowledgeAllRecordsProcessed(RemoteInputChannel channel) {
-            note("processed", channel);
+            sent("processed", channel);
         }
 
         @Override

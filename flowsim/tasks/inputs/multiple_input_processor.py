@@ -8,8 +8,8 @@ from functools import partial
 from flowsim.operators.input_selection import NONE_AVAILABLE, InputSelectable
 from flowsim.operators.inputs.multiple_input_selection_handler import MultipleInputSelectionHandler
 from flowsim.operators.stream_operator import DataInputStatus
+from flowsim.tasks.inputs.task_input import ReadInput
 from flowsim.tasks.operator_chain import OperatorChain
-from flowsim.tasks.task_input import ReadInput
 
 
 class StreamMultipleInputProcessor:

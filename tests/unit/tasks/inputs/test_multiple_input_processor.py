@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from flowsim.operators.input_selection import InputSelection
 from flowsim.operators.stream_operator import DataInputStatus
-from flowsim.tasks.multiple_input_processor import StreamMultipleInputProcessor
+from flowsim.tasks.inputs.multiple_input_processor import StreamMultipleInputProcessor
 from flowsim.units import NO_TIMESTAMP
 
 MORE, NOTHING = DataInputStatus.MORE_AVAILABLE, DataInputStatus.NOTHING_AVAILABLE

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from flowsim.facts.kinds import LifeEvent
 from flowsim.mailbox.mail import MIN_PRIORITY, Mail
 from flowsim.mailbox.task_mailbox import TaskMailbox
+from flowsim.network.connections.partition_request_queue import PartitionRequestQueue, Transport
+from flowsim.network.connections.view_reader import CreditBasedSequenceNumberingViewReader
 from flowsim.network.gates.input_channel import InputChannel, Received
-from flowsim.network.partitions.result_subpartition import BufferAndBacklog, SubpartitionView
+from flowsim.network.gates.remote_input_channel import RemoteInputChannel
+from flowsim.network.outbox import Outbox
+from flowsim.network.partitions.result_subpartition import BufferAndBacklog, ResultSubpartition, SubpartitionView
 from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.streamrecord.codec import Element
 from flowsim.streamrecord.elements import WatermarkStatus
@@ -137,8 +141,8 @@ class ViewThatCountsEvents:
     def resume_consumption(self) -> None:
         self._view.resume_consumption()
 
-    def buffer_size(self, desired_bytes: int) -> None:
-        self._view.buffer_size(desired_bytes)
+    def notify_new_buffer_size(self, desired_bytes: int) -> None:
+        self._view.notify_new_buffer_size(desired_bytes)
 
     def release(self) -> None:
         self._view.release()
@@ -156,16 +160,67 @@ def _ignore(task_input: object, chain: OperatorChain) -> None:
     """Rule 4.10 broken."""
 
 
-def with_a_credit_from_nowhere(channel: Any) -> None:
-    """The channel's next announcement promises one buffer more than it has."""
-    honest = type(channel)
+class OverpromisingInputChannel(RemoteInputChannel):
+    """Its first announcement promises ``extra_credits`` buffers more than it has."""
 
-    def announce(self: Any) -> int:
-        becomes(self, honest)
-        self.unannounced_credit += 1
-        credits: int = self.get_and_reset_unannounced_credit()
-        return credits
+    __slots__ = ("extra_credits",)
 
-    becomes(
-        channel, type("ChannelThatPromises", (honest,), {"__slots__": (), "get_and_reset_unannounced_credit": announce})
-    )
+    extra_credits: int
+
+    def get_and_reset_unannounced_credit(self) -> int:
+        self.unannounced_credit += self.extra_credits
+        self.extra_credits = 0
+        return super().get_and_reset_unannounced_credit()
+
+
+class FaultyViewReader(CreditBasedSequenceNumberingViewReader):
+    """Spends no credit for its first ``free_buffers``; ``counts_events``: an event that is next counts as a data buffer."""
+
+    __slots__ = ("free_buffers", "counts_events")
+
+    free_buffers: int
+    counts_events: bool
+
+    def request_subpartition(self, subpartition: ResultSubpartition) -> None:
+        super().request_subpartition(subpartition)
+        if self.counts_events:
+            self.view = ViewThatCountsEvents(self.view)
+
+    @property
+    def is_available(self) -> bool:
+        return self.view.is_available(self.credits > 0 or self.free_buffers > 0)
+
+    def _pay(self) -> None:
+        if self.free_buffers > 0:
+            self.free_buffers -= 1
+        else:
+            super()._pay()
+
+
+class CreditLoss:
+    """One credit of ``channel``, of any when None, that is lost on its way."""
+
+    __slots__ = ("channel", "is_over")
+
+    def __init__(self, channel: int | None) -> None:
+        self.channel = channel
+        self.is_over = False
+
+
+class CreditLosingQueue(PartitionRequestQueue):
+    """Takes one credit off an announcement for each loss that is not over; queues may share losses."""
+
+    __slots__ = ("_losses",)
+
+    def __init__(self, transport: Transport, outbox: Outbox, losses: Sequence[CreditLoss]) -> None:
+        super().__init__(transport, outbox)
+        self._losses = tuple(losses)
+
+    def add_credit(self, channel_id: int, credits: int) -> None:
+        for loss in self._losses:
+            if not loss.is_over and loss.channel in (None, channel_id):
+                loss.is_over = True
+                credits -= 1
+                break
+        if credits:
+            super().add_credit(channel_id, credits)

@@ -15,19 +15,28 @@ from flowsim.cluster.broken_machines import (
     CarelessMailbox,
     ChainThatClosesTwice,
     ChainThatFinishesFirst,
+    CreditLosingQueue,
+    CreditLoss,
+    FaultyViewReader,
+    OverpromisingInputChannel,
     OvertakingMailbox,
-    ViewThatCountsEvents,
     WriterThatStaysIdle,
     becomes,
-    with_a_credit_from_nowhere,
     without_last_watermark,
 )
 from flowsim.errors import BadInput
+from flowsim.facts.tracer import TaskTrace
 from flowsim.graph.edge_expansion import Subtask
 from flowsim.graph.execution_graph import ExecutionGraph
 from flowsim.graph.job_graph import ChainedOperator, JobEdge
+from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
+from flowsim.network.connections.partition_request_client import PartitionRequestClient
+from flowsim.network.connections.partition_request_queue import PartitionRequestQueue, Transport
+from flowsim.network.connections.view_reader import CreditBasedSequenceNumberingViewReader
 from flowsim.network.gates.input_channel import InputChannel
-from flowsim.network.senders.view_reader import ViewReader
+from flowsim.network.gates.remote_input_channel import RemoteInputChannel
+from flowsim.network.gates.single_input_gate import SingleInputGate
+from flowsim.network.outbox import Outbox
 from flowsim.network.writers.partitioner import KeyGroupStreamPartitioner
 from flowsim.network.writers.record_writer import Collect, RecordWriter
 from flowsim.streamrecord.codec import RECORD_LENGTH, Element
@@ -194,7 +203,7 @@ class DeployedFaults:
     def __init__(self, faults: Sequence[Fault], execution: ExecutionGraph) -> None:
         self._faults = tuple(faults)
         self._execution = execution
-        self._lost_credit = {fault for fault in self._faults if fault.fault == "lose_credit"}
+        self._lost_credit = {fault: CreditLoss(fault.channel) for fault in faults if fault.fault == "lose_credit"}
         names = [o.node.name for v in execution.job.vertices for o in v.operators]
         for fault in self._faults:
             if fault.fault not in FAULT_KINDS:
@@ -255,24 +264,53 @@ class DeployedFaults:
             elif fault.fault == "leak_segment":
                 writer.partition.pool.request_segment(0)
 
-    def apply_to_reader(self, reader: ViewReader, sender: StreamTask) -> None:
-        for fault in self._of(Site.READER, self._execution.subtasks[sender.id]):
-            if fault.channel not in (None, reader.channel_id):
-                continue
-            if fault.fault == "send_without_credit":
-                reader.fault_free_credits = 1
-            elif fault.fault == "backlog_counts_events":
-                reader.subpartition = ViewThatCountsEvents(reader.subpartition)
-            elif fault.fault == "credit_from_nowhere":
-                with_a_credit_from_nowhere(reader.receiver)
+    def _of_reader(self, sender: int, channel: int, name: str) -> int:
+        """How many faults of a kind strike the sending half of a channel."""
+        faults = self._of(Site.READER, self._execution.subtasks[sender])
+        return sum(fault.fault == name and fault.channel in (None, channel) for fault in faults)
 
-    def credits_that_arrive(self, channel: int, sender: StreamTask, credits: int) -> int:
-        """What is left of an announcement on its way to the sender."""
-        for fault in self._of(Site.READER, self._execution.subtasks[sender.id]):
-            if fault in self._lost_credit and fault.channel in (None, channel):
-                self._lost_credit.discard(fault)
-                return credits - 1
-        return credits
+    def create_remote_input_channel(
+        self,
+        source: int,
+        gate: SingleInputGate,
+        index: int,
+        channel_id: int,
+        exclusive_buffers: int,
+        client: PartitionRequestClient,
+        network_pool: NetworkBufferPool,
+        trace: TaskTrace | None,
+    ) -> RemoteInputChannel:
+        extra_credits = self._of_reader(source, channel_id, "credit_from_nowhere")
+        if not extra_credits:
+            return RemoteInputChannel(gate, index, channel_id, exclusive_buffers, client, network_pool, trace)
+        channel = OverpromisingInputChannel(gate, index, channel_id, exclusive_buffers, client, network_pool, trace)
+        channel.extra_credits = extra_credits
+        return channel
+
+    def create_view_reader(
+        self,
+        sender: int,
+        queue: PartitionRequestQueue,
+        receiver: RemoteInputChannel,
+        initial_credit: int,
+        channel_id: int,
+        trace: TaskTrace | None,
+    ) -> CreditBasedSequenceNumberingViewReader:
+        """The sending half of a channel, at task ``sender``."""
+        is_free = self._of_reader(sender, channel_id, "send_without_credit") > 0
+        counts_events = self._of_reader(sender, channel_id, "backlog_counts_events") > 0
+        if not is_free and not counts_events:
+            return CreditBasedSequenceNumberingViewReader(queue, receiver, initial_credit, channel_id, trace)
+        reader = FaultyViewReader(queue, receiver, initial_credit, channel_id, trace)
+        reader.free_buffers, reader.counts_events = int(is_free), counts_events
+        return reader
+
+    def create_partition_request_queue(
+        self, sender: int, transport: Transport, outbox: Outbox
+    ) -> PartitionRequestQueue:
+        faults = self._of(Site.READER, self._execution.subtasks[sender])
+        losses = [self._lost_credit[fault] for fault in faults if fault in self._lost_credit]
+        return CreditLosingQueue(transport, outbox, losses) if losses else PartitionRequestQueue(transport, outbox)
 
     def apply_to_tasks(self, tasks: Sequence[StreamTask]) -> None:
         for subtask, task in zip(self._execution.subtasks, tasks, strict=True):

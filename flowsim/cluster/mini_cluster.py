@@ -183,7 +183,7 @@ class MiniCluster:
     async def _network_at_rest(self, deployment: Deployment) -> None:
         """Credits that are still under way arrive, so that a finished run's books balance; the job's time is over."""
         arrived = asyncio.Event()
-        deployment.network.connections.links.when_idle(arrived.set)
+        deployment.network.connections.timed.when_idle(arrived.set)
         await arrived.wait()
 
     def _start(self, subtasks: Sequence[int]) -> None:

@@ -5,41 +5,39 @@ Flink: NettyShuffleEnvironment, SingleInputGateFactory, ResultPartitionFactory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from flowsim.cluster.connections import Connections, GateKey
+from flowsim.cluster.connection_manager import ConnectionManager, GateKey, PartitionConnector
 from flowsim.cluster.faults import DeployedFaults
 from flowsim.cluster.partitioners import create_partitioner
-from flowsim.cluster.spill_directory import SpillDirectory
 from flowsim.facts.tracer import TaskTrace
 from flowsim.graph.edge_expansion import EdgeExpansion, Subtask
 from flowsim.graph.execution_graph import ExecutionGraph
 from flowsim.graph.job_graph import JobEdge
 from flowsim.graph.stream_graph import BufferDebloatSettings, JobSettings
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
+from flowsim.network.gates.buffer_debloater import BufferDebloater, ThroughputCalculator
 from flowsim.network.gates.input_channel import InputChannel
 from flowsim.network.gates.local_input_channel import LocalInputChannel
-from flowsim.network.gates.remote_input_channel import RemoteInputChannel
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.partitions.blocking_result_partition import BlockingResultPartition
 from flowsim.network.partitions.result_partition import ResultPartition
-from flowsim.network.partitions.result_subpartition import UNCONNECTED, UNLIMITED_SIZE, ResultSubpartition
-from flowsim.network.throughput.buffer_debloater import BufferDebloater
-from flowsim.network.throughput.throughput_calculator import ThroughputCalculator
-from flowsim.network.writers.record_writer import RecordWriter
+from flowsim.network.partitions.result_subpartition import UNLIMITED_SIZE
+from flowsim.network.writers.record_writer import NO_FLUSHER, RecordWriter
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.scheduler import Scheduler
-from flowsim.tasks.buffer_debloating import BufferDebloating, GateDebloating
-from flowsim.tasks.output_flusher import OutputFlusher, flusher_for
+from flowsim.tasks.buffer_debloating import BufferDebloating
+from flowsim.tasks.output_flusher import OutputFlusher
 from flowsim.tasks.stream_task import StreamTask
-from flowsim.units import NS_PER_MS
 
 
 class NetworkEnvironment:
     """Wires tasks to each other. Flink: NettyShuffleEnvironment.
 
     Every task manager has a network buffer pool, which the subtasks placed on it share (D5).
-    ``tasks`` stand at the index of their subtask's id.
+    ``tasks`` are at the index of their subtask's id.
     """
 
     def __init__(
@@ -59,7 +57,7 @@ class NetworkEnvironment:
         self._partitions: dict[tuple[int, int], ResultPartition] = {}
         self._gates: dict[GateKey, SingleInputGate] = {}
         self._debloaters: dict[int, list[BufferDebloater]] = {}
-        self.connections = Connections(execution, faults, tasks, self._gates, scheduler)
+        self.connections = ConnectionManager(execution, faults, tasks, self._gates, scheduler)
         self._spill = SpillDirectory()
         self._flushers: dict[int, list[OutputFlusher]] = {}
         """Of the tasks that have not started."""
@@ -79,7 +77,9 @@ class NetworkEnvironment:
         count = expansion.subpartitions(subtask.index)
         partition = self._create_partition(subtask, expansion, count)
         self._partitions[edge.id, subtask.index] = partition
-        flusher, on_data = flusher_for(edge.buffer_timeout_ms, task.timers, task.outbox)
+        flusher = None
+        if edge.buffer_timeout_ms > 0:
+            flusher = OutputFlusher(task.timers, task.outbox, edge.buffer_timeout_ms)
         random = self._streams.stream("partitioner", edge.id, subtask.index)
         partitioner = create_partitioner(edge.partitioner, count, edge.target.max_parallelism, random)
         writer = RecordWriter(
@@ -89,7 +89,7 @@ class NetworkEnvironment:
             expansion.first_channel_of(subtask.index),
             random,
             task.trace,
-            on_data,
+            NO_FLUSHER if flusher is None else flusher,
         )
         self._faults.apply_to_writer(subtask, edge, writer)
         if flusher is not None:
@@ -115,21 +115,18 @@ class NetworkEnvironment:
         first_channel = expansion.first_channel_of(subtask.index)
         if not edge.exchange.is_pipelined:
             file = self._spill.path / f"edge-{edge.id}-subtask-{subtask.index}"
-            return BlockingResultPartition(
-                count, pool, task.wait_for_buffer, file, trace=full, first_channel=first_channel
-            )
+            return BlockingResultPartition(count, pool, task, file, trace=full, first_channel=first_channel)
         debloat = settings.buffer_debloat
-        partition = ResultPartition(
+        return ResultPartition(
             count,
             pool,
-            task.wait_for_buffer,
+            task,
+            connector=PartitionConnector(self.connections, subtask, expansion),
             zero_exclusive_buffers=settings.exclusive_buffers_per_channel == 0,
             buffer_size=UNLIMITED_SIZE if debloat is None else debloat.starting_bytes,
             trace=full,
             first_channel=first_channel,
         )
-        partition.on_subpartition_created = self._connector(subtask, expansion)
-        return partition
 
     def create_gate(self, subtask: Subtask, edge: JobEdge) -> SingleInputGate:
         """The input of a subtask from one edge."""
@@ -142,9 +139,8 @@ class NetworkEnvironment:
         )
         pool.reserve_segments(planned.required)
         first_index = sum(g.count for (e, t), g in self._gates.items() if t == subtask.id and self._same_input(e, edge))
-        gate = SingleInputGate(
-            expansion.input_count(subtask.index), pool, self._channel_factory(subtask, expansion, first_index)
-        )
+        factory = InputChannels(self, subtask, expansion, first_index)
+        gate = SingleInputGate(expansion.input_count(subtask.index), pool, factory)
         self._gates[edge.id, subtask.id] = gate
         return gate
 
@@ -161,36 +157,22 @@ class NetworkEnvironment:
         other = self.execution.job.edges[edge_id]
         return other.target is edge.target and other.input_index == edge.input_index
 
-    def _channel_factory(
-        self, subtask: Subtask, expansion: EdgeExpansion, first_index: int
-    ) -> Callable[[SingleInputGate, int], InputChannel]:
+    def create_input_channel(
+        self, gate: SingleInputGate, subtask: Subtask, expansion: EdgeExpansion, index: int, flattened_index: int
+    ) -> InputChannel:
+        """Channel ``index`` of the gate from one edge; ``flattened_index`` counts the channels of the whole input."""
         task, edge = self._tasks[subtask.id], expansion.edge
-        full = _full(task)
-        first_source = self.connections.first_subtask(edge.source.id)
+        source, subpartition = expansion.input_at(subtask.index, index)
+        channel_id = expansion.first_channel_of(source) + subpartition
+        source_id = self.connections.first_subtask(edge.source.id) + source
+        if self.execution.placement.share(source_id, subtask.id):
+            producer = self._tasks[source_id].outbox
+            return LocalInputChannel(gate, flattened_index, channel_id, producer, task.outbox, _full(task))
+        client = self.connections.create_partition_request_client(source_id, subtask.id, edge.id)
         credit = self.execution.memory.inputs[edge.id, subtask.id].credit
-
-        def create(gate: SingleInputGate, index: int) -> InputChannel:
-            source, subpartition = expansion.input_at(subtask.index, index)
-            channel_id = expansion.first_channel_of(source) + subpartition
-            if self.execution.placement.share(first_source + source, subtask.id):
-                producer = self._tasks[first_source + source].outbox
-                return LocalInputChannel(
-                    gate, first_index + index, channel_id, UNCONNECTED, producer.is_sealed_for, full
-                )
-            remote = RemoteInputChannel(gate, first_index + index, channel_id, credit, full)
-            remote.on_credit = task.outbox.credit_available
-            remote.buffers.on_exclusive_released = self._network_pool(subtask).return_reserved
-            return remote
-
-        return create
-
-    def _connector(self, source: Subtask, expansion: EdgeExpansion) -> Callable[[ResultSubpartition], None]:
-        """Connects a channel when its first buffer is queued: what it would find before that is nothing."""
-
-        def connect(subpartition: ResultSubpartition) -> None:
-            self.connections.connect(source, expansion, subpartition)
-
-        return connect
+        return self._faults.create_remote_input_channel(
+            source_id, gate, flattened_index, channel_id, credit, client, self._network_pool(subtask), _full(task)
+        )
 
     def start(self, task: StreamTask) -> None:
         """The task is started: it reads what is complete already, and begins to look at its buffer sizes."""
@@ -208,22 +190,19 @@ class NetworkEnvironment:
         for index in range(expansion.input_count(target.index)):
             source, number = expansion.input_at(target.index, index)
             subpartition = self._partitions[expansion.edge.id, source].subpartition(number)
-            data_available = self.connections.connect(
-                self.execution.subtasks[first_source + source], expansion, subpartition
-            )
-            data_available()
+            reader = self.connections.connect(self.execution.subtasks[first_source + source], expansion, subpartition)
+            reader.notify_data_available()
 
     def _start_debloating(self, task: StreamTask, settings: BufferDebloatSettings) -> None:
-        gates = [self._debloating(task, edge, gate, settings) for edge, gate in self.gates_of(task.id)]
+        gates = self.gates_of(task.id)
         if gates:
-            self._debloaters[task.id] = [gate.debloater for gate in gates]
+            self._debloaters[task.id] = [self._begin_debloating(task, edge, gate, settings) for edge, gate in gates]
             executor = task.mailbox_processor.executor(0)
-            BufferDebloating(task.timers, executor, settings.period_ms, gates).start()
+            BufferDebloating(task.timers, executor, settings.period_ms, [gate for _, gate in gates]).start()
 
-    def _debloating(
+    def _begin_debloating(
         self, task: StreamTask, edge: int, gate: SingleInputGate, settings: BufferDebloatSettings
-    ) -> GateDebloating:
-        gate.throughput = ThroughputCalculator(lambda: task.clock.now_ns // NS_PER_MS)
+    ) -> BufferDebloater:
         largest = self.settings.segment_size_bytes
         debloater = BufferDebloater(
             settings.target_ms,
@@ -233,19 +212,56 @@ class NetworkEnvironment:
             settings.threshold_percent,
             settings.samples,
         )
-
-        def announce(size: int) -> None:
-            self.connections.announce_buffer_size((edge, task.id), size)
-
-        return GateDebloating(gate, edge, gate.throughput, debloater, announce, _full(task))
+        gate.begin_debloating(ThroughputCalculator(task.clock), debloater, edge, _full(task))
+        return debloater
 
     def close(self) -> None:
-        """The run is over: drops what is under way and removes what was spilled. Harmless the second time."""
+        """The run is over: drops what is in flight and removes what was spilled. Harmless the second time."""
         self.connections.close()
         for partition in self._partitions.values():
             if isinstance(partition, BlockingResultPartition):
                 partition.discard()
         self._spill.close()
+
+
+class InputChannels:
+    """Makes the channels of one gate as they are used. Flink: SingleInputGateFactory."""
+
+    __slots__ = ("_network", "_subtask", "_expansion", "_first_index")
+
+    def __init__(
+        self, network: NetworkEnvironment, subtask: Subtask, expansion: EdgeExpansion, first_index: int
+    ) -> None:
+        self._network = network
+        self._subtask = subtask
+        self._expansion = expansion
+        self._first_index = first_index
+
+    def create_input_channel(self, gate: SingleInputGate, index: int) -> InputChannel:
+        return self._network.create_input_channel(
+            gate, self._subtask, self._expansion, index, self._first_index + index
+        )
+
+
+class SpillDirectory:
+    """A temporary folder, made when it is first used and removed by ``close``. Flink: FileChannelManager."""
+
+    __slots__ = ("_folder",)
+
+    def __init__(self) -> None:
+        self._folder: TemporaryDirectory[str] | None = None
+
+    @property
+    def path(self) -> Path:
+        if self._folder is None:
+            self._folder = TemporaryDirectory(prefix="flowsim-")
+        return Path(self._folder.name)
+
+    def close(self) -> None:
+        """Removes it and everything in it; harmless the second time."""
+        folder, self._folder = self._folder, None
+        if folder is not None:
+            folder.cleanup()
 
 
 def _full(task: StreamTask) -> TaskTrace | None:

@@ -17,7 +17,7 @@ def wait_for_report(deployment: Deployment, schedule: RegionSchedule) -> str:
     """One line per unfinished task with its buffers, credits and mails, then one per link that something is on."""
     tasks = deployment.tasks
     lines = [_task(task, deployment, schedule) for task in tasks if not task.state.is_terminal]
-    for source, target, what in deployment.network.connections.links.under_way():
+    for source, target, what in deployment.network.connections.timed.in_flight():
         lines.append(f"{what} are under way between {tasks[source].name} and {tasks[target].name}")
     return "\n".join(lines)
 
@@ -49,7 +49,7 @@ def _queues(task: StreamTask) -> str:
     starved = [
         str(reader.channel_id)
         for reader in task.view_readers
-        if reader.credits == 0 and not reader.is_available and reader.subpartition.is_available(True)
+        if reader.credits == 0 and not reader.is_available and reader.view.is_available(True)
     ]
     credit = f"; no credit for channels {_some(iter(starved))}" if starved else ""
     return f"mailbox {len(task.mailbox)} mails, input {task.queued_input} buffers, output {out or 'none'}{credit}"

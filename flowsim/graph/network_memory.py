@@ -1,6 +1,6 @@
 """The local buffer pools of a job, and the network memory of its task managers (rules 5.39, 5.41, 6.1).
 
-Flink: NettyShuffleUtils.
+Flink: NettyShuffleUtils, InputGateSpecUtils.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from flowsim.graph.job_graph import JobEdge
 from flowsim.graph.placement import Placement
 from flowsim.graph.stream_graph import JobSettings
 from flowsim.network.buffers.local_buffer_pool import UNLIMITED
-from flowsim.network.gates.input_gate_spec import create_gate_buffers_spec
+from flowsim.network.partitions.result_partition_type import ResultPartitionType
 
 if TYPE_CHECKING:
     from flowsim.graph.edge_expansion import EdgeExpansion, Subtask
@@ -23,7 +23,31 @@ if TYPE_CHECKING:
 UNBOUNDED_SHARE: Final = 2048
 """Segments that a pool without an upper bound is counted with where ``network_buffers`` is not set: 64 MiB of 32 KiB."""
 
+MAX_REQUIRED_BUFFERS_OF_BATCH: Final = 1000
+"""What a gate that reads blocking partitions may require; one that reads pipelined ones may require any number."""
+
 _SHOWN_POOLS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class GateBuffersSpec:
+    """Buffers of one gate: ``exclusive`` for each remote channel, floating ones for all of them. Flink: GateBuffersSpec."""
+
+    exclusive: int
+    floating_required: int
+    floating_maximum: int
+
+
+def create_gate_buffers_spec(
+    channels: int, exclusive_per_channel: int, floating_per_gate: int, partition_type: ResultPartitionType
+) -> GateBuffersSpec:
+    """Rule 6.1; a gate has at least one floating buffer here. Flink: InputGateSpecUtils.createGateBuffersSpec."""
+    total = channels * exclusive_per_channel + max(floating_per_gate, 1)
+    required = channels * exclusive_per_channel + 1
+    if not partition_type.is_pipelined:
+        required = min(required, MAX_REQUIRED_BUFFERS_OF_BATCH)
+    exclusive = min(exclusive_per_channel, (required - 1) // channels)
+    return GateBuffersSpec(exclusive, required - exclusive * channels, total - exclusive * channels)
 
 
 @dataclass(frozen=True, slots=True)

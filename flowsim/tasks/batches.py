@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from flowsim.facts.kinds import WaitKind
 from flowsim.facts.schema import OUTPUT_FULL
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
+from flowsim.network.outbox import Outbox
 from flowsim.sim.scheduler import Scheduler
 from flowsim.tasks.actor import Actor
 from flowsim.tasks.mailbox_processor import MailboxProcessor
 from flowsim.tasks.operator_chain import OperatorChain
-from flowsim.tasks.outbox import Outbox
 from flowsim.tasks.processing_time import TaskTimers
 from flowsim.tasks.time_buckets import TimeBuckets
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from flowsim.network.outbox import Outbox
 from flowsim.network.writers.record_writer import RecordWriter
-from flowsim.tasks.outbox import Outbox
 from flowsim.tasks.processing_time import TaskTimers
 from flowsim.units import NS_PER_MS
 
 
 class OutputFlusher:
-    """Beats every ``timeout_ms`` from its start, not aligned to data; armed only while data may wait.
+    """Flushes every ``timeout_ms`` from its start, not aligned to data; armed only while data may wait.
 
-    Skipping idle beats changes nothing that can be seen, and lets a quiet run be recognised as such.
+    Skipping intervals without data changes nothing that can be seen, and a run in which nothing happens can end.
     """
 
     __slots__ = ("_writer", "_timers", "_outbox", "_interval_ns", "_started_ns", "_armed")
@@ -30,7 +28,7 @@ class OutputFlusher:
         self._writer = writer
 
     def start(self) -> None:
-        """The task starts: beats are counted from now (rule 5.3)."""
+        """The task starts: intervals are counted from now (rule 5.3)."""
         self._started_ns = self._timers.scheduler.now_ns
 
     def on_data(self) -> None:
@@ -38,27 +36,19 @@ class OutputFlusher:
         if not self._armed:
             self._armed = True
             now_ns = self._timers.clock.now_ns
-            beats = (now_ns - self._started_ns) // self._interval_ns + 1
-            self._timers.call_at_ns(self._started_ns + beats * self._interval_ns, self._beat)
+            intervals = (now_ns - self._started_ns) // self._interval_ns + 1
+            self._timers.call_at_ns(self._started_ns + intervals * self._interval_ns, self._on_timer)
 
-    def _beat(self) -> None:
+    def _on_timer(self) -> None:
         self._armed = False
-        self._outbox.flush(self._flush)
+        if self._outbox.sealed:
+            self._outbox.hold_flush(self)
+        else:
+            self.publish()
 
-    def _flush(self) -> None:
+    def publish(self) -> None:
+        """Flushes now."""
         writer = self._writer
         if writer is not None:
             writer.flush_all()
-            writer.partition.rest()
-
-
-def flusher_for(timeout_ms: int, timers: TaskTimers, outbox: Outbox) -> tuple[OutputFlusher | None, Callable[[], None]]:
-    """The flusher of a writer and what the writer calls on data; none when it flushes always or never (rule 5.3)."""
-    if timeout_ms <= 0:
-        return None, _nothing_to_do
-    flusher = OutputFlusher(timers, outbox, timeout_ms)
-    return flusher, flusher.on_data
-
-
-def _nothing_to_do() -> None:
-    """Timeouts 0 and -1 have no flusher."""
+            writer.partition.detach_open_builders()

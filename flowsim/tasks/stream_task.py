@@ -16,8 +16,8 @@ from flowsim.graph.stream_graph import JobSettings
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.mailbox.task_mailbox import MailboxClosedException, TaskMailbox
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
-from flowsim.network.gates.remote_input_channel import RemoteInputChannel
-from flowsim.network.senders.view_reader import ViewReader
+from flowsim.network.connections.view_reader import CreditBasedSequenceNumberingViewReader
+from flowsim.network.outbox import Outbox
 from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.network.writers.record_writer_delegate import NonRecordWriter, RecordWriterDelegate, record_writer_delegate
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, StreamOperator
@@ -29,7 +29,6 @@ from flowsim.tasks.batches import BatchBudget, Batches
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.mailbox_processor import MailboxProcessor
 from flowsim.tasks.operator_chain import OperatorChain
-from flowsim.tasks.outbox import Outbox
 from flowsim.tasks.processing_time import OperatorProcessingTimeService, TaskTimers
 from flowsim.tasks.snapshots import TaskSnapshot, take_snapshot
 from flowsim.tasks.task_clock import TaskClock
@@ -85,7 +84,7 @@ class StreamTask:
         self.timers = TaskTimers(scheduler, clock)
         self.async_calls = TaskAsyncCalls(self.timers, self.fail_externally)
         self.actor = Actor(task_id, name, scheduler, self._run)
-        self.outbox = Outbox(_deliver_credit)
+        self.outbox = Outbox()
         self.mailbox = TaskMailbox(self._on_mail, self._full, self._is_inside)
         self.times = TimeBuckets(clock)
         self.budget = budget
@@ -112,7 +111,7 @@ class StreamTask:
         self._fails_externally = False
         self.input_queue_peak = 0
         self.output_queue_peak = 0
-        self.view_readers: list[ViewReader] = []
+        self.view_readers: list[CreditBasedSequenceNumberingViewReader] = []
         """Those that send what the task wrote, one per remote channel in use."""
 
     def wire(self, chain: OperatorChain, task_input: TaskInput, writers: Sequence[RecordWriter]) -> None:
@@ -122,7 +121,7 @@ class StreamTask:
         self.writers = tuple(writers)
         self._output = record_writer_delegate([writer.partition for writer in writers])
         for writer in self.writers:
-            writer.partition.pool.on_unavailable = self.clock.interrupt
+            writer.partition.pool.availability_listener = self
         activity = chain.input_activity_clocks
         self.times.soft.pausing = self.times.hard.pausing = activity
 
@@ -411,6 +410,10 @@ class StreamTask:
         """Rule 5.42: what a partition calls when a record needs a buffer beyond the overdraft."""
         self.batches.wait_for_buffer(pool)
 
+    def on_pool_unavailable(self) -> None:
+        """An output is full: emitting stops after the current element (rule 4.8)."""
+        self.clock.interrupt()
+
     def end_inside_action(self) -> None:
         """Rule 3.23: an action asks whether anybody waits; the time of its work so far passes first."""
         self.batches.end_inside_action()
@@ -425,8 +428,3 @@ class StreamTask:
 
     def __repr__(self) -> str:
         return f"StreamTask({self.name}, {self.state.value})"
-
-
-def _deliver_credit(channel: RemoteInputChannel) -> None:
-    """Rule 6.8: the message carries what has come together until it is written."""
-    channel.announce_credit(channel.get_and_reset_unannounced_credit())

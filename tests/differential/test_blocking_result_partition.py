@@ -10,21 +10,20 @@ from pathlib import Path
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
-from flowsim.network.buffers.data_type import DataType
-from flowsim.network.buffers.local_buffer_pool import UNLIMITED, LocalBufferPool
+from flowsim.network.buffers.buffer import DataType
+from flowsim.network.buffers.local_buffer_pool import UNLIMITED
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
-from flowsim.network.misuse import IllegalState
+from flowsim.network.errors import IllegalState
 from flowsim.network.partitions.blocking_result_partition import BlockingResultPartition
-from flowsim.network.partitions.blocking_subpartition import BoundedBlockingSubpartition
-from flowsim.network.partitions.blocking_subpartition_reader import BoundedBlockingSubpartitionReader
+from flowsim.network.partitions.blocking_subpartition import (
+    BoundedBlockingSubpartition,
+    BoundedBlockingSubpartitionReader,
+)
 from flowsim.streamrecord.events import StopMode
 from tests.support.flink.machine import Differential, DifferentialMachine, java_text
+from tests.support.network import Listener, NeverWaits
 
 SEGMENTS = 64
-
-
-def never_blocks(pool: LocalBufferPool) -> None:
-    raise AssertionError("a blocking partition spills before it takes another segment")
 
 
 class BlockingResultPartitionMachine(DifferentialMachine):
@@ -39,7 +38,7 @@ class BlockingResultPartitionMachine(DifferentialMachine):
         )
         self.folder = Path(tempfile.mkdtemp())
         self.pool = NetworkBufferPool(SEGMENTS, size).create_buffer_pool(count + 1, UNLIMITED, count)
-        self.partition = BlockingResultPartition(count, self.pool, never_blocks, self.folder / "spill")
+        self.partition = BlockingResultPartition(count, self.pool, NeverWaits(), self.folder / "spill")
         self.subpartitions = [self.partition.subpartition(index) for index in range(count)]
         self.views: list[BoundedBlockingSubpartitionReader] = []
         self.written = 0
@@ -92,7 +91,7 @@ class BlockingResultPartitionMachine(DifferentialMachine):
         def ours() -> None:
             found = self.subpartitions[index]
             assert isinstance(found, BoundedBlockingSubpartition)
-            self.views.append(found.create_read_view(lambda: None))
+            self.views.append(found.create_read_view(Listener()))
 
         self.command(f"view {index}", ours)
 

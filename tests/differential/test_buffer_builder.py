@@ -10,8 +10,9 @@ from hypothesis.stateful import initialize, precondition, rule
 from flowsim.errors import InvariantViolation
 from flowsim.network.buffers.buffer import BufferSlice, MemorySegment
 from flowsim.network.buffers.buffer_builder import BufferBuilder, BufferConsumer
-from flowsim.network.misuse import IllegalArgument, IllegalState, OutOfBounds
+from flowsim.network.errors import IllegalArgument, IllegalState, OutOfBounds
 from tests.support.flink.machine import Differential, DifferentialMachine, java_text
+from tests.support.network import Recycled
 
 MISUSE: dict[type[InvariantViolation], str] = {
     IllegalState: "IllegalStateException",
@@ -28,8 +29,9 @@ class BufferBuilderMachine(DifferentialMachine):
     @initialize(size=st.sampled_from([1, 2, 4, 8, 16, 32]))
     def begin(self, size: int) -> None:
         self.real = self.flink.java.flowsim.differential.BufferDriver(size)
-        self.back: list[MemorySegment] = []
-        self.builder = BufferBuilder(MemorySegment(size), self.back.append)
+        recycled = Recycled()
+        self.back = recycled.segments
+        self.builder = BufferBuilder(MemorySegment(size), recycled)
         self.consumers: list[BufferConsumer] = []
         self.slices: list[BufferSlice] = []
         self.open_consumers: list[int] = []

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
-from flowsim.network.gates.input_gate_spec import create_gate_buffers_spec
+from flowsim.graph.network_memory import create_gate_buffers_spec
+from flowsim.network.gates.buffer_debloater import BufferDebloater, BufferSizeEMA, ThroughputCalculator
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
-from flowsim.network.throughput.buffer_debloater import BufferDebloater
-from flowsim.network.throughput.buffer_size_ema import BufferSizeEMA
-from flowsim.network.throughput.throughput_calculator import ThroughputCalculator
+from flowsim.tasks.task_clock import TaskClock
+from flowsim.units import NS_PER_MS
 from tests.support.flink.machine import Differential, DifferentialMachine
 
 BOUNDS = [(32768, 32768, 256), (1024, 32768, 256), (1024, 512, 256), (256, 4096, 256), (300, 300, 300), (64, 1000, 1)]
@@ -86,13 +86,13 @@ class ThroughputCalculatorMachine(DifferentialMachine):
         self.milliseconds = java.java.util.concurrent.TimeUnit.MILLISECONDS
         self.real_clock = java.org.apache.flink.util.clock.ManualClock(start_ms * 1_000_000)
         self.real = java.org.apache.flink.runtime.throughput.ThroughputCalculator(self.real_clock)
-        self.now_ms = start_ms
-        self.ours = ThroughputCalculator(lambda: self.now_ms)
+        self.clock = TaskClock(start_ms * NS_PER_MS)
+        self.ours = ThroughputCalculator(self.clock)
 
     @rule(step_ms=st.one_of(st.integers(0, 3), st.integers(0, 1000)))
     def time_passes(self, step_ms: int) -> None:
         self.real_clock.advanceTime(step_ms, self.milliseconds)
-        self.now_ms += step_ms
+        self.clock.now_ns += step_ms * NS_PER_MS
 
     @rule(size=st.integers(0, 32768), times=st.integers(1, 4))
     def data(self, size: int, times: int) -> None:

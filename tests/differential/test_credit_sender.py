@@ -8,13 +8,14 @@ from typing import Any, ClassVar
 from hypothesis.stateful import initialize, precondition, rule
 from hypothesis.strategies import booleans, data, integers, sampled_from
 
-from flowsim.network.buffers.buffer import MemorySegment
+from flowsim.network.buffers.buffer import FREEING, MemorySegment
 from flowsim.network.buffers.buffer_builder import BufferBuilder
-from flowsim.network.misuse import IllegalState
+from flowsim.network.connections.partition_request_queue import PartitionRequestQueue
+from flowsim.network.connections.view_reader import BufferResponse, CreditBasedSequenceNumberingViewReader
+from flowsim.network.errors import IllegalState
+from flowsim.network.outbox import Outbox
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_subpartition import Buffer
-from flowsim.network.senders.partition_request_queue import PartitionRequestQueue
-from flowsim.network.senders.view_reader import BufferResponse, ViewReader
 from tests.support.flink.machine import Differential, DifferentialMachine
 from tests.support.flink.named_events import BARRIERS, event_of
 
@@ -39,9 +40,9 @@ class Wire:
         self.slow = slow
         self.is_writable = True
         self.sent: list[str] = []
-        self.unwritten: list[Callable[[], None]] = []
+        self.unwritten: list[CreditBasedSequenceNumberingViewReader] = []
 
-    def send(self, reader: ViewReader, response: BufferResponse, on_written: Callable[[], None]) -> None:
+    def send(self, reader: CreditBasedSequenceNumberingViewReader, response: BufferResponse) -> None:
         buffer = response.buffer
         self.sent.append(
             f"buffer {reader.channel_id} {buffer.data_type.value} {len(buffer)} number {response.sequence_number} "
@@ -49,11 +50,11 @@ class Wire:
         )
         buffer.recycle()
         if self.slow:
-            self.unwritten.append(on_written)
+            self.unwritten.append(reader)
         else:
-            on_written()
+            reader.queue.write_and_flush_next()
 
-    def send_backlog(self, reader: ViewReader, backlog: int) -> None:
+    def send_backlog(self, reader: CreditBasedSequenceNumberingViewReader, backlog: int) -> None:
         self.sent.append(f"backlog {reader.channel_id} {backlog}")
 
 
@@ -66,20 +67,19 @@ class CreditSenderMachine(DifferentialMachine):
         credit = credit if exclusive else 0
         self.count = count
         self.wire = Wire(slow)
-        self.queue = PartitionRequestQueue(self.wire)
+        self.queue = PartitionRequestQueue(self.wire, Outbox())
         self.subpartitions = [PipelinedSubpartition(i, zero_exclusive_buffers=not exclusive) for i in range(count)]
-        self.readers = [ViewReader(s, Nobody(), credit, s.index, None) for s in self.subpartitions]
+        self.readers = [
+            CreditBasedSequenceNumberingViewReader(self.queue, Nobody(), credit, index, None) for index in range(count)
+        ]
         self.builders: list[BufferBuilder | None] = [None] * count
         for subpartition, reader in zip(self.subpartitions, self.readers, strict=True):
-            notify = self._notifier(reader)
-            subpartition.create_read_view(notify, lambda number, notify=notify: notify())  # type: ignore[misc]
+            self.queue.notify_reader_created(reader)
+            reader.request_subpartition(subpartition)
         self.real = self.flink.java.org.apache.flink.runtime.io.network.netty.Senders(
             count, int(exclusive) * 2, credit, slow
         )
         self.checkpoints = 0
-
-    def _notifier(self, reader: ViewReader) -> Callable[[], None]:
-        return lambda: self.queue.notify(reader)
 
     def do(self, call: tuple[object, ...], ours: Callable[[], Any]) -> None:
         answer, state = self.flink.calls(self.real, call, "state")
@@ -106,7 +106,7 @@ class CreditSenderMachine(DifferentialMachine):
             self.do(("add", channel, size, finished), lambda: self._add(channel, size, finished))
 
     def _add(self, channel: int, size: int, finished: bool) -> int:
-        builder = self.builders[channel] = BufferBuilder(MemorySegment(SEGMENT), lambda segment: None)
+        builder = self.builders[channel] = BufferBuilder(MemorySegment(SEGMENT), FREEING)
         builder.append_and_commit(bytes(size))
         answer = self.subpartitions[channel].add(builder.create_consumer_from_beginning())
         if finished:
@@ -151,33 +151,22 @@ class CreditSenderMachine(DifferentialMachine):
 
     @rule(channel=channels, credit=integers(1, 3))
     def credit(self, channel: int, credit: int) -> None:
-        reader = self.readers[channel % self.count]
-
-        def add() -> None:
-            reader.add_credit(credit)
-            self.queue.notify(reader)
-
-        self.do(("credit", channel % self.count, credit), add)
+        channel %= self.count
+        self.do(("credit", channel, credit), lambda: self.queue.add_credit(channel, credit))
 
     @rule(channel=channels, any_channel=booleans())
     def resume(self, channel: int, any_channel: bool) -> None:
         blocked = [i for i in range(self.count) if self.subpartitions[i].blocked]
         channel = channel % self.count if any_channel or not blocked else blocked[channel % len(blocked)]
-        reader = self.readers[channel]
-        if not self.subpartitions[channel].blocked and not reader.initial_credit:
+        if not self.subpartitions[channel].blocked and not self.readers[channel].initial_credit:
             return  # It would void credits that a registered reader counts on, and break the connection.
-
-        def resume() -> None:
-            reader.resume_consumption()
-            self.queue.notify(reader)
-
-        self.do(("resume", channel), resume)
+        self.do(("resume", channel), lambda: self.queue.resume_consumption(channel))
 
     @precondition(lambda self: self.wire.unwritten)
     @rule(draw=data())
     def written(self, draw: Any) -> None:
         for _ in range(draw.draw(integers(1, len(self.wire.unwritten)))):
-            self.do(("written",), self.wire.unwritten.pop(0))
+            self.do(("written",), self.wire.unwritten.pop(0).queue.write_and_flush_next)
 
     @precondition(lambda self: self.wire.slow)
     @rule(writable=booleans())
@@ -185,7 +174,7 @@ class CreditSenderMachine(DifferentialMachine):
         def set_writable() -> None:
             changed, self.wire.is_writable = self.wire.is_writable != writable, writable
             if changed and writable:
-                self.queue.on_writable()
+                self.queue.write_and_flush_next()
 
         self.do(("writable", writable), set_writable)
 

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hypothesis.stateful import initialize, precondition, rule
 from hypothesis.strategies import booleans, integers, sampled_from
 
-from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.gates.input_channel import InputChannel
 from flowsim.network.gates.local_input_channel import LocalInputChannel
 from flowsim.network.gates.single_input_gate import SingleInputGate
+from flowsim.network.outbox import Outbox
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_partition import ResultPartition
-from flowsim.network.partitions.result_subpartition import UNCONNECTED
 from flowsim.streamrecord.events import StopMode
 from tests.support.flink.gate_machines import GateMachine
 from tests.support.flink.machine import Differential
 from tests.support.flink.named_events import event_of
 from tests.support.flink.remote_gates import RemoteGatesMachine
+from tests.support.network import Channels, NeverWaits
 
 PLENTY = 2_000
 channels = integers(0, 2)
@@ -54,16 +52,14 @@ class LocalInputChannelMachine(GateMachine):
         pool.reserve_segments(1)
         self.pools = [pool]
         output = NetworkBufferPool(PLENTY, segment).create_buffer_pool(PLENTY, PLENTY, count)
-        self.partition = ResultPartition(count, output, _never_blocks, zero_exclusive_buffers=exclusive == 0)
-        gate = SingleInputGate(count, pool, _local)
+        self.partition = ResultPartition(count, output, NeverWaits(), zero_exclusive_buffers=exclusive == 0)
+        gate = SingleInputGate(count, pool, Channels(_local))
         self.gates, self.ours = [gate], gate
         for index in range(count):
             channel = gate.channel(index)
             assert isinstance(channel, LocalInputChannel)
-            channel.subpartition = self.partition.subpartition(index).create_read_view(
-                channel.on_data_available, channel.on_priority_event
-            )
-            channel.on_data_available()  # Flink's channel looks once when it has its view.
+            channel.request_subpartition(self.partition.subpartition(index))
+            channel.notify_data_available()  # Flink's channel looks once when it has its view.
         consumer = self.flink.java.org.apache.flink.runtime.io.network.partition.consumer
         self.real = consumer.LocalGate(count, exclusive, segment)
         self.checkpoints = 0
@@ -131,11 +127,7 @@ class LocalInputChannelMachine(GateMachine):
 
 
 def _local(gate: SingleInputGate, index: int) -> InputChannel:
-    return LocalInputChannel(gate, index, index, UNCONNECTED, lambda channel: False, None)
-
-
-def _never_blocks(pool: LocalBufferPool, *rest: Any) -> None:
-    raise AssertionError("the producer has plenty of buffers")
+    return LocalInputChannel(gate, index, index, Outbox(), Outbox(), None)
 
 
 def test_a_gate_of_remote_channels_is_read_as_flink_s(differential: Differential) -> None:

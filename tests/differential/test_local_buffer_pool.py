@@ -14,14 +14,9 @@ from hypothesis.stateful import initialize, rule
 from flowsim.errors import FlowsimError
 from flowsim.network.buffers.buffer import MemorySegment
 from flowsim.network.buffers.buffer_builder import BufferBuilder
-from flowsim.network.buffers.local_buffer_pool import (
-    UNLIMITED,
-    BufferPoolDestroyed,
-    InsufficientNetworkBuffers,
-    LocalBufferPool,
-)
+from flowsim.network.buffers.local_buffer_pool import UNLIMITED, LocalBufferPool
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
-from flowsim.network.misuse import IllegalArgument
+from flowsim.network.errors import BufferPoolDestroyed, IllegalArgument, InsufficientNetworkBuffers
 from tests.support.flink.machine import Differential, DifferentialMachine, java_text
 
 ERRORS: dict[type[FlowsimError], str] = {

@@ -12,18 +12,19 @@ from random import Random
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
-from flowsim.network.buffers.local_buffer_pool import UNLIMITED, LocalBufferPool
+from flowsim.network.buffers.local_buffer_pool import UNLIMITED
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_partition import ResultPartition
 from flowsim.network.partitions.result_subpartition import UNLIMITED_SIZE, Buffer
 from flowsim.network.writers.partitioner import BroadcastPartitioner, CustomPartitionerWrapper, StreamPartitioner
-from flowsim.network.writers.record_writer import RecordWriter
+from flowsim.network.writers.record_writer import NO_FLUSHER, RecordWriter
 from flowsim.streamrecord.codec import encode_latency_marker_into, encode_watermark_into
 from flowsim.streamrecord.elements import LatencyMarker
 from flowsim.streamrecord.events import EndOfData, StopMode
 from flowsim.values import encode_record
 from tests.support.flink.machine import Differential, DifferentialMachine, java_text
+from tests.support.network import Listener, NeverWaits
 
 TIMESTAMP = 2**40
 MARKER = LatencyMarker(TIMESTAMP, 1, 1)
@@ -51,10 +52,6 @@ class Chosen(Random):
         return self.choice_made
 
 
-def never_blocks(pool: LocalBufferPool) -> None:
-    raise AssertionError("the machine writes only what the pool has room for")
-
-
 class RecordWriterMachine(DifferentialMachine):
     """One writer with a reader on each of its subpartitions, which wish for buffers of all sizes."""
 
@@ -76,7 +73,7 @@ class RecordWriterMachine(DifferentialMachine):
         self.size, self.count = size, count
         self.network = NetworkBufferPool(segments, size)
         self.pool = self.network.create_buffer_pool(required, maximum, count, UNLIMITED, overdraft)
-        self.partition = ResultPartition(count, self.pool, never_blocks, buffer_size=wish)
+        self.partition = ResultPartition(count, self.pool, NeverWaits(), buffer_size=wish)
         self.told: list[str] = []
         self.subpartitions: list[PipelinedSubpartition] = []
         for index in range(count):
@@ -90,7 +87,7 @@ class RecordWriterMachine(DifferentialMachine):
         self.chance = Chosen(0)
         self.writer = RecordWriter(
             self.partition, BroadcastPartitioner(count) if broadcast else chosen, timeout_ms, 0, self.chance, None,
-            lambda: None,
+            NO_FLUSHER,
         )  # fmt: skip
         self.buffers: list[Buffer] = []
         self.held: list[int] = []
@@ -138,7 +135,7 @@ class RecordWriterMachine(DifferentialMachine):
 
         def ours() -> None:
             self.writer.flush_all()
-            self.partition.rest()
+            self.partition.detach_open_builders()
 
         self.command("flush_writer", ours)
 
@@ -157,11 +154,14 @@ class RecordWriterMachine(DifferentialMachine):
     @rule(pick=st.integers(0, 99), wish=st.sampled_from([0, 1, 15, 17, 30, 64, UNLIMITED_SIZE]))
     def buffer_size(self, pick: int, wish: int) -> None:
         index = pick % self.count
-        self.command(f"buffer_size {index} {wish}", lambda: self.subpartitions[index].buffer_size(wish))
+        self.command(f"buffer_size {index} {wish}", lambda: self.subpartitions[index].notify_new_buffer_size(wish))
 
     def attach(self, index: int) -> None:
         self.subpartitions[index].create_read_view(
-            lambda: self.told.append(f"data{index}"), lambda number: self.told.append(f"priority{index}:{number}")
+            Listener(
+                lambda: self.told.append(f"data{index}"),
+                lambda number: self.told.append(f"priority{index}:{number}"),
+            )
         )
 
     def has_room(self, length: int) -> bool:
@@ -191,7 +191,7 @@ class RecordWriterMachine(DifferentialMachine):
         seen.append(partition.bytes_out)
         for subpartition in self.subpartitions:
             seen.append(f"{subpartition.queued_buffers},{subpartition.reported_backlog}")
-            if subpartition.on_data_available is not None:
+            if subpartition.listener is not None:
                 seen.append(
                     f"{java_text(subpartition.is_available(False))},{java_text(subpartition.is_available(True))}"
                 )

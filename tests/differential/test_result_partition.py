@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
 from flowsim.errors import FlowsimError
-from flowsim.network.buffers.local_buffer_pool import UNLIMITED, BufferPoolDestroyed, LocalBufferPool
+from flowsim.network.buffers.local_buffer_pool import UNLIMITED
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
-from flowsim.network.misuse import IllegalArgument, IllegalState
+from flowsim.network.errors import BufferPoolDestroyed, IllegalArgument, IllegalState
 from flowsim.network.partitions.channel_state import ChannelStateFuture
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_partition import ResultPartition
@@ -28,6 +28,7 @@ from flowsim.streamrecord.events import (
     StopMode,
 )
 from tests.support.flink.machine import Differential, DifferentialMachine, java_text
+from tests.support.network import Listener, NeverWaits
 
 ERRORS: dict[type[FlowsimError], str] = {
     IllegalState: "IllegalStateException",
@@ -65,10 +66,6 @@ class Recorder:
         self.futures.append(future)
 
 
-def never_blocks(pool: LocalBufferPool) -> None:
-    raise AssertionError("the machine asks only for what the pool has")
-
-
 class ResultPartitionMachine(DifferentialMachine):
     """A writer, a pool and up to four readers; barriers of all kinds; wishes for small buffers; the end and what follows."""
 
@@ -91,7 +88,7 @@ class ResultPartitionMachine(DifferentialMachine):
         self.network = NetworkBufferPool(segments, size)
         self.pool = self.network.create_buffer_pool(required, maximum, count, per_channel, overdraft)
         self.partition = ResultPartition(
-            count, self.pool, never_blocks, zero_exclusive_buffers=exclusive == 0, buffer_size=wish
+            count, self.pool, NeverWaits(), zero_exclusive_buffers=exclusive == 0, buffer_size=wish
         )
         self.told: list[str] = []
         self.futures: list[ChannelStateFuture] = []
@@ -118,7 +115,10 @@ class ResultPartitionMachine(DifferentialMachine):
 
         def ours() -> None:
             self.subpartitions[index].create_read_view(
-                lambda: self.told.append(f"data{index}"), lambda number: self.told.append(f"priority{index}:{number}")
+                Listener(
+                    lambda: self.told.append(f"data{index}"),
+                    lambda number: self.told.append(f"priority{index}:{number}"),
+                )
             )
             self.views.append(index)
 
@@ -210,7 +210,7 @@ class ResultPartitionMachine(DifferentialMachine):
     @rule(pick=st.integers(0, 99), wish=st.sampled_from([-1, 0, 1, 2, 5, 9, 17, 33, UNLIMITED_SIZE]))
     def buffer_size(self, pick: int, wish: int) -> None:
         index = self.views[pick % len(self.views)]
-        self.command(f"buffer_size {index} {wish}", lambda: self.subpartitions[index].buffer_size(wish))
+        self.command(f"buffer_size {index} {wish}", lambda: self.subpartitions[index].notify_new_buffer_size(wish))
 
     @rule(drain=st.booleans(), really=st.integers(0, 3))
     def end_of_data(self, drain: bool, really: int) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from flowsim.errors import InvariantViolation
-from flowsim.network.buffers.buffer import MemorySegment
+from flowsim.network.buffers.buffer import FREEING, MemorySegment
 from flowsim.network.buffers.buffer_builder import BufferBuilder, BufferConsumer
-from flowsim.network.misuse import IllegalArgument, IllegalState, OutOfBounds
+from flowsim.network.errors import IllegalArgument, IllegalState, OutOfBounds
 from tests.support.flink.golden import cases
 
 ERRORS = {
@@ -59,7 +59,7 @@ def test_every_command_is_answered_as_flink_answers_it() -> None:
     """Misuse too, and what a misused consumer shows afterwards. What the oracle calls committed is the writer's position."""
     commands = 0
     for case in cases("component/buffer_builder"):
-        builder = BufferBuilder(MemorySegment(case["size"]), lambda segment: None)
+        builder = BufferBuilder(MemorySegment(case["size"]), FREEING)
         consumers: list[BufferConsumer] = []
         for command, expected in zip(case["cmds"], case["out"], strict=True):
             result, error = outcome(builder, consumers, command)

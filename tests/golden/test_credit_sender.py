@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from flowsim.network.buffers.buffer import MemorySegment
+from flowsim.network.buffers.buffer import FREEING, MemorySegment
 from flowsim.network.buffers.buffer_builder import BufferBuilder
+from flowsim.network.connections.partition_request_queue import PartitionRequestQueue
+from flowsim.network.connections.transport import ImmediateTransport
+from flowsim.network.connections.view_reader import CreditBasedSequenceNumberingViewReader
+from flowsim.network.outbox import Outbox
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_subpartition import UNLIMITED_SIZE, Buffer
-from flowsim.network.senders.partition_request_queue import PartitionRequestQueue
-from flowsim.network.senders.view_reader import ViewReader
 from flowsim.streamrecord.events import Alignment, CheckpointBarrier, EndOfData, StopMode
 from tests.support.flink.golden import cases
 
@@ -35,24 +37,27 @@ class Play:
     def __init__(self, case: dict[str, Any]) -> None:
         self.buffer_size = case["buffer_size"]
         self.sent: list[list[Any]] = []
-        self.queue = PartitionRequestQueue()
+        self.queue = PartitionRequestQueue(ImmediateTransport(), Outbox())
         self.builders: list[BufferBuilder | None] = [None] * case["channels"]
         self.subpartitions = [
             PipelinedSubpartition(index, zero_exclusive_buffers=case["exclusive_buffers"] == 0)
             for index in range(case["channels"])
         ]
         self.readers = [
-            ViewReader(subpartition, Wire(subpartition.index, self.sent), case["initial_credit"], 0, None)
-            for subpartition in self.subpartitions
+            CreditBasedSequenceNumberingViewReader(
+                self.queue, Wire(index, self.sent), case["initial_credit"], index, None
+            )
+            for index in range(case["channels"])
         ]
         for subpartition, reader in zip(self.subpartitions, self.readers, strict=True):
-            subpartition.create_read_view(lambda reader=reader: self.queue.notify(reader))  # type: ignore[misc]
+            self.queue.notify_reader_created(reader)
+            reader.request_subpartition(subpartition)
 
     def play(self, command: list[Any]) -> int | None:
         name, channel = command[0], command[1]
         subpartition, builder = self.subpartitions[channel], self.builders[channel]
         if name == "add":
-            builder = self.builders[channel] = BufferBuilder(MemorySegment(self.buffer_size), lambda segment: None)
+            builder = self.builders[channel] = BufferBuilder(MemorySegment(self.buffer_size), FREEING)
             builder.append_and_commit(bytes(command[2]))
             return subpartition.add(builder.create_consumer_from_beginning())
         if name == "append" and builder is not None:
@@ -68,11 +73,9 @@ class Play:
         elif name == "add_aligned_barrier":
             assert subpartition.add_event(CheckpointBarrier(1, 1, Alignment.ALIGNED)) == UNLIMITED_SIZE
         elif name == "resume":
-            self.readers[channel].resume_consumption()
-            self.queue.notify(self.readers[channel])
+            self.queue.resume_consumption(channel)
         elif name == "add_credit":
-            self.readers[channel].add_credit(command[2])
-            self.queue.notify(self.readers[channel])
+            self.queue.add_credit(channel, command[2])
         elif name != "state":
             raise AssertionError(f"unknown command {command}")
         return None

@@ -12,9 +12,9 @@ from typing import Any
 
 from flowsim.errors import FlowsimError
 from flowsim.network.buffers.buffer_builder import BufferBuilder
-from flowsim.network.buffers.local_buffer_pool import BufferPoolDestroyed, InsufficientNetworkBuffers, LocalBufferPool
+from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
-from flowsim.network.misuse import IllegalArgument
+from flowsim.network.errors import BufferPoolDestroyed, IllegalArgument, InsufficientNetworkBuffers
 from tests.support.flink.golden import cases
 
 SEGMENT_BYTES = 32

@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from flowsim.network.buffers.buffer import MemorySegment
+from flowsim.network.buffers.buffer import FREEING, MemorySegment
 from flowsim.network.buffers.buffer_builder import BufferBuilder
-from flowsim.network.misuse import IllegalState
+from flowsim.network.errors import IllegalState
 from flowsim.network.partitions.channel_state import ChannelStateFuture
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.streamrecord.events import Alignment, CheckpointBarrier, EndOfData, StopMode
 from tests.support.flink.golden import cases
 from tests.support.flink.polled import described
+from tests.support.network import Listener
 
 ERRORS = {"IllegalStateException": IllegalState}
 
@@ -43,12 +44,14 @@ class Play:
         match command:
             case ["create_view"]:
                 subpartition.create_read_view(
-                    lambda: self.notifications.append("data"),
-                    lambda number: self.notifications.append(["prio", number]),
+                    Listener(
+                        lambda: self.notifications.append("data"),
+                        lambda number: self.notifications.append(["prio", number]),
+                    )
                 )
                 self.has_reader = True
             case ["add", size, _]:
-                builder = self.builder = BufferBuilder(MemorySegment(self.buffer_size), lambda segment: None)
+                builder = self.builder = BufferBuilder(MemorySegment(self.buffer_size), FREEING)
                 builder.append_and_commit(bytes(size))
                 return subpartition.add(builder.create_consumer_from_beginning())
             case ["append", size] if builder is not None:
@@ -74,7 +77,7 @@ class Play:
             case ["resume"]:
                 subpartition.resume_consumption()
             case ["buffer_size", size]:
-                subpartition.buffer_size(size)
+                subpartition.notify_new_buffer_size(size)
             case ["state"]:
                 return None
             case _:

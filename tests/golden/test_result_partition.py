@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.partitions.result_partition import ResultPartition
 from flowsim.network.partitions.result_subpartition import Buffer
 from flowsim.streamrecord.events import EndOfData, StopMode
 from tests.support.flink.golden import cases
 from tests.support.flink.polled import described
+from tests.support.network import Listener, NeverWaits
 
 SPARE_SEGMENTS = 20
 """The oracle gives the global pool so many more than the partition may take."""
@@ -25,11 +26,11 @@ class Play:
             case["pool_min"], case["pool_max"], case["subpartitions"], case["max_per_channel"], case["overdraft"]
         )
         assert self.pool.size == case["pool_size"]
-        self.partition = ResultPartition(case["subpartitions"], self.pool, _never_blocks)
+        self.partition = ResultPartition(case["subpartitions"], self.pool, NeverWaits())
         self.subpartitions = [self.partition.subpartition(index) for index in range(case["subpartitions"])]
         self.notifications: list[int] = []
         for subpartition in self.subpartitions:
-            subpartition.create_read_view(lambda index=subpartition.index: self.notifications.append(index))  # type: ignore[misc]
+            subpartition.create_read_view(Listener(partial(self.notifications.append, subpartition.index)))
         self.held: list[Buffer] = []
 
     def play(self, command: list[Any]) -> Any:
@@ -67,10 +68,6 @@ class Play:
             "queued": [len(s.buffers) for s in self.subpartitions],
             "backlog": [s.reported_backlog for s in self.subpartitions],
         }  # fmt: skip
-
-
-def _never_blocks(pool: LocalBufferPool) -> None:
-    raise AssertionError("the recorded commands never have to wait for a buffer")
 
 
 def test_every_command_leaves_the_buffers_and_notifications_that_flink_left() -> None:

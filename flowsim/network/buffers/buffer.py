@@ -1,13 +1,13 @@
-"""Memory segments and the reference-counted buffers on them. Flink: MemorySegment, NetworkBuffer, BufferRecycler."""
+"""Memory segments, buffers on them, and what a buffer holds. Flink: MemorySegment, NetworkBuffer, Buffer.DataType."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import assert_never
+from enum import Enum
+from typing import Final, Protocol, assert_never
 
 from flowsim.errors import InvariantViolation
-from flowsim.network.buffers.data_type import DataType, data_type_of
 from flowsim.streamrecord.events import (
+    Alignment,
     CancelCheckpointMarker,
     CheckpointBarrier,
     EndOfData,
@@ -15,6 +15,54 @@ from flowsim.streamrecord.events import (
     Event,
     EventAnnouncement,
 )
+
+
+class DataType(Enum):
+    """Flink: Buffer.DataType."""
+
+    NONE = "NONE"
+    DATA_BUFFER = "DATA_BUFFER"
+    EVENT_BUFFER = "EVENT_BUFFER"
+    PRIORITIZED_EVENT_BUFFER = "PRIORITIZED_EVENT_BUFFER"
+    ALIGNED_CHECKPOINT_BARRIER = "ALIGNED_CHECKPOINT_BARRIER"
+    TIMEOUTABLE_ALIGNED_CHECKPOINT_BARRIER = "TIMEOUTABLE_ALIGNED_CHECKPOINT_BARRIER"
+    END_OF_DATA = "END_OF_DATA"
+    END_OF_PARTITION = "END_OF_PARTITION"
+
+    is_event: bool
+    """Costs no credit and is no backlog (rules 5.18, 6.11)."""
+    is_blocking_upstream: bool
+    """Nothing leaves the subpartition behind it until it is resumed (rule 5.27)."""
+    has_priority: bool
+    """It overtakes (rule 5.28)."""
+    requires_announcement: bool
+    """It is announced to the receiver at once, ahead of what came before."""
+
+    def __init__(self, name: str) -> None:
+        self.is_event = name not in ("NONE", "DATA_BUFFER")
+        self.is_blocking_upstream = name.endswith("ALIGNED_CHECKPOINT_BARRIER")
+        self.has_priority = name == "PRIORITIZED_EVENT_BUFFER"
+        self.requires_announcement = name == "TIMEOUTABLE_ALIGNED_CHECKPOINT_BARRIER"
+
+
+def data_type_of(event: Event, has_priority: bool = False) -> DataType:
+    """How an event travels."""
+    if has_priority:
+        return DataType.PRIORITIZED_EVENT_BUFFER
+    if isinstance(event, CheckpointBarrier):
+        return _BARRIERS[event.alignment]
+    if isinstance(event, EndOfData):
+        return DataType.END_OF_DATA
+    if isinstance(event, EndOfPartitionEvent):
+        return DataType.END_OF_PARTITION
+    return DataType.EVENT_BUFFER
+
+
+_BARRIERS = {
+    Alignment.ALIGNED: DataType.ALIGNED_CHECKPOINT_BARRIER,
+    Alignment.TIMEOUTABLE: DataType.TIMEOUTABLE_ALIGNED_CHECKPOINT_BARRIER,
+    Alignment.UNALIGNED: DataType.EVENT_BUFFER,
+}
 
 
 class MemorySegment:
@@ -27,8 +75,23 @@ class MemorySegment:
         self.size_bytes = size_bytes
 
 
-Recycler = Callable[[MemorySegment], None]
-"""Takes a segment back once nobody reads or writes it."""
+class BufferRecycler(Protocol):
+    """Takes a segment back once no one reads or writes it. Flink: BufferRecycler."""
+
+    def recycle(self, segment: MemorySegment) -> None: ...
+
+
+class FreeingBufferRecycler:
+    """For memory that belongs to no pool. Flink: FreeingBufferRecycler."""
+
+    __slots__ = ()
+
+    def recycle(self, segment: MemorySegment) -> None:
+        """Nothing to give back."""
+
+
+FREEING: Final = FreeingBufferRecycler()
+"""Flink: FreeingBufferRecycler.INSTANCE."""
 
 
 class NetworkBuffer:
@@ -39,7 +102,7 @@ class NetworkBuffer:
 
     __slots__ = ("segment", "_recycler", "references")
 
-    def __init__(self, segment: MemorySegment, recycler: Recycler) -> None:
+    def __init__(self, segment: MemorySegment, recycler: BufferRecycler) -> None:
         self.segment = segment
         self._recycler = recycler
         self.references = 1
@@ -52,7 +115,7 @@ class NetworkBuffer:
         self.references -= 1
         if self.references == 0:
             self.segment.data.clear()
-            self._recycler(self.segment)
+            self._recycler.recycle(self.segment)
         elif self.references < 0:
             raise InvariantViolation("a network buffer was recycled more often than it was retained")
 

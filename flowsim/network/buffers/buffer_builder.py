@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from flowsim.network.buffers.buffer import BufferSlice, EventBuffer, MemorySegment, NetworkBuffer, Recycler
-from flowsim.network.buffers.data_type import DataType, data_type_of
-from flowsim.network.misuse import IllegalArgument, IllegalState, OutOfBounds
+from flowsim.network.buffers.buffer import (
+    BufferRecycler,
+    BufferSlice,
+    DataType,
+    EventBuffer,
+    MemorySegment,
+    NetworkBuffer,
+    data_type_of,
+)
+from flowsim.network.errors import IllegalArgument, IllegalState, OutOfBounds
 from flowsim.streamrecord.events import Event
 
 _FINISHED_EMPTY: Final = -(2**31)
@@ -22,7 +29,7 @@ class BufferBuilder:
 
     __slots__ = ("data", "capacity", "committed", "finished", "desired_size", "_buffer", "_consumer_exists")
 
-    def __init__(self, segment: MemorySegment, recycler: Recycler) -> None:
+    def __init__(self, segment: MemorySegment, recycler: BufferRecycler) -> None:
         self._buffer = NetworkBuffer(segment, recycler)
         self.data = segment.data
         self.capacity = segment.size_bytes

@@ -6,22 +6,13 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-from flowsim.errors import FlowsimError
 from flowsim.facts.kinds import SegmentAction
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffers.buffer import MemorySegment
 from flowsim.network.buffers.buffer_builder import BufferBuilder
-from flowsim.network.misuse import IllegalArgument
+from flowsim.network.errors import BufferPoolDestroyed, IllegalArgument, InsufficientNetworkBuffers
 
 UNLIMITED = 2**31 - 1
-
-
-class InsufficientNetworkBuffers(FlowsimError):
-    """The network memory cannot guarantee what a pool requires (rule 5.39)."""
-
-
-class BufferPoolDestroyed(FlowsimError):
-    """The task that the pool belonged to is going away. Flink: CancelTaskException."""
 
 
 class BufferListener(Protocol):
@@ -29,6 +20,13 @@ class BufferListener(Protocol):
 
     def notify_buffer_available(self, segment: MemorySegment) -> bool:
         """Takes the segment (True) or leaves it to the pool (False)."""
+
+
+class AvailabilityListener(Protocol):
+    """The task that writes into the pool."""
+
+    def on_pool_unavailable(self) -> None:
+        """The pool has no segment for the next record any more."""
 
 
 class SharedSegments(Protocol):
@@ -51,7 +49,7 @@ class LocalBufferPool:
     """A bounded share of the network memory. Flink: LocalBufferPool.
 
     Invariant I5.c: segments in use <= pool size + overdraft. ``on_available`` callbacks run, last registered first, when
-    ``available`` turns True, ``on_unavailable`` when it turns False.
+    ``available`` turns True; ``availability_listener`` is called when it turns False.
     """
 
     __slots__ = (
@@ -67,7 +65,7 @@ class LocalBufferPool:
         "_channels_at_limit",
         "available",
         "on_available",
-        "on_unavailable",
+        "availability_listener",
         "_listeners",
         "destroyed",
         "_pool_id",
@@ -105,7 +103,7 @@ class LocalBufferPool:
         self._channels_at_limit = 0
         self.available = False
         self.on_available: list[Callable[[], None]] = []
-        self.on_unavailable: Callable[[], None] | None = None
+        self.availability_listener: AvailabilityListener | None = None
         self._listeners: deque[BufferListener] = deque()
         self.destroyed = False
 
@@ -125,7 +123,7 @@ class LocalBufferPool:
         segment = self.request_segment(channel)
         if segment is None:
             return None
-        return BufferBuilder(segment, lambda back: self.recycle(back, channel))
+        return BufferBuilder(segment, SubpartitionBufferRecycler(self, channel))
 
     def request_segment(self, channel: int = -1) -> MemorySegment | None:
         """As ``request_builder``, the bare segment."""
@@ -146,7 +144,7 @@ class LocalBufferPool:
         return segment
 
     def reserve_segments(self, segments: int) -> None:
-        """Takes so many out of the network memory now, so that nobody's overdraft can (rule 6.20).
+        """Takes so many out of the network memory now, so that no other pool's overdraft can (rule 6.20).
 
         Raises IllegalArgument for more than are guaranteed, InsufficientNetworkBuffers when others hold them.
         """
@@ -271,8 +269,8 @@ class LocalBufferPool:
             waiting, self.on_available = self.on_available, []
             for callback in reversed(waiting):
                 callback()
-        elif self.on_unavailable is not None:
-            self.on_unavailable()
+        elif self.availability_listener is not None:
+            self.availability_listener.on_pool_unavailable()
 
     def _count_movement(self, action: SegmentAction) -> None:
         step = self._global.movements
@@ -283,3 +281,16 @@ class LocalBufferPool:
     def _report(self, action: SegmentAction, channel: int, step: int = -1) -> None:
         if self._trace is not None:
             self._trace.segment(self._pool_id, action, channel, step, self.requested, len(self._free), self.size)
+
+
+class SubpartitionBufferRecycler:
+    """Gives segments of one subpartition back to their pool. Flink: LocalBufferPool.SubpartitionBufferRecycler."""
+
+    __slots__ = ("_pool", "_channel")
+
+    def __init__(self, pool: LocalBufferPool, channel: int) -> None:
+        self._pool = pool
+        self._channel = channel
+
+    def recycle(self, segment: MemorySegment) -> None:
+        self._pool.recycle(segment, self._channel)

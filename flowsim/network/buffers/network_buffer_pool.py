@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffers.buffer import MemorySegment
-from flowsim.network.buffers.local_buffer_pool import UNLIMITED, InsufficientNetworkBuffers, LocalBufferPool
+from flowsim.network.buffers.local_buffer_pool import UNLIMITED, LocalBufferPool
+from flowsim.network.errors import InsufficientNetworkBuffers
 
 
 class NetworkBufferPool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final, Protocol
 
 from flowsim.network.buffers.buffer import MemorySegment
 
 EXCLUSIVE: Final = MemorySegment(0)
-"""Stands for an exclusive buffer: it is reserved in the network memory, and only counted here."""
+"""Every exclusive buffer: they are reserved in the network memory, and only counted here."""
 
 
 class FloatingPool(Protocol):
@@ -22,8 +22,20 @@ class FloatingPool(Protocol):
     def add_listener(self, listener: BufferManager) -> bool: ...
 
 
+class MemorySegmentProvider(Protocol):
+    """Where exclusive buffers are reserved: NetworkBufferPool. Flink: MemorySegmentProvider."""
+
+    def return_reserved(self, segments: int) -> None: ...
+
+
+class BufferedChannel(Protocol):
+    """The channel that a buffer manager works for: RemoteInputChannel."""
+
+    def notify_buffer_available(self, count: int) -> None: ...
+
+
 class Recyclable(Protocol):
-    """What was received: it gives its memory back when nobody needs it any more."""
+    """What was received: it gives its memory back when it was read."""
 
     def recycle(self) -> None: ...
 
@@ -31,32 +43,34 @@ class Recyclable(Protocol):
 class BufferManager:
     """Exclusive and floating buffers of a channel, and how many it wants (rules 6.3 to 6.7). Flink: BufferManager.
 
-    ``on_buffers_available`` hears of every buffer that became available otherwise than by request; ``on_exclusive_released``
-    takes exclusive buffers back that the channel will not need again. ``required`` may be negative: a buffer that is taken
-    beyond the demand lowers it all the same.
+    ``channel`` is notified of every buffer that became available otherwise than by request; ``network_pool`` gets exclusive
+    buffers back that the channel will not need again. ``required`` may be negative: a buffer that is taken beyond the demand
+    lowers it all the same.
     """
 
     __slots__ = (
+        "_channel",
         "_pool",
+        "_network_pool",
         "exclusive_available",
         "_floating",
         "required",
         "waiting",
         "_released",
-        "_on_buffers_available",
-        "on_exclusive_released",
         "_is_releasing",
     )
 
-    def __init__(self, pool: FloatingPool, exclusive: int, on_buffers_available: Callable[[int], None]) -> None:
+    def __init__(
+        self, channel: BufferedChannel, pool: FloatingPool, network_pool: MemorySegmentProvider, exclusive: int
+    ) -> None:
+        self._channel = channel
         self._pool = pool
+        self._network_pool = network_pool
         self.exclusive_available = exclusive
         self._floating: deque[MemorySegment] = deque()
         self.required = 0
         self.waiting = False
         self._released = self._is_releasing = False
-        self._on_buffers_available = on_buffers_available
-        self.on_exclusive_released: Callable[[int], None] | None = None
 
     @property
     def available(self) -> int:
@@ -91,7 +105,7 @@ class BufferManager:
         if self.available >= self.required:
             return False
         self._floating.append(segment)
-        self._on_buffers_available(1 + self._try_request_buffers())
+        self._channel.notify_buffer_available(1 + self._try_request_buffers())
         return True
 
     def recycle(self, segment: MemorySegment) -> None:
@@ -105,13 +119,13 @@ class BufferManager:
         self.exclusive_available += 1
         if self._is_releasing:
             return
-        if self.available > self.required and self._floating:
+        if self._floating and self.exclusive_available + len(self._floating) > self.required:
             self._pool.recycle(self._floating.popleft())
         else:
-            self._on_buffers_available(1)
+            self._channel.notify_buffer_available(1)
 
     def release_floating_buffers(self) -> None:
-        """Gives all floating buffers back; others may use them meanwhile (rule 6.13)."""
+        """Gives all floating buffers back; other channels may use them meanwhile (rule 6.13)."""
         self.required = 0
         self._give_back_floating()
 
@@ -134,8 +148,8 @@ class BufferManager:
             self._pool.recycle(segment)
 
     def _give_back_exclusive(self, count: int) -> None:
-        if count and self.on_exclusive_released is not None:
-            self.on_exclusive_released(count)
+        if count:
+            self._network_pool.return_reserved(count)
 
     def _try_request_buffers(self) -> int:
         got = 0

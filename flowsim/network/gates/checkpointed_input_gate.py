@@ -1,33 +1,44 @@
-"""A gate as a task reads it: its events are told to whoever works with them. Flink: CheckpointedInputGate (section 7.C)."""
+"""A gate as a task reads it, with a handler for its events. Flink: CheckpointedInputGate (section 7.C)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 from flowsim.errors import InvariantViolation
 from flowsim.network.gates.input_channel import InputChannel
 from flowsim.network.gates.input_gate import BufferOrEvent, EndOfDataStatus, InputGate
 from flowsim.streamrecord.events import EndOfData, Event
 
-EventHandler = Callable[[InputChannel, Event], None]
-"""Hears of every event that is read, before the task does."""
+
+class EventHandler(Protocol):
+    """Works with events before the task does. Flink: CheckpointBarrierHandler."""
+
+    def process_event(self, channel: InputChannel, event: Event) -> None:
+        """``event`` was read from ``channel``."""
+
+
+class UrgentExecutor(Protocol):
+    """Puts mails that run before all others. Flink: MailboxExecutor with MailOptions.urgent."""
+
+    def execute_urgently(self, command: Callable[[], None]) -> None: ...
 
 
 class CheckpointedInputGate:
     """Reads a gate, acknowledges the end of its data, and looks at its events (rules 7.12, 7.13, 7.14).
 
-    ``on_event`` hears of barriers, announcements and ends of channels. ``finished`` turns true with the poll that finds
+    ``handler`` is given barriers, announcements and ends of channels. ``finished`` turns true with the poll that finds
     nothing at a finished gate. ``poll_priority_events_by`` gets priority events read before all other mails.
     Flink: CheckpointedInputGate.
     """
 
-    __slots__ = ("gate", "finished", "on_event", "_execute_urgently")
+    __slots__ = ("gate", "finished", "handler", "_executor")
 
-    def __init__(self, gate: InputGate, on_event: EventHandler | None = None) -> None:
+    def __init__(self, gate: InputGate, handler: EventHandler | None = None) -> None:
         self.gate = gate
         self.finished = False
-        self.on_event = on_event
-        self._execute_urgently: Callable[[Callable[[], None]], None] | None = None
+        self.handler = handler
+        self._executor: UrgentExecutor | None = None
 
     @property
     def is_available(self) -> bool:
@@ -37,7 +48,7 @@ class CheckpointedInputGate:
         self.gate.when_available(callback)
 
     def poll(self) -> BufferOrEvent | None:
-        """The next buffer or event, which ``on_event`` has heard of."""
+        """The next buffer or event, which ``handler`` has processed."""
         found = self.gate.poll()
         if found is None:
             self.finished = self.gate.finished
@@ -46,13 +57,13 @@ class CheckpointedInputGate:
         if event is not None:
             if isinstance(event, EndOfData):
                 found.channel.acknowledge_all_records_processed()
-            elif self.on_event is not None:
-                self.on_event(found.channel, event)
+            elif self.handler is not None:
+                self.handler.process_event(found.channel, event)
         return found
 
-    def poll_priority_events_by(self, execute_urgently: Callable[[Callable[[], None]], None]) -> None:
-        """From now on an urgent mail, put by ``execute_urgently``, reads priority events as they come (rule 7.14)."""
-        self._execute_urgently = execute_urgently
+    def poll_priority_events_by(self, executor: UrgentExecutor) -> None:
+        """From now on an urgent mail, put by ``executor``, reads priority events as they come (rule 7.14)."""
+        self._executor = executor
         self._await_priority_events()
 
     def end_of_data_status(self) -> EndOfDataStatus:
@@ -69,8 +80,8 @@ class CheckpointedInputGate:
         self.gate.priority_availability.when_available(self._put_mail)
 
     def _put_mail(self) -> None:
-        if self._execute_urgently is not None:
-            self._execute_urgently(self._process_priority_events)
+        if self._executor is not None:
+            self._executor.execute_urgently(self._process_priority_events)
 
     def _process_priority_events(self) -> None:
         # The default action may have read them before the mail ran.

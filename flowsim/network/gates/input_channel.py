@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from flowsim.facts.tracer import TaskTrace
-from flowsim.network.buffers.buffer import MemorySegment
-from flowsim.network.buffers.data_type import DataType
-from flowsim.network.misuse import IllegalState
+from flowsim.network.buffers.buffer import BufferRecycler, DataType, MemorySegment
+from flowsim.network.errors import IllegalState
 from flowsim.network.partitions.result_subpartition import Buffer
 
 NO_SEQUENCE_NUMBER = -(2**31)
 """Older than every sequence number (rule 7.5)."""
-
-
-class Recycler(Protocol):
-    """Takes back the memory of a received buffer."""
-
-    def recycle(self, segment: MemorySegment) -> None: ...
 
 
 class ReceivedBuffer:
@@ -29,7 +21,7 @@ class ReceivedBuffer:
     event: None = None
     data_type = DataType.DATA_BUFFER
 
-    def __init__(self, payload: bytes, segment: MemorySegment, recycler: Recycler) -> None:
+    def __init__(self, payload: bytes, segment: MemorySegment, recycler: BufferRecycler) -> None:
         self.payload = payload
         self._segment = segment
         self._recycler = recycler
@@ -51,7 +43,7 @@ class BufferAndAvailability(NamedTuple):
 
 
 class ChannelGate(Protocol):
-    """What a channel tells the gate it belongs to."""
+    """The gate that a channel belongs to: SingleInputGate."""
 
     def notify_channel_non_empty(self, channel: InputChannel) -> None: ...
 
@@ -64,8 +56,7 @@ class InputChannel:
     """One channel of a gate. Flink: InputChannel.
 
     ``index``: flattened index inside the task input, as the valve counts. ``tail``: undecoded bytes of a partial element
-    (rule 7.16). ``position``: elements and events decoded so far. ``on_resume`` and ``on_all_records_processed`` take the
-    consumer's two messages to the sender (rules 5.27, 7.12). ``enqueued``, ``end_of_partition`` and
+    (rule 7.16). ``position``: elements and events decoded so far. ``enqueued``, ``end_of_partition`` and
     ``last_priority_sequence_number`` are the gate's.
     """
 
@@ -77,8 +68,6 @@ class InputChannel:
         "tail",
         "position",
         "trace",
-        "on_resume",
-        "on_all_records_processed",
         "enqueued",
         "end_of_partition",
         "last_priority_sequence_number",
@@ -92,8 +81,6 @@ class InputChannel:
         self.tail = b""
         self.position = 0
         self.trace = trace
-        self.on_resume: Callable[[], None] | None = None
-        self.on_all_records_processed: Callable[[], None] | None = None
         self.enqueued = False
         self.end_of_partition = False
         self.last_priority_sequence_number = NO_SEQUENCE_NUMBER
@@ -110,8 +97,10 @@ class InputChannel:
         """The consumer has processed all records up to EndOfData (rule 7.12). Raises IllegalState after the channel's end."""
         if self.released:
             raise IllegalState(f"channel {self.channel_id} was acknowledged after its end")
-        if self.on_all_records_processed is not None:
-            self.on_all_records_processed()
+
+    def announce_buffer_size(self, size_bytes: int) -> None:
+        """The sender shall fill buffers up to this size (rule 6.24)."""
+        raise NotImplementedError
 
     def release(self) -> None:
         """EndOfPartition was read, or the task is going away (rule 7.6)."""

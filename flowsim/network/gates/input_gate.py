@@ -6,9 +6,38 @@ from collections.abc import Callable
 from enum import Enum
 from typing import NamedTuple, Protocol
 
-from flowsim.errors import FlowsimError
-from flowsim.network.availability import AvailabilityHelper
 from flowsim.network.gates.input_channel import InputChannel, Received
+
+
+class AvailabilityHelper:
+    """A flag that calls back once when it turns on. Flink: AvailabilityProvider.AvailabilityHelper.
+
+    As the dependents of a Java future, callbacks run last registered first, each once, and at once when the flag is on.
+    """
+
+    __slots__ = ("available", "_waiting")
+
+    def __init__(self) -> None:
+        self.available = False
+        self._waiting: list[Callable[[], None]] = []
+
+    def when_available(self, callback: Callable[[], None]) -> None:
+        """Calls back when the flag turns on, or now when it is."""
+        if self.available:
+            callback()
+        else:
+            self._waiting.append(callback)
+
+    def set_available(self) -> None:
+        """Turns the flag on and calls back."""
+        self.available = True
+        if self._waiting:
+            waiting, self._waiting = self._waiting, []
+            for callback in reversed(waiting):
+                callback()
+
+    def reset_unavailable(self) -> None:
+        self.available = False
 
 
 class EndOfDataStatus(Enum):
@@ -17,10 +46,6 @@ class EndOfDataStatus(Enum):
     NOT_END_OF_DATA = 0
     DRAINED = 1
     STOPPED = 2
-
-
-class InputGateClosed(FlowsimError):
-    """The gate was read after it was closed: its task is going away (rule 7.8). Flink: CancelTaskException."""
 
 
 class BufferOrEvent(NamedTuple):

@@ -2,65 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from flowsim.facts.kinds import BufferKind, BufferSide
 from flowsim.facts.tracer import TaskTrace
+from flowsim.network.errors import IllegalState
 from flowsim.network.gates.input_channel import BufferAndAvailability, ChannelGate, InputChannel
-from flowsim.network.misuse import IllegalState
-from flowsim.network.partitions.result_subpartition import SubpartitionView
+from flowsim.network.outbox import Outbox
+from flowsim.network.partitions.result_subpartition import UNCONNECTED, ResultSubpartition, SubpartitionView
 
 
 class LocalInputChannel(InputChannel):
     """Reads the producer's subpartition directly: no credits, no copies (rule 6.17). Flink: LocalInputChannel.
 
-    ``is_sealed`` answers True while the producer's running batch is not published yet (D4): then nothing can be read,
-    and ``on_data_available`` is called at its end.
+    While the outbox of the ``producer`` is sealed, its running batch is not published yet (D4): nothing can be read then, and
+    the gate is notified at its end. Messages to the producer wait for the end of the ``consumer``'s batch.
     """
 
-    __slots__ = ("subpartition", "is_sealed")
+    __slots__ = ("view", "_producer", "_consumer")
 
     def __init__(
         self,
         gate: ChannelGate,
         index: int,
         channel_id: int,
-        subpartition: SubpartitionView,
-        is_sealed: Callable[[LocalInputChannel], bool],
+        producer: Outbox,
+        consumer: Outbox,
         trace: TaskTrace | None,
     ) -> None:
         super().__init__(gate, index, channel_id, trace)
-        self.subpartition = subpartition
-        self.is_sealed = is_sealed
+        self.view: SubpartitionView = UNCONNECTED
+        """What it reads, once it has requested a subpartition."""
+        self._producer = producer
+        self._consumer = consumer
+
+    def request_subpartition(self, subpartition: ResultSubpartition) -> None:
+        """Becomes the listener of ``subpartition`` and reads it from now on. Flink: requestSubpartitions."""
+        self.view = subpartition.create_read_view(self)
 
     @property
     def queued_buffers(self) -> int:
-        return 0 if self.released else self.subpartition.queued_buffers
+        return 0 if self.released else self.view.queued_buffers
 
-    def on_data_available(self) -> None:
-        if not self.released:
+    # What the subpartition reports.
+
+    def notify_data_available(self) -> None:
+        """Rules 5.21, 5.22."""
+        if self._producer.sealed:
+            self._producer.hold_local_channel(self)
+        elif not self.released:
             self.gate.notify_channel_non_empty(self)
 
-    def on_priority_event(self, sequence_number: int) -> None:
-        if not self.released:
+    def notify_priority_event(self, sequence_number: int) -> None:
+        """Rule 5.28."""
+        if self._producer.sealed:
+            self._producer.hold_priority_event(PriorityEvent(self, sequence_number))
+        elif not self.released:
             self.gate.notify_priority_event(self, sequence_number)
+
+    def publish(self) -> None:
+        """The batch of the producer is over."""
+        self.notify_data_available()
+
+    # What the task does.
 
     def resume_consumption(self) -> None:
         """The view reads on behind the event that blocked it (rules 5.27, 6.17)."""
         if self.released:
             raise IllegalState(f"channel {self.channel_id} was resumed after its end")
-        self.subpartition.resume_consumption()
-        if self.subpartition.is_available(True):
-            self.on_data_available()
+        self.view.resume_consumption()
+        if self.view.is_available(True):
+            self.gate.notify_channel_non_empty(self)
+
+    def announce_buffer_size(self, size_bytes: int) -> None:
+        if self._consumer.sealed:
+            self._consumer.hold_upstream(LocalBufferSize(self, size_bytes))
+        else:
+            self.view.notify_new_buffer_size(size_bytes)
 
     def next_buffer(self) -> BufferAndAvailability | None:
         """As of every channel; empty buffers are skipped."""
-        if self.released or self.is_sealed(self):
+        if self.released:
             return None
-        polled = self.subpartition.poll()
+        if self._producer.sealed:
+            self._producer.hold_local_channel(self)
+            return None
+        polled = self.view.poll()
         while polled is not None and not len(polled.buffer):
             polled.buffer.recycle()
-            polled = self.subpartition.poll()
+            polled = self.view.poll()
         if polled is None:
             return None
         buffer = polled.buffer
@@ -70,3 +98,29 @@ class LocalInputChannel(InputChannel):
                 self.channel_id, BufferSide.RECEIVED, polled.sequence_number, kind, len(buffer), polled.backlog, -1
             )
         return BufferAndAvailability(buffer, polled.next_type, polled.sequence_number)
+
+
+class PriorityEvent:
+    """A notice that waits for the end of the producer's batch."""
+
+    __slots__ = ("_channel", "_sequence_number")
+
+    def __init__(self, channel: LocalInputChannel, sequence_number: int) -> None:
+        self._channel = channel
+        self._sequence_number = sequence_number
+
+    def publish(self) -> None:
+        self._channel.notify_priority_event(self._sequence_number)
+
+
+class LocalBufferSize:
+    """A buffer size that waits for the end of the consumer's batch."""
+
+    __slots__ = ("_channel", "_size_bytes")
+
+    def __init__(self, channel: LocalInputChannel, size_bytes: int) -> None:
+        self._channel = channel
+        self._size_bytes = size_bytes
+
+    def publish(self) -> None:
+        self._channel.announce_buffer_size(self._size_bytes)

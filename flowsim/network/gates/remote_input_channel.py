@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
 from flowsim.errors import InvariantViolation
 from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind
 from flowsim.facts.tracer import TaskTrace
-from flowsim.network.buffers.buffer import EventBuffer
-from flowsim.network.buffers.data_type import DataType
-from flowsim.network.gates.buffer_manager import BufferManager, FloatingPool
+from flowsim.network.buffers.buffer import DataType, EventBuffer
+from flowsim.network.connections.partition_request_client import PartitionRequestClient
+from flowsim.network.errors import IllegalState
+from flowsim.network.gates.buffer_manager import BufferManager, FloatingPool, MemorySegmentProvider
 from flowsim.network.gates.input_channel import (
     BufferAndAvailability,
     ChannelGate,
@@ -18,7 +18,6 @@ from flowsim.network.gates.input_channel import (
     Received,
     ReceivedBuffer,
 )
-from flowsim.network.misuse import IllegalState
 from flowsim.network.partitions.prioritized_deque import PrioritizedDeque
 from flowsim.network.partitions.result_subpartition import Buffer
 from flowsim.streamrecord.events import CheckpointBarrier, EventAnnouncement
@@ -34,32 +33,36 @@ class RemoteGate(ChannelGate, Protocol):
 class RemoteInputChannel(InputChannel):
     """A channel with credits (rules 6.2 to 6.14). Flink: RemoteInputChannel.
 
-    ``on_credit`` is called when unannounced credit turns positive; ``get_and_reset_unannounced_credit`` is what a message
-    carries, so increments coalesce (rule 6.8); ``announce_credit`` takes the message to the sender.
-    Invariant I6.d: sequence numbers are consecutive.
+    ``client`` is notified when unannounced credit turns positive; ``get_and_reset_unannounced_credit`` is what its message
+    carries, so increments coalesce (rule 6.8). Invariant I6.d: sequence numbers are consecutive.
     """
 
     __slots__ = (
+        "client",
         "buffers",
         "_received",
         "_expected",
         "initial_credit",
         "unannounced_credit",
-        "on_credit",
-        "announce_credit",
     )
 
     def __init__(
-        self, gate: RemoteGate, index: int, channel_id: int, exclusive_buffers: int, trace: TaskTrace | None
+        self,
+        gate: RemoteGate,
+        index: int,
+        channel_id: int,
+        exclusive_buffers: int,
+        client: PartitionRequestClient,
+        network_pool: MemorySegmentProvider,
+        trace: TaskTrace | None,
     ) -> None:
         super().__init__(gate, index, channel_id, trace)
-        self.buffers = BufferManager(gate.pool, exclusive_buffers, self._notify_buffers_available)
+        self.client = client
+        self.buffers = BufferManager(self, gate.pool, network_pool, exclusive_buffers)
         self._received: PrioritizedDeque[tuple[Received, int]] = PrioritizedDeque()
         self._expected = 0
         self.initial_credit = exclusive_buffers
         self.unannounced_credit = 0
-        self.on_credit: Callable[[RemoteInputChannel], None] | None = None
-        self.announce_credit: Callable[[int], None] = _drop_credit
         if trace is not None:
             trace.credit(channel_id, CreditKind.INITIAL_GRANTED, exclusive_buffers, -1)
 
@@ -146,7 +149,7 @@ class RemoteInputChannel(InputChannel):
     def on_sender_backlog(self, backlog: int) -> None:
         """Rule 6.4: reserve floating buffers for what the sender has waiting."""
         if not self.released:
-            self._notify_buffers_available(self.buffers.request_floating_buffers(backlog + self.initial_credit))
+            self.notify_buffer_available(self.buffers.request_floating_buffers(backlog + self.initial_credit))
 
     # What the task does.
 
@@ -164,8 +167,14 @@ class RemoteInputChannel(InputChannel):
             raise IllegalState(f"channel {self.channel_id} was resumed after its end")
         if self.initial_credit == 0:
             self.unannounced_credit = 0
-        if self.on_resume is not None:
-            self.on_resume()
+        self.client.resume_consumption(self)
+
+    def acknowledge_all_records_processed(self) -> None:
+        super().acknowledge_all_records_processed()
+        self.client.acknowledge_all_records_processed(self)
+
+    def announce_buffer_size(self, size_bytes: int) -> None:
+        self.client.notify_new_buffer_size(self, size_bytes)
 
     def convert_to_priority_event(self, sequence_number: int) -> None:
         """The barrier with this number waited for too long: now it overtakes (rule 5.32).
@@ -199,14 +208,14 @@ class RemoteInputChannel(InputChannel):
         self._received.add_priority_element((buffer, sequence_number))
         return self._received.priority_elements == 1
 
-    def _notify_buffers_available(self, count: int) -> None:
+    def notify_buffer_available(self, count: int) -> None:
         """Rule 6.8: only the first credit that is new calls for a message."""
         if count <= 0:
             return
         first = self.unannounced_credit == 0
         self.unannounced_credit += count
-        if first and self.on_credit is not None:
-            self.on_credit(self)
+        if first:
+            self.client.notify_credit_available(self)
 
     def _trace_received(self, buffer: Buffer, sequence_number: int, backlog: int) -> None:
         if self.trace is not None:
@@ -215,7 +224,3 @@ class RemoteInputChannel(InputChannel):
             self.trace.buffer(
                 self.channel_id, BufferSide.RECEIVED, sequence_number, kind, len(buffer), backlog, reserved
             )
-
-
-def _drop_credit(credits: int) -> None:
-    """Before the channel is connected nobody listens."""

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 from flowsim.errors import InvariantViolation
-from flowsim.network.availability import AvailabilityHelper
-from flowsim.network.buffers.buffer import wire_size
-from flowsim.network.buffers.data_type import DataType
+from flowsim.facts.tracer import TaskTrace
+from flowsim.network.buffers.buffer import DataType, wire_size
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
+from flowsim.network.errors import InputGateClosed
+from flowsim.network.gates.buffer_debloater import BufferDebloater, ThroughputCalculator
 from flowsim.network.gates.input_channel import InputChannel
-from flowsim.network.gates.input_gate import BufferOrEvent, EndOfDataStatus, InputGateClosed
+from flowsim.network.gates.input_gate import AvailabilityHelper, BufferOrEvent, EndOfDataStatus
 from flowsim.network.gates.local_input_channel import LocalInputChannel
 from flowsim.network.partitions.prioritized_deque import PrioritizedDeque
-from flowsim.network.throughput.throughput_calculator import ThroughputCalculator
 from flowsim.streamrecord.events import EndOfData, EndOfPartitionEvent, StopMode
 
 _HALF = (2**31 - 1) // 2
 
 
+class InputChannelFactory(Protocol):
+    """Makes the channels of a gate. Flink: SingleInputGateFactory."""
+
+    def create_input_channel(self, gate: SingleInputGate, index: int) -> InputChannel: ...
+
+
 class SingleInputGate:
     """Channels with data wait in one queue, each at most once, one buffer a turn (rules 7.1-7.8). Flink: SingleInputGate.
 
-    ``create_channel`` makes channel ``i`` when it is first used.
+    ``channel_factory`` makes channel ``i`` when it is first used.
     Invariants: between two polls of a channel every other non-empty one is polled (I7.a); a channel that delivered
     EndOfPartition is never queued again.
     """
@@ -33,7 +40,7 @@ class SingleInputGate:
         "availability",
         "priority_availability",
         "_channels",
-        "_create_channel",
+        "_channel_factory",
         "_queue",
         "_ended_data",
         "_ended_partitions",
@@ -41,18 +48,20 @@ class SingleInputGate:
         "finished",
         "_closed",
         "throughput",
+        "debloater",
+        "announced_size_bytes",
+        "_edge",
+        "_trace",
         "_local",
     )
 
-    def __init__(
-        self, channels: int, pool: LocalBufferPool, create_channel: Callable[[SingleInputGate, int], InputChannel]
-    ) -> None:
+    def __init__(self, channels: int, pool: LocalBufferPool, channel_factory: InputChannelFactory) -> None:
         self.count = channels
         self.pool = pool
         self.availability = AvailabilityHelper()
         self.priority_availability = AvailabilityHelper()
         self._channels: list[InputChannel | None] = [None] * channels
-        self._create_channel = create_channel
+        self._channel_factory = channel_factory
         self._queue: PrioritizedDeque[InputChannel] = PrioritizedDeque()
         self._ended_data = 0
         self._ended_partitions = 0
@@ -62,11 +71,16 @@ class SingleInputGate:
         self._local: list[LocalInputChannel] = []
         self.throughput: ThroughputCalculator | None = None
         """Measured where buffers are debloated (rule 6.24)."""
+        self.debloater: BufferDebloater | None = None
+        self.announced_size_bytes: int | None = None
+        """The buffer size announced last; a channel that is connected later gets it, too."""
+        self._edge = -1
+        self._trace: TaskTrace | None = None
 
     def channel(self, index: int) -> InputChannel:
         found = self._channels[index]
         if found is None:
-            found = self._create_channel(self, index)
+            found = self._channel_factory.create_input_channel(self, index)
             self._channels[index] = found
             if isinstance(found, LocalInputChannel):
                 self._local.append(found)
@@ -86,7 +100,7 @@ class SingleInputGate:
     def when_available(self, callback: Callable[[], None]) -> None:
         self.availability.when_available(callback)
 
-    # What channels tell.
+    # What channels report.
 
     def notify_channel_non_empty(self, channel: InputChannel) -> None:
         """Rules 7.1, 7.2."""
@@ -152,6 +166,33 @@ class SingleInputGate:
         if self.throughput is not None:
             self.throughput.pause_measurement()
         return None
+
+    # Buffer debloating.
+
+    def begin_debloating(
+        self, throughput: ThroughputCalculator, debloater: BufferDebloater, edge: int, trace: TaskTrace | None
+    ) -> None:
+        """From now on ``trigger_debloating`` may announce sizes, as facts of ``edge`` in ``trace``."""
+        self.throughput, self.debloater, self._edge, self._trace = throughput, debloater, edge, trace
+
+    def trigger_debloating(self) -> None:
+        """Measures, and announces a size that has changed enough (rule 6.23)."""
+        if self.finished or self.throughput is None or self.debloater is None:
+            return
+        throughput, in_use = self.throughput.calculate_throughput(), self.buffers_in_use
+        size_bytes = self.debloater.recalculate_buffer_size(throughput, in_use)
+        if size_bytes is None:
+            return
+        if self._trace is not None:
+            self._trace.buffer_size(self._edge, size_bytes, throughput, in_use)
+        self.announce_buffer_size(size_bytes)
+
+    def announce_buffer_size(self, size_bytes: int) -> None:
+        """Every sender shall fill buffers up to this size (rule 6.24)."""
+        self.announced_size_bytes = size_bytes
+        for channel in self._channels:
+            if channel is not None:
+                channel.announce_buffer_size(size_bytes)
 
     def end_of_data_status(self) -> EndOfDataStatus:
         """Rule 7.7: drained only if every channel drained."""

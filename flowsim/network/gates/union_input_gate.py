@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from flowsim.network.availability import AvailabilityHelper
-from flowsim.network.gates.input_gate import BufferOrEvent, EndOfDataStatus
+from flowsim.network.gates.input_gate import AvailabilityHelper, BufferOrEvent, EndOfDataStatus
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.partitions.prioritized_deque import PrioritizedDeque
 from flowsim.streamrecord.events import EndOfData, EndOfPartitionEvent

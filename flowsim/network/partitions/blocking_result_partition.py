@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
-from flowsim.network.partitions.blocking_subpartition import BoundedBlockingSubpartition
-from flowsim.network.partitions.bounded_data import BoundedData
-from flowsim.network.partitions.result_partition import ResultPartition
+from flowsim.network.partitions.blocking_subpartition import BoundedBlockingSubpartition, BoundedData
+from flowsim.network.partitions.result_partition import PartitionOwner, ResultPartition, SubpartitionConnector
 from flowsim.network.partitions.result_subpartition import ResultSubpartition
 
 
@@ -19,7 +17,7 @@ class BlockingResultPartition(ResultPartition):
     The writer uses it as any other partition: same bytes, same buffers, events between them. Its pool needs one segment per
     subpartition and one more, has no upper bound and no overdraft (rule 5.41); its edge has buffer timeout -1 (rule 5.44).
 
-    ``on_subpartition_created`` is called for every subpartition at the end of ``finish``: connect the reader then, with
+    ``connector`` is called for every subpartition at the end of ``finish``: connect the reader then, with
     ``view = subpartition.create_read_view(...)``, and have it look at ``view`` by itself, since nothing new will ever come.
     ``release`` removes the file once all readers have released their views; ``discard`` at once. One of the two must be called
     at every end of a job. ``file`` must not exist; it is made with the first buffer.
@@ -31,22 +29,21 @@ class BlockingResultPartition(ResultPartition):
         self,
         subpartitions: int,
         pool: LocalBufferPool,
-        wait_for_buffer: Callable[[LocalBufferPool], None],
+        owner: PartitionOwner,
         file: Path,
         *,
+        connector: SubpartitionConnector | None = None,
         trace: TaskTrace | None = None,
         first_channel: int = 0,
     ) -> None:
-        super().__init__(subpartitions, pool, wait_for_buffer, trace=trace, first_channel=first_channel)
+        super().__init__(subpartitions, pool, owner, connector=connector, trace=trace, first_channel=first_channel)
         self._data = BoundedData(file)
 
     def _create_subpartition(self, index: int) -> ResultSubpartition:
-        return BoundedBlockingSubpartition(
-            index, self._data, self._on_unused, self._trace, channel_id=self._first_channel + index
-        )
+        return BoundedBlockingSubpartition(index, self._data, self, self._trace, channel_id=self._first_channel + index)
 
     def _on_created(self, subpartition: ResultSubpartition) -> None:
-        """Nobody may read it yet."""
+        """It cannot be read yet."""
 
     def flush(self, index: int) -> None:
         """Ends the open buffers of the subpartition and spills them."""
@@ -63,16 +60,16 @@ class BlockingResultPartition(ResultPartition):
     def finish(self) -> None:
         """As of every partition; from now on it can be read."""
         super().finish()
-        if self.on_subpartition_created is not None:
+        if self._connector is not None:
             for index in range(self.count):
-                self.on_subpartition_created(self.subpartition(index))
+                self._connector.on_subpartition_created(self.subpartition(index))
 
     def release(self) -> None:
         super().release()
-        self._on_unused()
+        self.on_subpartition_unused()
 
     def discard(self) -> None:
-        """The job is over: the file goes, whoever reads it. Harmless when it is gone."""
+        """The job is over: the file goes, even if it has readers. Harmless when it is gone."""
         self.release()
         self._data.close()
 
@@ -81,7 +78,8 @@ class BlockingResultPartition(ResultPartition):
         """Bytes written to the file so far."""
         return self._data.size_bytes
 
-    def _on_unused(self) -> None:
+    def on_subpartition_unused(self) -> None:
+        """A subpartition is released and has no reader: the file goes with the last one."""
         for found in self._subpartitions:
             if isinstance(found, BoundedBlockingSubpartition) and not found.is_unused:
                 return

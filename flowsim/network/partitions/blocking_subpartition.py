@@ -1,18 +1,91 @@
-"""One subpartition whose buffers go to a file. Flink: BoundedBlockingSubpartition (rule 5.43)."""
+"""One subpartition whose buffers go to a file, the file, and its readers. Flink: BoundedBlockingSubpartition (rule 5.43)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from pathlib import Path
+from typing import NamedTuple, Protocol
 
+from flowsim.errors import InvariantViolation
 from flowsim.facts.kinds import BufferKind, BufferSide
 from flowsim.facts.tracer import TaskTrace
-from flowsim.network.buffers.buffer import EventBuffer, wire_size
+from flowsim.network.buffers.buffer import (
+    FREEING,
+    BufferSlice,
+    DataType,
+    EventBuffer,
+    MemorySegment,
+    NetworkBuffer,
+    wire_size,
+)
 from flowsim.network.buffers.buffer_builder import EventConsumer
-from flowsim.network.misuse import IllegalState
-from flowsim.network.partitions.blocking_subpartition_reader import BoundedBlockingSubpartitionReader, SpilledBuffer
-from flowsim.network.partitions.bounded_data import BoundedData
-from flowsim.network.partitions.result_subpartition import REFUSED, UNLIMITED_SIZE, Consumer
+from flowsim.network.errors import IllegalState
+from flowsim.network.partitions.result_subpartition import (
+    REFUSED,
+    UNLIMITED_SIZE,
+    BufferAndBacklog,
+    BufferAvailabilityListener,
+    Consumer,
+)
 from flowsim.streamrecord.events import EndOfPartitionEvent, Event
+
+
+class BoundedData:
+    """A file that is written front to back and read anywhere, until it is closed. Flink: FileChannelBoundedData.
+
+    The file is made with the first byte and removed by ``close``; one file serves all subpartitions of a partition, so that
+    wide shuffles do not run out of open files.
+    """
+
+    __slots__ = ("path", "size_bytes", "_descriptor", "_closed")
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.size_bytes = 0
+        self._descriptor: int | None = None
+        self._closed = False
+
+    def write(self, payload: bytes) -> int:
+        """Appends; the position of the first byte. Raises IllegalState after ``close``, OSError when the disk is full."""
+        if self._closed:
+            raise IllegalState(f"{self.path.name} is closed")
+        if self._descriptor is None:
+            self._descriptor = os.open(
+                self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0), 0o600
+            )
+        position, rest = self.size_bytes, memoryview(payload)
+        while rest:
+            written = os.write(self._descriptor, rest)
+            self.size_bytes += written
+            rest = rest[written:]
+        return position
+
+    def read(self, position: int, length: int) -> bytes:
+        """The bytes that ``write`` put at ``position``. Raises IllegalState after ``close``."""
+        if self._descriptor is None:
+            raise IllegalState(f"{self.path.name} is closed or empty")
+        payload = b""
+        while len(payload) < length:
+            piece = os.pread(self._descriptor, length - len(payload), position + len(payload))
+            if not piece:
+                raise IllegalState(f"{self.path.name} ends before byte {position + length}")
+            payload += piece
+        return payload
+
+    def close(self) -> None:
+        """Removes the file; harmless when closed already."""
+        self._closed = True
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+            self.path.unlink(missing_ok=True)
+
+
+class SpillingPartition(Protocol):
+    """The partition that a subpartition belongs to: BlockingResultPartition."""
+
+    def on_subpartition_unused(self) -> None:
+        """A subpartition is released and has no reader."""
 
 
 class BoundedBlockingSubpartition:
@@ -33,14 +106,14 @@ class BoundedBlockingSubpartition:
         "_readers",
         "_trace",
         "_channel_id",
-        "_on_unused",
+        "_partition",
     )
 
     def __init__(
         self,
         index: int,
         data: BoundedData,
-        on_unused: Callable[[], None],
+        partition: SpillingPartition,
         trace: TaskTrace | None = None,
         channel_id: int = -1,
     ) -> None:
@@ -50,8 +123,7 @@ class BoundedBlockingSubpartition:
         self.data_buffers = 0
         """Data buffers in the file: the backlog of a new reader."""
         self._data = data
-        self._on_unused = on_unused
-        """Called when it is released and nobody reads it any more."""
+        self._partition = partition
         self._spilled: list[SpilledBuffer] = []
         self._current: Consumer | None = None
         self._readers: list[BoundedBlockingSubpartitionReader] = []
@@ -59,7 +131,7 @@ class BoundedBlockingSubpartition:
         self._channel_id = channel_id
 
     def add(self, consumer: Consumer) -> int:
-        """Takes the buffer and spills the one before; REFUSED after the end. No reader wishes for a size."""
+        """Takes the buffer and spills the one before; REFUSED after the end. No reader asks for a size."""
         if self.finished:
             consumer.close()
             return REFUSED
@@ -86,18 +158,14 @@ class BoundedBlockingSubpartition:
         self._spill(EventConsumer(EndOfPartitionEvent()))
         return wire_size(EndOfPartitionEvent())
 
-    def create_read_view(
-        self, on_data_available: Callable[[], None], on_priority_event: Callable[[int], None] | None = None
-    ) -> BoundedBlockingSubpartitionReader:
+    def create_read_view(self, listener: BufferAvailabilityListener) -> BoundedBlockingSubpartitionReader:
         """One more reader, from the first buffer on (rule 5.43). Raises IllegalState before the end or after release.
 
-        All its data are there: nobody is told, ask ``is_available``.
+        All its data are there: ``listener`` is not notified, and asks ``is_available`` itself.
         """
         if self.released or not self.finished:
             raise IllegalState(f"subpartition {self.index} can be read when it is finished and until it is released")
-        reader = BoundedBlockingSubpartitionReader(
-            self._data, tuple(self._spilled), self.data_buffers, self._on_reader_released
-        )
+        reader = BoundedBlockingSubpartitionReader(self, self._data, tuple(self._spilled), self.data_buffers)
         self._readers.append(reader)
         return reader
 
@@ -111,7 +179,8 @@ class BoundedBlockingSubpartition:
             self._current = None
         self._check_unused()
 
-    def _on_reader_released(self, reader: BoundedBlockingSubpartitionReader) -> None:
+    def release_reader(self, reader: BoundedBlockingSubpartitionReader) -> None:
+        """``reader`` is through, or gone."""
         if reader in self._readers:
             self._readers.remove(reader)
             self._check_unused()
@@ -127,7 +196,7 @@ class BoundedBlockingSubpartition:
 
     def _check_unused(self) -> None:
         if self.is_unused:
-            self._on_unused()
+            self._partition.on_subpartition_unused()
 
     def _spill(self, consumer: Consumer) -> None:
         piece = consumer.build()
@@ -142,3 +211,82 @@ class BoundedBlockingSubpartition:
             self._trace.buffer(self._channel_id, BufferSide.QUEUED, number, kind, -1, self.data_buffers, -1)
         piece.recycle()
         consumer.close()
+
+
+class SpilledBuffer(NamedTuple):
+    """Where the bytes of one buffer are, or the event that it is."""
+
+    position: int
+    length: int
+    event: EventBuffer | None
+
+
+class BoundedBlockingSubpartitionReader:
+    """Reads one finished subpartition from its begin to its end. Flink: BoundedBlockingSubpartitionReader."""
+
+    __slots__ = ("_parent", "_data", "_spilled", "_next", "_backlog", "released")
+
+    def __init__(
+        self,
+        parent: BoundedBlockingSubpartition,
+        data: BoundedData,
+        spilled: tuple[SpilledBuffer, ...],
+        backlog: int,
+    ) -> None:
+        self._parent = parent
+        self._data = data
+        self._spilled = spilled
+        self._next = 0
+        self._backlog = backlog
+        self.released = False
+
+    def poll(self) -> BufferAndBacklog | None:
+        """The next buffer or event; None at the end and after release."""
+        if self.released or self._next == len(self._spilled):
+            return None
+        number = self._next
+        position, length, event = self._spilled[number]
+        self._next += 1
+        buffer: BufferSlice | EventBuffer
+        if event is not None:
+            buffer = event
+        else:
+            self._backlog -= 1
+            # Memory of the reader's own, as the file's is not the producer's pool's.
+            memory = NetworkBuffer(MemorySegment(length), FREEING)
+            buffer = BufferSlice(self._data.read(position, length) if length else b"", memory)
+        return BufferAndBacklog(buffer, self._backlog, self._next_type, number, True)
+
+    @property
+    def _next_type(self) -> DataType:
+        if self.released or self._next == len(self._spilled):
+            return DataType.NONE
+        event = self._spilled[self._next].event
+        return DataType.DATA_BUFFER if event is None else event.data_type
+
+    def is_available(self, has_credit: bool) -> bool:
+        """Something is left, without credit an event (rule 5.29)."""
+        following = self._next_type
+        return following is not DataType.NONE and (has_credit or following.is_event)
+
+    @property
+    def reported_backlog(self) -> int:
+        """Data buffers not read yet."""
+        return self._backlog
+
+    @property
+    def queued_buffers(self) -> int:
+        """What is in a file is not queued."""
+        return 0
+
+    def resume_consumption(self) -> None:
+        raise InvariantViolation("no event blocks a blocking subpartition")
+
+    def notify_new_buffer_size(self, desired_bytes: int) -> None:
+        """All buffers are written already."""
+
+    def release(self) -> None:
+        """The reader is through, or gone."""
+        if not self.released:
+            self.released = True
+            self._parent.release_reader(self)

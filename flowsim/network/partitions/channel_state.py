@@ -39,10 +39,10 @@ class ChannelStateWriter(Protocol):
 
 class _NoOp:
     def add_output_data(self, checkpoint_id: int, subpartition: int, payloads: Sequence[bytes]) -> None:
-        """Nobody takes a checkpoint."""
+        """No checkpoint is taken."""
 
     def add_output_data_future(self, checkpoint_id: int, subpartition: int, future: ChannelStateFuture) -> None:
-        """Nobody takes a checkpoint."""
+        """No checkpoint is taken."""
 
 
 NO_OP: ChannelStateWriter = _NoOp()

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 
 from flowsim.facts.kinds import BufferKind, BufferSide
 from flowsim.facts.tracer import TaskTrace
-from flowsim.network.buffers.buffer import wire_size
+from flowsim.network.buffers.buffer import DataType, wire_size
 from flowsim.network.buffers.buffer_builder import EventConsumer
-from flowsim.network.buffers.data_type import DataType
-from flowsim.network.misuse import IllegalArgument, IllegalState
+from flowsim.network.errors import IllegalArgument, IllegalState
 from flowsim.network.partitions.channel_state import NO_OP, ChannelStateFuture, ChannelStateWriter
 from flowsim.network.partitions.prioritized_deque import PrioritizedDeque
-from flowsim.network.partitions.result_subpartition import REFUSED, UNLIMITED_SIZE, Buffer, BufferAndBacklog, Consumer
+from flowsim.network.partitions.result_subpartition import (
+    REFUSED,
+    UNLIMITED_SIZE,
+    Buffer,
+    BufferAndBacklog,
+    BufferAvailabilityListener,
+    Consumer,
+)
 from flowsim.streamrecord.events import Alignment, CheckpointBarrier, EndOfPartitionEvent, Event
 
 
@@ -30,8 +36,8 @@ class QueueLength:
 class PipelinedSubpartition:
     """Consumers in order, at most the last one still being filled (I5.b). Flink: PipelinedSubpartition.
 
-    It is its own read view: ``create_read_view`` attaches the one reader, whose callbacks are called at the moments of rules
-    5.21, 5.22 (``on_data_available``) and 5.28 (``on_priority_event``, with a sequence number).
+    It is its own read view: ``create_read_view`` attaches the one reader, which is notified at the moments of rules 5.21,
+    5.22 (data) and 5.28 (priority events).
     """
 
     __slots__ = (
@@ -45,8 +51,7 @@ class PipelinedSubpartition:
         "sequence_number",
         "buffer_size_bytes",
         "zero_exclusive_buffers",
-        "on_data_available",
-        "on_priority_event",
+        "listener",
         "_state_writer",
         "_state_future",
         "_state_checkpoint",
@@ -78,10 +83,9 @@ class PipelinedSubpartition:
         """An event that blocks was polled, and the reader has not resumed (rule 5.27)."""
         self.sequence_number = 0
         self.buffer_size_bytes = buffer_size
-        """The size that the reader wishes for buffers to come (rule 6.24)."""
+        """The size that the reader asks for, of buffers to come (rule 6.24)."""
         self.zero_exclusive_buffers = zero_exclusive_buffers
-        self.on_data_available: Callable[[], None] | None = None
-        self.on_priority_event: Callable[[int], None] | None = None
+        self.listener: BufferAvailabilityListener | None = None
         self._state_writer: ChannelStateWriter = NO_OP
         self._state_future: ChannelStateFuture | None = None
         self._state_checkpoint = 0
@@ -97,19 +101,16 @@ class PipelinedSubpartition:
 
     # The reader's side.
 
-    def create_read_view(
-        self, on_data_available: Callable[[], None], on_priority_event: Callable[[int], None] | None = None
-    ) -> PipelinedSubpartition:
-        """Attaches the one reader (rule 5.31). It is not told of what is queued already: it asks for that itself.
+    def create_read_view(self, listener: BufferAvailabilityListener) -> PipelinedSubpartition:
+        """Attaches the one reader (rule 5.31). It is not notified of what is queued already: it asks for that itself.
 
         Raises IllegalState when there was a reader or everything is released.
         """
         if self.released:
             raise IllegalState(f"subpartition {self.index} is released")
-        if self.on_data_available is not None:
+        if self.listener is not None:
             raise IllegalState(f"subpartition {self.index} is being (or was) consumed already")
-        self.on_data_available = on_data_available
-        self.on_priority_event = on_priority_event
+        self.listener = listener
         return self
 
     @property
@@ -180,13 +181,13 @@ class PipelinedSubpartition:
         return BufferAndBacklog(buffer, self.reported_backlog, following, number, whole)
 
     def resume_consumption(self) -> None:
-        """What is behind the event that blocked can be read; nobody is notified (rule 5.27). Raises IllegalState."""
+        """What is behind the event that blocked can be read; the reader is not notified (rule 5.27). Raises IllegalState."""
         if not self.blocked:
             raise IllegalState(f"subpartition {self.index} is not blocked")
         self.blocked = False
 
-    def buffer_size(self, desired_bytes: int) -> None:
-        """The reader wishes for buffers of this size from the next one on (rules 5.17, 6.24)."""
+    def notify_new_buffer_size(self, desired_bytes: int) -> None:
+        """The reader asks for buffers of this size from the next one on (rules 5.17, 6.24). Flink: bufferSize."""
         if desired_bytes < 0:
             raise IllegalArgument(f"a buffer size is not negative: {desired_bytes}")
         self.buffer_size_bytes = desired_bytes
@@ -194,11 +195,11 @@ class PipelinedSubpartition:
     # The writer's side.
 
     def add(self, consumer: Consumer) -> int:
-        """Queues; answers the size that is wished for the next buffer, or REFUSED after the end (rule 5.18)."""
+        """Queues; returns the size for the next buffer, or REFUSED after the end (rule 5.18)."""
         return self._add(consumer, False)
 
     def add_event(self, event: Event, has_priority: bool | None = None) -> int:
-        """As ``add``; an unaligned barrier has priority unless told otherwise."""
+        """As ``add``; an unaligned barrier has priority unless ``has_priority`` is given."""
         if has_priority is None:
             has_priority = isinstance(event, CheckpointBarrier) and event.alignment is Alignment.UNALIGNED
         return self._add(EventConsumer(event, has_priority), False)
@@ -241,7 +242,7 @@ class PipelinedSubpartition:
             self._notify_priority(self.sequence_number)
 
     def abort_checkpoint(self, checkpoint_id: int) -> None:
-        """Nobody waits for the data before the timeoutable barrier any more; the barrier stays queued."""
+        """The data before the timeoutable barrier are not needed any more; the barrier stays queued."""
         if self._state_future is not None and self._state_checkpoint == checkpoint_id:
             self._fail_future(f"checkpoint {checkpoint_id} was aborted")
 
@@ -327,12 +328,12 @@ class PipelinedSubpartition:
         return self.buffers[0].data_type if self.buffers else DataType.NONE
 
     def _notify(self) -> None:
-        if self.on_data_available is not None and not self.released:
-            self.on_data_available()
+        if self.listener is not None and not self.released:
+            self.listener.notify_data_available()
 
     def _notify_priority(self, sequence_number: int) -> None:
-        if self.on_priority_event is not None and not self.released:
-            self.on_priority_event(sequence_number)
+        if self.listener is not None and not self.released:
+            self.listener.notify_priority_event(sequence_number)
 
     def _trace_queued(self, consumer: Consumer) -> None:
         kind = BufferKind.DATA if consumer.event is None else BufferKind.EVENT

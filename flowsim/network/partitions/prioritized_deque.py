@@ -12,7 +12,7 @@ T = TypeVar("T")
 class PrioritizedDeque(deque[T], Generic[T]):
     """Elements with priority come first, in order, then all others, in order. Flink: PrioritizedDeque.
 
-    ``append`` adds an element without priority, ``popleft`` takes the first of all. Elements are told apart by identity.
+    ``append`` adds an element without priority, ``popleft`` takes the first of all. Elements are compared by identity.
     Invariant: the first ``priority_elements`` elements are those with priority.
     """
 

@@ -5,36 +5,50 @@ Flink: ResultPartition, BufferWritingResultPartition, PipelinedResultPartition (
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Protocol
 
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffers.buffer_builder import BufferBuilder
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
-from flowsim.network.misuse import IllegalState
+from flowsim.network.errors import IllegalState
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition, QueueLength
 from flowsim.network.partitions.result_subpartition import REFUSED, UNLIMITED_SIZE, ResultSubpartition
 from flowsim.streamrecord.events import EndOfData, Event, StopMode
 
 
+class PartitionOwner(Protocol):
+    """The task that writes into a partition: StreamTask."""
+
+    def wait_for_buffer(self, pool: LocalBufferPool) -> None:
+        """Blocks the task until ``pool`` may have a segment again (rule 5.42)."""
+
+
+class SubpartitionConnector(Protocol):
+    """Lets the channels of the consumers read: PartitionConnector."""
+
+    def on_subpartition_created(self, subpartition: ResultSubpartition) -> None:
+        """``subpartition`` can be read for the first time."""
+
+
 class ResultPartition:
     """Turns bytes into buffers in subpartitions. Flink: PipelinedResultPartition.
 
-    ``wait_for_buffer`` is the blocking point of rule 5.42: it returns when the pool may have a segment again. ``buffer_size``:
-    size of buffers until a reader wishes for another. ``trace`` gets what is queued, as facts of channels ``first_channel``
-    and following. Invariants: bytes polled from a subpartition are those emitted to it, no gap, no duplicate (I5.a); unicast
-    builders and the broadcast builder are never open together (rule 5.12).
+    ``owner`` waits where a record needs a buffer that the pool does not have (rule 5.42). ``connector`` connects each
+    subpartition that can be read. ``buffer_size``: size of buffers until a reader asks for another. ``trace`` gets what is
+    queued, as facts of channels ``first_channel`` and following. Invariants: bytes polled from a subpartition are those emitted
+    to it, no gap, no duplicate (I5.a); unicast builders and the broadcast builder are never open together (rule 5.12).
     """
 
     __slots__ = (
         "count",
         "pool",
         "unicast",
-        "_resting",
+        "_detached",
         "_broadcast",
         "_open_unicast",
         "_subpartitions",
-        "_wait_for_buffer",
-        "on_subpartition_created",
+        "_owner",
+        "_connector",
         "buffers_out",
         "bytes_out",
         "finished",
@@ -50,8 +64,9 @@ class ResultPartition:
         self,
         subpartitions: int,
         pool: LocalBufferPool,
-        wait_for_buffer: Callable[[LocalBufferPool], None],
+        owner: PartitionOwner,
         *,
+        connector: SubpartitionConnector | None = None,
         zero_exclusive_buffers: bool = False,
         buffer_size: int = UNLIMITED_SIZE,
         trace: TaskTrace | None = None,
@@ -61,13 +76,12 @@ class ResultPartition:
         self.pool = pool
         self.unicast: list[BufferBuilder | None] = [None] * subpartitions
         """The open builder of each subpartition; the record writer encodes straight into them."""
-        self._resting: dict[int, BufferBuilder] = {}
+        self._detached: dict[int, BufferBuilder] = {}
         self._broadcast: BufferBuilder | None = None
         self._open_unicast: list[int] = []
         self._subpartitions: list[ResultSubpartition | None] = [None] * subpartitions
-        self._wait_for_buffer = wait_for_buffer
-        self.on_subpartition_created: Callable[[ResultSubpartition], None] | None = None
-        """Called when a subpartition can be read for the first time."""
+        self._owner = owner
+        self._connector = connector
         self.buffers_out = 0
         self.bytes_out = 0
         self.finished = False
@@ -97,8 +111,8 @@ class ResultPartition:
         )
 
     def _on_created(self, subpartition: ResultSubpartition) -> None:
-        if self.on_subpartition_created is not None:
-            self.on_subpartition_created(subpartition)
+        if self._connector is not None:
+            self._connector.on_subpartition_created(subpartition)
 
     def request_unicast(self, index: int) -> BufferBuilder:
         """The open builder of a subpartition, or a new one, whose consumer is queued before data is in it (rule 5.11).
@@ -108,7 +122,7 @@ class ResultPartition:
         builder = self.unicast[index]
         if builder is not None:
             return builder
-        builder = self._resting.pop(index, None)
+        builder = self._detached.pop(index, None)
         if builder is not None:
             self.unicast[index] = builder
             return builder
@@ -189,15 +203,15 @@ class ResultPartition:
             self.broadcast_event(EndOfData(mode))
             self._end_of_data_sent = True
 
-    def rest(self) -> None:
+    def detach_open_builders(self) -> None:
         """Takes the open builders out of ``unicast`` until the next ``request_unicast``.
 
-        So that a flusher, once it came round, hears of the next record that goes into a buffer which is open already.
+        So that a flusher, after its interval, is notified of the next record that goes into a buffer which is open already.
         """
         for index in self._open_unicast:
             builder = self.unicast[index]
             if builder is not None:
-                self._resting[index] = builder
+                self._detached[index] = builder
                 self.unicast[index] = None
 
     def flush(self, index: int) -> None:
@@ -220,7 +234,7 @@ class ResultPartition:
         self.finished = True
 
     def close(self) -> None:
-        """The task is over: the pool gives back what nobody reads, the rest when it is read (rule 5.37)."""
+        """The task is over: the pool gives back what is not read, the rest when it is read (rule 5.37)."""
         for builder in self._take_open_unicast():
             builder.close()
         if self._broadcast is not None:
@@ -250,13 +264,13 @@ class ResultPartition:
             builder.trim(max(builder.capacity, size + 1))
 
     def _queue_copies(self, builder: BufferBuilder, least_bytes: int) -> None:
-        """Queues the builder everywhere; the smallest wish of any reader counts (rules 5.12, 5.17)."""
+        """Queues the builder everywhere; the smallest size that any reader asks for counts (rules 5.12, 5.17)."""
         consumer = builder.create_consumer_from_beginning()
         desired_bytes = UNLIMITED_SIZE
         for index in range(self.count):
-            wish = self.subpartition(index).add(consumer.copy())
-            if wish != REFUSED:
-                desired_bytes = min(desired_bytes, wish)
+            size_bytes = self.subpartition(index).add(consumer.copy())
+            if size_bytes != REFUSED:
+                desired_bytes = min(desired_bytes, size_bytes)
         if desired_bytes > 0:
             builder.trim(max(desired_bytes, least_bytes))
         consumer.close()
@@ -271,7 +285,7 @@ class ResultPartition:
     def _request_builder(self, index: int) -> BufferBuilder:
         builder = self.pool.request_builder(index)
         while builder is None:
-            self._wait_for_buffer(self.pool)
+            self._owner.wait_for_buffer(self.pool)
             builder = self.pool.request_builder(index)
         return builder
 
@@ -282,7 +296,7 @@ class ResultPartition:
     def _finish_unicast(self, index: int, builder: BufferBuilder) -> None:
         """Rule 5.14: what was written counts from now on."""
         self._open_unicast.remove(index)
-        self._resting.pop(index, None)
+        self._detached.pop(index, None)
         self.unicast[index] = None
         self.bytes_out += builder.finish()
         self.buffers_out += 1
@@ -304,7 +318,7 @@ class ResultPartition:
             builder.close()
 
     def _finish_unicast_of(self, index: int) -> None:
-        builder = self._resting.get(index) or self.unicast[index]
+        builder = self._detached.get(index) or self.unicast[index]
         if builder is not None:
             self._finish_unicast(index, builder)
 
@@ -312,7 +326,7 @@ class ResultPartition:
         """The open builders in the order of their subpartitions; afterwards none is open."""
         taken = []
         for index in sorted(self._open_unicast):
-            builder = self._resting.pop(index, None) or self.unicast[index]
+            builder = self._detached.pop(index, None) or self.unicast[index]
             if builder is not None:
                 taken.append(builder)
             self.unicast[index] = None

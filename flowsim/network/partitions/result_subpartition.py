@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol
 
-from flowsim.network.buffers.buffer import BufferSlice, EventBuffer
+from flowsim.network.buffers.buffer import BufferSlice, DataType, EventBuffer
 from flowsim.network.buffers.buffer_builder import BufferConsumer, EventConsumer
-from flowsim.network.buffers.data_type import DataType
-from flowsim.network.misuse import IllegalState
+from flowsim.network.errors import IllegalState
 from flowsim.streamrecord.events import Event
 
 Consumer = BufferConsumer | EventConsumer
 Buffer = BufferSlice | EventBuffer
 
 UNLIMITED_SIZE: Final = 2**31 - 1
-"""No wish for smaller buffers."""
+"""Buffers need not be smaller."""
 
 REFUSED: Final = -1
 """Answer of ``add`` after the end."""
@@ -35,6 +33,16 @@ class BufferAndBacklog(NamedTuple):
     whole: bool
 
 
+class BufferAvailabilityListener(Protocol):
+    """The reader of a subpartition: a local channel, or the sending half of a remote one. Flink: BufferAvailabilityListener."""
+
+    def notify_data_available(self) -> None:
+        """Something can be read that could not be read before (rules 5.21, 5.22)."""
+
+    def notify_priority_event(self, sequence_number: int) -> None:
+        """An event that overtakes came to the head (rule 5.28)."""
+
+
 class SubpartitionView(Protocol):
     """What a reader reads: a pipelined subpartition itself, or a reader of spilled data. Flink: ResultSubpartitionView."""
 
@@ -46,7 +54,7 @@ class SubpartitionView(Protocol):
 
     @property
     def reported_backlog(self) -> int:
-        """Data buffers that wait, as told to the receiver (rule 5.26)."""
+        """Data buffers that wait, as reported to the receiver (rule 5.26)."""
 
     @property
     def queued_buffers(self) -> int:
@@ -55,8 +63,8 @@ class SubpartitionView(Protocol):
     def resume_consumption(self) -> None:
         """Goes on behind an event that blocked (rule 5.27)."""
 
-    def buffer_size(self, desired_bytes: int) -> None:
-        """The reader wishes for buffers of this size (rule 6.24)."""
+    def notify_new_buffer_size(self, desired_bytes: int) -> None:
+        """The reader asks for buffers of this size (rule 6.24)."""
 
     def release(self) -> None:
         """Nothing more will be read."""
@@ -68,7 +76,7 @@ class ResultSubpartition(Protocol):
     index: int
 
     def add(self, consumer: Consumer) -> int:
-        """Queues; answers the size wished for the next buffer, or -1 after the end (rule 5.18)."""
+        """Queues; returns the size for the next buffer, or REFUSED after the end (rule 5.18)."""
 
     def add_event(self, event: Event, has_priority: bool | None = None) -> int:
         """As ``add``, an event."""
@@ -86,10 +94,8 @@ class ResultSubpartition(Protocol):
     def queued_buffers(self) -> int:
         """Buffers and events in memory that wait for a reader."""
 
-    def create_read_view(
-        self, on_data_available: Callable[[], None], on_priority_event: Callable[[int], None] | None = None
-    ) -> SubpartitionView:
-        """A reader, which is told of data from now on (rule 5.31)."""
+    def create_read_view(self, listener: BufferAvailabilityListener) -> SubpartitionView:
+        """What ``listener`` reads; it is notified of data from now on (rule 5.31)."""
 
 
 class _Unconnected:
@@ -110,12 +116,12 @@ class _Unconnected:
     def resume_consumption(self) -> None:
         raise IllegalState("nothing was read yet that could block")
 
-    def buffer_size(self, desired_bytes: int) -> None:
-        """Nobody writes yet."""
+    def notify_new_buffer_size(self, desired_bytes: int) -> None:
+        """There is no writer yet."""
 
     def release(self) -> None:
         """Nothing is held."""
 
 
 UNCONNECTED: SubpartitionView = _Unconnected()
-"""What a local channel reads until its producer has something for it: nothing."""
+"""What a reader reads until its producer has something for it: nothing."""

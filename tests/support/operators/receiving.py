@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from flowsim.network.buffers.buffer import BufferSlice, EventBuffer, MemorySegment, NetworkBuffer
+from flowsim.network.buffers.buffer import (
+    FREEING,
+    BufferRecycler,
+    BufferSlice,
+    EventBuffer,
+    MemorySegment,
+    NetworkBuffer,
+)
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.gates.input_channel import InputChannel
 from flowsim.network.gates.remote_input_channel import RemoteInputChannel
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.streamrecord.events import Alignment, CheckpointBarrier
+from tests.support.network import Channels, Returned, SentBack
 
 
-class Returned:
-    """Segments that were recycled at the sender."""
-
-    def __init__(self) -> None:
-        self.segments = 0
-
-    def take(self, segment: MemorySegment) -> None:
-        self.segments += 1
-
-
-SENDER = Returned()
-
-
-def data(payload: bytes = b"x", sender: Returned = SENDER) -> BufferSlice:
-    return BufferSlice(payload, NetworkBuffer(MemorySegment(8), sender.take))
+def data(payload: bytes = b"x", sender: BufferRecycler = FREEING) -> BufferSlice:
+    return BufferSlice(payload, NetworkBuffer(MemorySegment(8), sender))
 
 
 def barrier(alignment: Alignment, checkpoint_id: int = 1) -> EventBuffer:
@@ -36,12 +31,18 @@ def gate_of(channels: int, exclusive: int = 2, floating: int = 2, first_index: i
     pool = NetworkBufferPool(floating, 8).create_buffer_pool(1, floating)
 
     def create(gate: SingleInputGate, index: int) -> InputChannel:
-        return RemoteInputChannel(gate, first_index + index, index, exclusive, None)
+        return RemoteInputChannel(gate, first_index + index, index, exclusive, SentBack(), Returned(), None)
 
-    return SingleInputGate(channels, pool, create)
+    return SingleInputGate(channels, pool, Channels(create))
 
 
 def remote(gate: SingleInputGate, index: int = 0) -> RemoteInputChannel:
     channel = gate.channel(index)
     assert isinstance(channel, RemoteInputChannel)
     return channel
+
+
+def sent_back(channel: RemoteInputChannel) -> list[str]:
+    """What the channel had for its sender so far."""
+    assert isinstance(channel.client, SentBack)
+    return [message for message, _ in channel.client.messages]

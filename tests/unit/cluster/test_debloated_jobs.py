@@ -7,7 +7,7 @@ import pytest
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.facts.kinds import BufferKind, BufferSide, Level, MailAction
 from flowsim.graph.stream_graph import BufferDebloatSettings, Link
-from flowsim.network.throughput.buffer_debloater import BufferDebloater
+from flowsim.network.gates.buffer_debloater import BufferDebloater
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.virtual_time_loop import START_NS
 from tests.support.jobs.small_jobs import SmallJob

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from flowsim.network.buffers.buffer import BufferSlice, MemorySegment, NetworkBuffer
+from flowsim.network.buffers.buffer import FREEING, BufferSlice, MemorySegment, NetworkBuffer
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.gates.input_channel import InputChannel
 from flowsim.network.gates.remote_input_channel import RemoteInputChannel
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.tasks.task_metrics import MeasuredGate
+from tests.support.network import Channels, Returned, SentBack
 
 
 def measured() -> tuple[MeasuredGate, RemoteInputChannel]:
     """One remote channel with 2 exclusive buffers, and 4 floating ones of its gate."""
 
     def create(gate: SingleInputGate, index: int) -> InputChannel:
-        return RemoteInputChannel(gate, index, index, 2, None)
+        return RemoteInputChannel(gate, index, index, 2, SentBack(), Returned(), None)
 
-    gate = SingleInputGate(1, NetworkBufferPool(4, 8).create_buffer_pool(1, 4), create)
+    gate = SingleInputGate(1, NetworkBufferPool(4, 8).create_buffer_pool(1, 4), Channels(create))
     channel = gate.channel(0)
     assert isinstance(channel, RemoteInputChannel)
     return MeasuredGate(gate, 2), channel
 
 
 def arrive(channel: RemoteInputChannel, number: int, backlog: int) -> None:
-    payload = BufferSlice(b"x", NetworkBuffer(MemorySegment(8), lambda segment: None))
+    payload = BufferSlice(b"x", NetworkBuffer(MemorySegment(8), FREEING))
     channel.on_buffer(payload, number, backlog)
 
 

@@ -11,17 +11,13 @@ from hypothesis import strategies as st
 from flowsim.facts.kinds import Level, SegmentAction
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffers.buffer_builder import BufferBuilder
-from flowsim.network.buffers.local_buffer_pool import (
-    UNLIMITED,
-    BufferPoolDestroyed,
-    InsufficientNetworkBuffers,
-    LocalBufferPool,
-)
+from flowsim.network.buffers.local_buffer_pool import UNLIMITED, LocalBufferPool
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
-from flowsim.network.misuse import IllegalArgument
+from flowsim.network.errors import BufferPoolDestroyed, IllegalArgument, InsufficientNetworkBuffers
 from flowsim.network.partitions.result_partition import ResultPartition
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.tasks.task_clock import TaskClock
+from tests.support.network import Waits
 
 _HELD = {SegmentAction.TAKEN: 1, SegmentAction.RETURNED: -1}
 _HANDED_OUT = {SegmentAction.HANDED_OUT: 1, SegmentAction.RECYCLED: -1}
@@ -114,7 +110,7 @@ def test_a_blocked_writer_is_not_woken_by_its_own_segment_while_another_channel_
     """Rules 5.35, 5.42."""
     pool = NetworkBufferPool(8, 4).create_buffer_pool(3, 3, 2, max_buffers_per_channel=2)
     log: list[str] = []
-    partition = ResultPartition(2, pool, _waiting(log, lambda: readers[0].close()))
+    partition = ResultPartition(2, pool, Waits(_waiting(log, lambda: readers[0].close())))
     readers: list[BufferBuilder] = []
     for channel in (0, 0, 1):
         builder = pool.request_builder(channel)

@@ -7,32 +7,29 @@ import pytest
 from flowsim.errors import InvariantViolation
 from flowsim.network.buffers.buffer import EventBuffer, MemorySegment, NetworkBuffer
 from flowsim.network.buffers.buffer_builder import BufferBuilder
-from flowsim.network.buffers.local_buffer_pool import InsufficientNetworkBuffers, LocalBufferPool
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
+from flowsim.network.errors import InsufficientNetworkBuffers
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_partition import ResultPartition
 from flowsim.streamrecord.events import EndOfData, EndOfPartitionEvent, StopMode
-
-
-def never(pool: LocalBufferPool) -> None:
-    raise AssertionError("has to wait for a buffer")
+from tests.support.network import Listener, NeverWaits, Recycled
 
 
 def test_a_buffer_that_is_recycled_more_often_than_retained_is_a_bug() -> None:
-    back: list[MemorySegment] = []
-    buffer = NetworkBuffer(MemorySegment(8), back.append)
+    back = Recycled()
+    buffer = NetworkBuffer(MemorySegment(8), back)
     buffer.retain()
     buffer.recycle()
-    assert back == []
+    assert back.segments == []
     buffer.recycle()
-    assert len(back) == 1
+    assert len(back.segments) == 1
     with pytest.raises(InvariantViolation):
         buffer.recycle()
 
 
 def test_a_segment_goes_back_when_the_writer_every_copy_and_every_slice_let_go() -> None:
-    back: list[MemorySegment] = []
-    builder = BufferBuilder(MemorySegment(8), back.append)
+    back = Recycled()
+    builder = BufferBuilder(MemorySegment(8), back)
     consumer = builder.create_consumer_from_beginning()
     copy = consumer.copy()
     builder.append_and_commit(b"abc")
@@ -41,16 +38,16 @@ def test_a_segment_goes_back_when_the_writer_every_copy_and_every_slice_let_go()
     consumer.close()
     copy.close()
     slices[0].recycle()
-    assert back == []
+    assert back.segments == []
     slices[1].recycle()
-    assert len(back) == 1
-    assert back[0].data == b""
+    assert len(back.segments) == 1
+    assert back.segments[0].data == b""
 
 
 def test_a_broadcast_takes_one_segment_for_all_its_subpartitions_and_gives_it_back_after_the_last() -> None:
     """Rule 5.12."""
     pool = NetworkBufferPool(8, 4).create_buffer_pool(4, 8, 3)
-    partition = ResultPartition(3, pool, never)
+    partition = ResultPartition(3, pool, NeverWaits())
     partition.broadcast(b"abcd")
     assert (pool.used_segments, partition.queued_buffers) == (1, 3)
     partition.flush_all()
@@ -66,7 +63,7 @@ def test_a_broadcast_takes_one_segment_for_all_its_subpartitions_and_gives_it_ba
 def test_an_event_lies_behind_all_bytes_of_every_subpartition_and_takes_no_segment() -> None:
     """Rule 5.13."""
     pool = NetworkBufferPool(8, 64).create_buffer_pool(3, 8, 2)
-    partition = ResultPartition(2, pool, never)
+    partition = ResultPartition(2, pool, NeverWaits())
     partition.emit(b"a", 0)
     partition.broadcast_event(EndOfData(StopMode.DRAIN))
     assert (pool.used_segments, [len(partition.subpartition(i).buffers) for i in (0, 1)]) == (1, [2, 1])
@@ -79,15 +76,15 @@ def test_a_partition_that_is_released_gives_everything_back() -> None:
     """Rule 4.26: open, resting and queued buffers, unicast and broadcast."""
     network = NetworkBufferPool(20, 4)
     pool = network.create_buffer_pool(4, 20, 3)
-    partition = ResultPartition(3, pool, never)
+    partition = ResultPartition(3, pool, NeverWaits())
     partition.emit(b"abcdef", 0)
     partition.emit(b"g", 1)
-    partition.rest()
+    partition.detach_open_builders()
     partition.emit(b"h", 2)
     partition.release()
     assert (pool.used_segments, network.available_segments) == (0, 20)
     other = network.create_buffer_pool(4, 20, 3)
-    broadcast = ResultPartition(3, other, never)
+    broadcast = ResultPartition(3, other, NeverWaits())
     broadcast.broadcast(b"abcdef")
     broadcast.release()
     assert (other.used_segments, network.available_segments) == (0, 20)
@@ -95,14 +92,14 @@ def test_a_partition_that_is_released_gives_everything_back() -> None:
 
 def test_a_builder_that_rests_goes_on_where_it_stopped() -> None:
     pool = NetworkBufferPool(8, 64).create_buffer_pool(2, 8, 1)
-    partition = ResultPartition(1, pool, never)
+    partition = ResultPartition(1, pool, NeverWaits())
     partition.emit(b"a", 0)
     builder = partition.unicast[0]
-    partition.rest()
+    partition.detach_open_builders()
     assert partition.unicast == [None]
     partition.emit(b"b", 0)
     assert partition.unicast == [builder]
-    partition.rest()
+    partition.detach_open_builders()
     partition.broadcast_event(EndOfData(StopMode.DRAIN))
     polled = partition.subpartition(0).poll()
     assert polled is not None
@@ -117,9 +114,9 @@ def test_events_are_as_long_as_flink_writes_them() -> None:
 def test_a_subpartition_has_one_reader() -> None:
     """Rule 5.31."""
     subpartition = PipelinedSubpartition(0)
-    subpartition.create_read_view(lambda: None)
+    subpartition.create_read_view(Listener())
     with pytest.raises(InvariantViolation, match="consumed already"):
-        subpartition.create_read_view(lambda: None)
+        subpartition.create_read_view(Listener())
 
 
 def test_memory_that_cannot_be_guaranteed_is_refused() -> None:

@@ -6,33 +6,53 @@ from collections.abc import Callable
 
 from flowsim.network.buffers.buffer import EventBuffer
 from flowsim.network.gates.checkpointed_input_gate import CheckpointedInputGate
+from flowsim.network.gates.input_channel import InputChannel
 from flowsim.streamrecord.events import Alignment, CheckpointBarrier, EndOfData, EndOfPartitionEvent, Event, StopMode
-from tests.support.operators.receiving import barrier, data, gate_of, remote
+from tests.support.operators.receiving import barrier, data, gate_of, remote, sent_back
+
+
+class Handler:
+    """The events that it was given."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def process_event(self, channel: InputChannel, event: Event) -> None:
+        self.events.append(event)
+
+
+class Mailbox:
+    """Urgent mails that have not run."""
+
+    def __init__(self) -> None:
+        self.mails: list[Callable[[], None]] = []
+
+    def execute_urgently(self, command: Callable[[], None]) -> None:
+        self.mails.append(command)
 
 
 def test_the_end_of_data_is_acknowledged_to_the_sender_of_that_channel() -> None:
     """Rule 7.12: once for each channel."""
     gate = gate_of(2)
-    read, acknowledged = CheckpointedInputGate(gate), list[int]()
-    for index in (0, 1):
-        channel = remote(gate, index)
-        channel.on_all_records_processed = lambda index=index: acknowledged.append(index)  # type: ignore[misc]
+    read = CheckpointedInputGate(gate)
+    first, second = remote(gate, 0), remote(gate, 1)
+    for channel in (first, second):
         channel.on_buffer(EventBuffer(EndOfData(StopMode.DRAIN)), 0, 0)
     read.poll()
-    assert acknowledged == [0]
+    assert (sent_back(first), sent_back(second)) == (["processed"], [])
     read.poll()
-    assert acknowledged == [0, 1]
+    assert (sent_back(first), sent_back(second)) == (["processed"], ["processed"])
 
 
-def test_events_are_told_before_the_task_gets_them() -> None:
+def test_events_are_processed_before_the_task_gets_them() -> None:
     """Rule 7.12."""
-    gate, told = gate_of(1), list[Event]()
-    read = CheckpointedInputGate(gate, lambda channel, event: told.append(event))
+    gate, handler = gate_of(1), Handler()
+    read = CheckpointedInputGate(gate, handler)
     for number, buffer in enumerate((data(), barrier(Alignment.ALIGNED), EventBuffer(EndOfPartitionEvent()))):
         remote(gate).on_buffer(buffer, number, 0)
     while read.poll() is not None:
         continue
-    assert told == [CheckpointBarrier(1, 1, Alignment.ALIGNED), EndOfPartitionEvent()]
+    assert handler.events == [CheckpointBarrier(1, 1, Alignment.ALIGNED), EndOfPartitionEvent()]
 
 
 def test_it_is_finished_only_when_a_finished_gate_was_found_empty() -> None:
@@ -49,24 +69,24 @@ def test_it_is_finished_only_when_a_finished_gate_was_found_empty() -> None:
 
 def test_one_urgent_mail_reads_all_priority_events_and_the_next_one_comes_with_the_next_event() -> None:
     """Rule 7.14: the data stays where it is."""
-    gate, mails, told = gate_of(2), list[Callable[[], None]](), list[Event]()
-    read = CheckpointedInputGate(gate, lambda channel, event: told.append(event))
-    read.poll_priority_events_by(mails.append)
+    gate, handler, mailbox = gate_of(2), Handler(), Mailbox()
+    read, mails = CheckpointedInputGate(gate, handler), mailbox.mails
+    read.poll_priority_events_by(mailbox)
     for index in (0, 1):
         remote(gate, index).on_buffer(data(), 0, 0)
         remote(gate, index).on_buffer(barrier(Alignment.UNALIGNED, index), 1, 0)
     assert len(mails) == 1
     mails.pop()()
-    assert (len(told), gate.queued_buffers, mails) == (2, 2, [])
+    assert (len(handler.events), gate.queued_buffers, mails) == (2, 2, [])
     remote(gate, 1).on_buffer(barrier(Alignment.UNALIGNED, 2), 2, 0)
     assert len(mails) == 1
 
 
 def test_a_priority_event_that_the_task_read_first_leaves_the_mail_nothing_to_do() -> None:
     """Rule 7.14."""
-    gate, mails = gate_of(1), list[Callable[[], None]]()
-    read = CheckpointedInputGate(gate)
-    read.poll_priority_events_by(mails.append)
+    gate, mailbox = gate_of(1), Mailbox()
+    read, mails = CheckpointedInputGate(gate), mailbox.mails
+    read.poll_priority_events_by(mailbox)
     remote(gate).on_buffer(barrier(Alignment.UNALIGNED), 0, 0)
     remote(gate).on_buffer(data(), 1, 0)
     read.poll()

@@ -4,34 +4,37 @@ from __future__ import annotations
 
 import pytest
 
-from flowsim.network.buffers.buffer import MemorySegment
+from flowsim.network.buffers.buffer import FREEING, MemorySegment
 from flowsim.network.buffers.buffer_builder import BufferBuilder
+from flowsim.network.errors import IllegalState
 from flowsim.network.gates.local_input_channel import LocalInputChannel
 from flowsim.network.gates.single_input_gate import SingleInputGate
-from flowsim.network.misuse import IllegalState
+from flowsim.network.outbox import Outbox
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
+from flowsim.network.partitions.result_subpartition import UNLIMITED_SIZE
 from flowsim.streamrecord.events import Alignment, CheckpointBarrier
+from tests.support.network import Channels
 from tests.support.operators.receiving import gate_of
 
 
 class Pair:
-    """A subpartition with its local reader, behind a gate of one channel; ``sealed``: the producer's batch runs."""
+    """A subpartition with its local reader, behind a gate of one channel, and the outboxes of both tasks."""
 
     def __init__(self, zero_exclusive_buffers: bool = False) -> None:
-        self.sealed = False
+        self.producer, self.consumer = Outbox(), Outbox()
         self.subpartition = PipelinedSubpartition(0, zero_exclusive_buffers)
         pool = gate_of(1).pool
-        self.gate = SingleInputGate(1, pool, self._create)
+        self.gate = SingleInputGate(1, pool, Channels(self._create))
         channel = self.gate.channel(0)
         assert isinstance(channel, LocalInputChannel)
         self.channel = channel
-        self.subpartition.create_read_view(self.channel.on_data_available, self.channel.on_priority_event)
+        self.channel.request_subpartition(self.subpartition)
 
     def _create(self, gate: SingleInputGate, index: int) -> LocalInputChannel:
-        return LocalInputChannel(gate, index, index, self.subpartition, lambda channel: self.sealed, None)
+        return LocalInputChannel(gate, index, index, self.producer, self.consumer, None)
 
     def add(self, payload: bytes) -> None:
-        builder = BufferBuilder(MemorySegment(8), lambda segment: None)
+        builder = BufferBuilder(MemorySegment(8), FREEING)
         builder.append_and_commit(payload)
         self.subpartition.add(builder.create_consumer_from_beginning())
         builder.finish()
@@ -73,12 +76,31 @@ def test_empty_buffers_are_skipped() -> None:
 def test_what_a_running_batch_wrote_cannot_be_read_before_its_end() -> None:
     """Decision D4."""
     pair = Pair()
-    pair.sealed = True
+    pair.producer.sealed = True
     pair.add(b"later")
-    assert pair.read() == []
-    pair.sealed = False
-    pair.channel.on_data_available()
-    assert pair.read() == [b"later"]
+    assert (pair.gate.is_available, pair.read()) == (False, [])
+    pair.producer.publish()
+    assert (pair.gate.is_available, pair.read()) == (True, [b"later"])
+
+
+def test_a_priority_event_of_a_running_batch_is_announced_at_its_end() -> None:
+    """Decision D4, rule 5.28."""
+    pair = Pair()
+    pair.producer.sealed = True
+    pair.subpartition.add_event(CheckpointBarrier(1, 1, Alignment.UNALIGNED))
+    assert not pair.gate.priority_availability.available
+    pair.producer.publish()
+    assert pair.gate.priority_availability.available
+
+
+def test_a_buffer_size_reaches_the_producer_at_the_end_of_the_consumer_s_batch() -> None:
+    """Decision D4, rule 6.24."""
+    pair = Pair()
+    pair.consumer.sealed = True
+    pair.gate.announce_buffer_size(6)
+    assert pair.subpartition.buffer_size_bytes == UNLIMITED_SIZE
+    pair.consumer.publish()
+    assert (pair.subpartition.buffer_size_bytes, pair.gate.announced_size_bytes) == (6, 6)
 
 
 def test_a_priority_event_is_read_first() -> None:
@@ -90,7 +112,7 @@ def test_a_priority_event_is_read_first() -> None:
     first = pair.gate.poll()
     assert first is not None
     assert first.received.data_type.has_priority
-    pair.channel.on_priority_event(0)
+    pair.channel.notify_priority_event(0)
     assert (pair.gate.priority_availability.available, pair.read()) == (False, [b"data"])
 
 

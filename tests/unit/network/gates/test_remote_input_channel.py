@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from flowsim.errors import InvariantViolation
-from flowsim.network.buffers.buffer import EventBuffer
-from flowsim.network.buffers.data_type import DataType
+from flowsim.network.buffers.buffer import DataType, EventBuffer
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
+from flowsim.network.errors import IllegalState
 from flowsim.network.gates.remote_input_channel import RemoteInputChannel
 from flowsim.network.gates.single_input_gate import SingleInputGate
-from flowsim.network.misuse import IllegalState
 from flowsim.streamrecord.events import (
     Alignment,
     CheckpointBarrier,
@@ -19,7 +18,8 @@ from flowsim.streamrecord.events import (
     EventAnnouncement,
     StopMode,
 )
-from tests.support.operators.receiving import Returned, barrier, data, gate_of, remote
+from tests.support.network import Channels, Recycled, Returned, SentBack
+from tests.support.operators.receiving import barrier, data, gate_of, remote, sent_back
 
 
 def test_an_arriving_buffer_reserves_floating_buffers_for_what_the_sender_still_has() -> None:
@@ -30,9 +30,9 @@ def test_an_arriving_buffer_reserves_floating_buffers_for_what_the_sender_still_
 
 
 def test_a_buffer_is_copied_into_reserved_memory_and_the_sender_s_segment_is_free_at_once() -> None:
-    sender, gate = Returned(), gate_of(1)
+    sender, gate = Recycled(), gate_of(1)
     remote(gate).on_buffer(data(b"abc", sender), 0, 0)
-    assert sender.segments == 1
+    assert len(sender.segments) == 1
     polled = gate.poll()
     assert polled is not None
     assert polled.received.payload == b"abc"
@@ -41,13 +41,13 @@ def test_a_buffer_is_copied_into_reserved_memory_and_the_sender_s_segment_is_fre
 def test_increments_of_credit_coalesce_until_the_message_is_written() -> None:
     """Rule 6.8."""
     gate = gate_of(1, exclusive=2, floating=4)
-    channel, wishes = remote(gate), list[RemoteInputChannel]()
-    channel.on_credit = wishes.append
+    channel = remote(gate)
     channel.on_sender_backlog(1)
     channel.on_sender_backlog(3)
-    assert (len(wishes), channel.get_and_reset_unannounced_credit(), channel.unannounced_credit) == (1, 3, 0)
+    assert (sent_back(channel), channel.get_and_reset_unannounced_credit()) == (["credit"], 3)
+    assert channel.unannounced_credit == 0
     channel.on_sender_backlog(4)
-    assert (len(wishes), channel.get_and_reset_unannounced_credit()) == (2, 1)
+    assert (sent_back(channel), channel.get_and_reset_unannounced_credit()) == (["credit", "credit"], 1)
 
 
 def test_floating_memory_is_used_before_exclusive_memory() -> None:
@@ -131,15 +131,14 @@ def test_the_demand_goes_down_with_every_buffer_that_is_taken_even_below_zero() 
 def test_without_exclusive_buffers_a_blocking_event_gives_all_floating_buffers_back() -> None:
     """Rule 6.13: and the credits for them are void when the channel is resumed."""
     gate = gate_of(1, exclusive=0, floating=3)
-    channel, resumes = remote(gate), list[str]()
-    channel.on_resume = lambda: resumes.append("resume")
+    channel = remote(gate)
     channel.on_sender_backlog(3)
     assert (channel.buffers.floating_available, channel.unannounced_credit) == (3, 3)
     channel.on_buffer(barrier(Alignment.ALIGNED), 0, 0)
     assert (channel.buffers.floating_available, channel.buffers.required, gate.pool.free_segments) == (0, 0, 3)
     assert channel.unannounced_credit == 3
     channel.resume_consumption()
-    assert (channel.unannounced_credit, resumes) == (0, ["resume"])
+    assert (channel.unannounced_credit, sent_back(channel)) == (0, ["credit", "resume"])
 
 
 def test_with_exclusive_buffers_a_blocking_event_changes_no_memory() -> None:
@@ -199,17 +198,19 @@ def test_a_timeoutable_barrier_is_announced_ahead_of_the_data_before_it() -> Non
 
 def test_a_released_channel_cannot_be_resumed_and_its_exclusive_buffers_are_free_for_others() -> None:
     """Those in use follow as they are recycled."""
-    gate, back = gate_of(2, exclusive=2, floating=1), list[int]()
+    back, pool = Returned(), NetworkBufferPool(1, 8).create_buffer_pool(1, 1)
+    gate = SingleInputGate(
+        2, pool, Channels(lambda gate, index: RemoteInputChannel(gate, index, index, 2, SentBack(), back, None))
+    )
     channel = remote(gate)
-    channel.buffers.on_exclusive_released = back.append
     channel.on_buffer(data(), 0, 0)
     polled = gate.poll()
     channel.on_buffer(EventBuffer(EndOfPartitionEvent()), 1, 0)
     gate.poll()
-    assert back == [1]
+    assert back.counts == [1]
     assert polled is not None
     polled.received.recycle()
-    assert back == [1, 1]
+    assert back.counts == [1, 1]
     with pytest.raises(IllegalState):
         channel.resume_consumption()
 
@@ -227,9 +228,10 @@ def test_a_channel_that_ends_gives_exclusive_memory_back_last() -> None:
     memory = NetworkBufferPool(2, 32)
     pool = memory.create_buffer_pool(1, 2)
     memory.reserve(1)
-    gate = SingleInputGate(1, pool, lambda gate, index: RemoteInputChannel(gate, index, index, 1, None))
+    gate = SingleInputGate(
+        1, pool, Channels(lambda gate, index: RemoteInputChannel(gate, index, index, 1, SentBack(), memory, None))
+    )
     channel = remote(gate)
-    channel.buffers.on_exclusive_released = memory.return_reserved
     channel.on_buffer(data(), 0, 0)  # Takes the exclusive one, and the floating one in its place.
     channel.release()
     assert (pool.size, pool.requested, pool.free_segments, memory.available_segments) == (2, 1, 1, 1)

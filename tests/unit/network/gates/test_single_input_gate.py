@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from flowsim.network.buffers.buffer import EventBuffer
-from flowsim.network.gates.input_gate import EndOfDataStatus, InputGateClosed
+from flowsim.network.errors import InputGateClosed
+from flowsim.network.gates.input_gate import EndOfDataStatus
 from flowsim.network.gates.single_input_gate import SingleInputGate, is_outdated
 from flowsim.streamrecord.events import Alignment, EndOfData, EndOfPartitionEvent, StopMode
-from tests.support.operators.receiving import Returned, barrier, data, gate_of, remote
+from tests.support.network import Recycled
+from tests.support.operators.receiving import barrier, data, gate_of, remote
 
 
 def order_of(gate: SingleInputGate) -> list[int]:
@@ -21,7 +23,7 @@ def order_of(gate: SingleInputGate) -> list[int]:
 
 def test_buffers_that_arrive_at_a_closed_gate_are_dropped_and_their_segments_go_back() -> None:
     """Also on a channel that is used for the first time after that."""
-    sender, gate = Returned(), gate_of(2, exclusive=1, floating=1)
+    sender, gate = Recycled(), gate_of(2, exclusive=1, floating=1)
     remote(gate, 0).on_buffer(data(sender=sender), 0, 5)
     gate.close()
     for number in range(1, 5):
@@ -29,7 +31,7 @@ def test_buffers_that_arrive_at_a_closed_gate_are_dropped_and_their_segments_go_
     for number in range(3):
         remote(gate, 1).on_buffer(data(sender=sender), number, 5)
         remote(gate, 1).on_sender_backlog(3)
-    assert sender.segments == 8
+    assert len(sender.segments) == 8
     assert gate.queued_buffers == 0
 
 

@@ -6,26 +6,25 @@ from pathlib import Path
 
 import pytest
 
-from flowsim.network.buffers.data_type import DataType
-from flowsim.network.buffers.local_buffer_pool import UNLIMITED, LocalBufferPool
+from flowsim.network.buffers.buffer import DataType
+from flowsim.network.buffers.local_buffer_pool import UNLIMITED
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
-from flowsim.network.misuse import IllegalState
+from flowsim.network.errors import IllegalState
 from flowsim.network.partitions.blocking_result_partition import BlockingResultPartition
 from flowsim.network.partitions.result_subpartition import SubpartitionView
 from flowsim.streamrecord.events import EndOfData, EndOfPartitionEvent, StopMode
+from tests.support.network import Connector, Listener, NeverWaits
 
 
-def never_blocks(pool: LocalBufferPool) -> None:
-    raise AssertionError("a blocking partition always has a segment for each subpartition")
-
-
-def partition(file: Path, subpartitions: int = 2, segment_bytes: int = 8) -> BlockingResultPartition:
+def partition(
+    file: Path, subpartitions: int = 2, segment_bytes: int = 8, connector: Connector | None = None
+) -> BlockingResultPartition:
     pool = NetworkBufferPool(16, segment_bytes).create_buffer_pool(subpartitions + 1, UNLIMITED, subpartitions)
-    return BlockingResultPartition(subpartitions, pool, never_blocks, file)
+    return BlockingResultPartition(subpartitions, pool, NeverWaits(), file, connector=connector)
 
 
 def view(output: BlockingResultPartition, index: int) -> SubpartitionView:
-    return output.subpartition(index).create_read_view(lambda: None)
+    return output.subpartition(index).create_read_view(Listener())
 
 
 def everything(reader: SubpartitionView) -> list[object]:
@@ -38,16 +37,15 @@ def everything(reader: SubpartitionView) -> list[object]:
 
 
 def test_nothing_can_be_read_before_the_end_and_everything_after_it(tmp_path: Path) -> None:
-    output = partition(tmp_path / "spill")
-    readable: list[int] = []
-    output.on_subpartition_created = lambda subpartition: readable.append(subpartition.index)
+    connector = Connector()
+    output = partition(tmp_path / "spill", connector=connector)
     output.emit(b"a record that spans buffers", 0)
     output.notify_end_of_data(StopMode.DRAIN)
     with pytest.raises(IllegalState):
         view(output, 0)
-    assert readable == []
+    assert connector.readable == []
     output.finish()
-    assert readable == [0, 1]
+    assert connector.readable == [0, 1]
     ends = [EndOfData(StopMode.DRAIN), EndOfPartitionEvent()]
     assert everything(view(output, 0)) == [b"a record", b" that sp", b"ans buff", b"ers", *ends]
     assert everything(view(output, 1)) == ends

@@ -8,15 +8,16 @@ import pytest
 
 from flowsim.facts.kinds import BufferKind, BufferSide, Level
 from flowsim.facts.tracer import TaskTrace
-from flowsim.network.buffers.buffer import MemorySegment
+from flowsim.network.buffers.buffer import FREEING, MemorySegment
 from flowsim.network.buffers.buffer_builder import BufferBuilder
-from flowsim.network.misuse import IllegalState
+from flowsim.network.errors import IllegalState
 from flowsim.network.partitions.channel_state import ChannelStateFuture
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_subpartition import REFUSED
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.events import Alignment, CheckpointBarrier, EndOfData, StopMode
 from flowsim.tasks.task_clock import TaskClock
+from tests.support.network import Listener
 
 
 class Kept:
@@ -34,7 +35,7 @@ class Kept:
 
 
 def add(subpartition: PipelinedSubpartition, data: bytes, finished: bool = True) -> BufferBuilder:
-    builder = BufferBuilder(MemorySegment(16), lambda segment: None)
+    builder = BufferBuilder(MemorySegment(16), FREEING)
     builder.append_and_commit(data)
     if finished:
         builder.finish()
@@ -93,7 +94,7 @@ def test_a_timeoutable_barrier_that_timed_out_overtakes_and_says_what() -> None:
     told: list[int] = []
     subpartition, kept = PipelinedSubpartition(0), Kept()
     subpartition.set_channel_state_writer(kept)
-    subpartition.create_read_view(lambda: None, told.append)
+    subpartition.create_read_view(Listener(on_priority_event=told.append))
     add(subpartition, b"read")
     add(subpartition, b"over")
     add(subpartition, b"taken")
@@ -136,7 +137,7 @@ def test_what_an_unaligned_barrier_overtakes_is_kept_the_unfinished_tail_include
     told: list[int] = []
     subpartition, kept = PipelinedSubpartition(0), Kept()
     subpartition.set_channel_state_writer(kept)
-    subpartition.create_read_view(lambda: None, told.append)
+    subpartition.create_read_view(Listener(on_priority_event=told.append))
     add(subpartition, b"full")
     add(subpartition, b"tail", finished=False)
     subpartition.add_event(barrier(1, Alignment.UNALIGNED))

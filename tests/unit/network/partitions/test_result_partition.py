@@ -5,23 +5,19 @@ from __future__ import annotations
 import pytest
 
 from flowsim.network.buffers.buffer_builder import BufferBuilder
-from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
-from flowsim.network.misuse import IllegalState
+from flowsim.network.errors import IllegalState
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_partition import ResultPartition
 from flowsim.streamrecord.events import EndOfData, StopMode
-
-
-def never(pool: LocalBufferPool) -> None:
-    raise AssertionError("has to wait for a buffer")
+from tests.support.network import NeverWaits
 
 
 def partition(
     count: int = 1, segment_bytes: int = 16, buffers: int = 9, wish: int = 2**31 - 1
 ) -> tuple[ResultPartition, list[PipelinedSubpartition]]:
     pool = NetworkBufferPool(40, segment_bytes).create_buffer_pool(count + 1, buffers, count)
-    made = ResultPartition(count, pool, never, buffer_size=wish)
+    made = ResultPartition(count, pool, NeverWaits(), buffer_size=wish)
     subpartitions = []
     for index in range(count):
         subpartition = made.subpartition(index)
@@ -42,7 +38,7 @@ def test_a_buffer_ends_at_the_size_that_its_reader_wishes_for() -> None:
     """Rules 5.17, 6.24: the wish counts from the next buffer on."""
     made, (subpartition,) = partition()
     made.emit(b"1234", 0)
-    subpartition.buffer_size(6)
+    subpartition.notify_new_buffer_size(6)
     for _ in range(5):
         made.emit(b"1234", 0)
     made.flush_all()
@@ -60,7 +56,7 @@ def test_the_record_that_opens_a_buffer_fits_into_it_whatever_the_wish() -> None
 def test_a_buffer_of_all_has_the_smallest_size_that_any_reader_wishes_for() -> None:
     made, subpartitions = partition(count=3)
     for subpartition, wish in zip(subpartitions, (9, 5, 12), strict=True):
-        subpartition.buffer_size(wish)
+        subpartition.notify_new_buffer_size(wish)
     for _ in range(4):
         made.broadcast(b"123")
     assert [pieces(subpartition) for subpartition in subpartitions] == [[b"12312", b"31231", b"23"]] * 3

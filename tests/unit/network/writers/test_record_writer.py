@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from random import Random
 
 import pytest
 
-from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_partition import ResultPartition
@@ -15,10 +15,7 @@ from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.streamrecord.codec import ElementDecoder
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
 from flowsim.streamrecord.events import Alignment, CheckpointBarrier, Event, StopMode
-
-
-def never(pool: LocalBufferPool) -> None:
-    raise AssertionError("has to wait for a buffer")
+from tests.support.network import Listener, NeverWaits
 
 
 class Bench:
@@ -28,20 +25,21 @@ class Bench:
         self.told: list[int] = []
         self.armed = 0
         pool = NetworkBufferPool(30, segment_bytes).create_buffer_pool(4, 20, 3)
-        self.partition = ResultPartition(3, pool, never)
+        self.partition = ResultPartition(3, pool, NeverWaits())
         self.subpartitions: list[PipelinedSubpartition] = []
         for index in range(3):
             subpartition = self.partition.subpartition(index)
             assert isinstance(subpartition, PipelinedSubpartition)
-            subpartition.create_read_view(lambda index=index: self.told.append(index))  # type: ignore[misc]
+            subpartition.create_read_view(Listener(partial(self.told.append, index)))
             self.subpartitions.append(subpartition)
         by_number: StreamPartitioner = CustomPartitionerWrapper(
             3, lambda key, count: int(str(key)) % count, lambda v: v
         )
         partitioner = BroadcastPartitioner(3) if broadcast else by_number
-        self.writer = RecordWriter(self.partition, partitioner, timeout_ms, 0, Random(1), None, self._on_data)
+        self.writer = RecordWriter(self.partition, partitioner, timeout_ms, 0, Random(1), None, self)
 
-    def _on_data(self) -> None:
+    def on_data(self) -> None:
+        """As the flusher of the writer."""
         self.armed += 1
 
     def read(self, index: int) -> list[object]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from flowsim.network.buffers.buffer import MemorySegment
+from flowsim.network.buffers.buffer import FREEING, MemorySegment
 from flowsim.network.buffers.buffer_builder import BufferBuilder
+from flowsim.network.connections.partition_request_queue import PartitionRequestQueue
+from flowsim.network.connections.view_reader import BufferResponse, CreditBasedSequenceNumberingViewReader
+from flowsim.network.outbox import Outbox
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_subpartition import Buffer
-from flowsim.network.senders.partition_request_queue import PartitionRequestQueue
-from flowsim.network.senders.view_reader import BufferResponse, ViewReader
 from flowsim.streamrecord.events import Alignment, CheckpointBarrier
 
 
@@ -30,17 +29,17 @@ class SlowWire:
         self.is_writable = True
         self.sent: list[tuple[int, int]] = []
         self.announced: list[int] = []
-        self.unwritten: list[Callable[[], None]] = []
+        self.unwritten: list[CreditBasedSequenceNumberingViewReader] = []
 
-    def send(self, reader: ViewReader, response: BufferResponse, on_written: Callable[[], None]) -> None:
+    def send(self, reader: CreditBasedSequenceNumberingViewReader, response: BufferResponse) -> None:
         self.sent.append((reader.channel_id, response.sequence_number))
-        self.unwritten.append(on_written)
+        self.unwritten.append(reader)
 
-    def send_backlog(self, reader: ViewReader, backlog: int) -> None:
+    def send_backlog(self, reader: CreditBasedSequenceNumberingViewReader, backlog: int) -> None:
         self.announced.append(backlog)
 
     def write(self) -> None:
-        self.unwritten.pop(0)()
+        self.unwritten.pop(0).queue.write_and_flush_next()
 
 
 class Connection:
@@ -48,17 +47,22 @@ class Connection:
 
     def __init__(self, buffers: list[int], credit: int = 9) -> None:
         self.wire = SlowWire()
-        self.queue = PartitionRequestQueue(self.wire)
+        self.outbox = Outbox()
+        self.queue = PartitionRequestQueue(self.wire, self.outbox)
         self.subpartitions = [PipelinedSubpartition(index) for index in range(len(buffers))]
-        self.readers = [ViewReader(s, NoReceiver(), credit, s.index, None) for s in self.subpartitions]
+        self.readers = [
+            CreditBasedSequenceNumberingViewReader(self.queue, NoReceiver(), credit, index, None)
+            for index in range(len(buffers))
+        ]
         for subpartition, count in zip(self.subpartitions, buffers, strict=True):
             for _ in range(count):
                 self.add(subpartition)
         for subpartition, reader in zip(self.subpartitions, self.readers, strict=True):
-            subpartition.create_read_view(lambda reader=reader: self.queue.notify(reader))  # type: ignore[misc]
+            self.queue.notify_reader_created(reader)
+            reader.request_subpartition(subpartition)
 
     def add(self, subpartition: PipelinedSubpartition) -> None:
-        builder = BufferBuilder(MemorySegment(4), lambda segment: None)
+        builder = BufferBuilder(MemorySegment(4), FREEING)
         builder.append_and_commit(b"abcd")
         builder.finish()
         subpartition.add(builder.create_consumer_from_beginning())
@@ -67,7 +71,7 @@ class Connection:
 
     def notify_all(self) -> None:
         for reader in self.readers:
-            self.queue.notify(reader)
+            self.queue.enqueue_available_reader(reader)
 
 
 def test_the_next_buffer_leaves_when_the_one_before_is_written() -> None:
@@ -86,8 +90,8 @@ def test_the_next_buffer_leaves_when_the_one_before_is_written() -> None:
 def test_a_reader_that_joins_an_empty_queue_is_served_while_a_buffer_is_still_being_written() -> None:
     """Rule 6.15: only the wire itself can refuse."""
     connection = Connection([1, 1])
-    connection.queue.notify(connection.readers[0])
-    connection.queue.notify(connection.readers[1])
+    connection.queue.enqueue_available_reader(connection.readers[0])
+    connection.queue.enqueue_available_reader(connection.readers[1])
     assert connection.wire.sent == [(0, 0), (1, 0)]
 
 
@@ -98,7 +102,7 @@ def test_a_wire_that_is_not_writable_holds_everything_until_it_is() -> None:
     connection.notify_all()
     assert (wire.sent, [reader.registered for reader in connection.readers]) == ([], [True, True])
     wire.is_writable = True
-    connection.queue.on_writable()
+    connection.queue.write_and_flush_next()
     assert wire.sent == [(0, 0)]
     wire.write()
     assert wire.sent == [(0, 0), (1, 0)]
@@ -108,15 +112,25 @@ def test_without_exclusive_buffers_the_backlog_is_announced_and_a_resume_voids_t
     """Rule 6.13."""
     connection = Connection([2], credit=0)
     reader, queue, wire = connection.readers[0], connection.queue, connection.wire
-    queue.notify(reader)
+    queue.enqueue_available_reader(reader)
     assert wire.announced == [2]
-    reader.add_credit(3)
+    queue.add_credit(0, 3)
     connection.subpartitions[0].add_event(CheckpointBarrier(1, 1, Alignment.ALIGNED))
-    queue.notify(reader)
     for _ in range(3):
         wire.write()
     assert (wire.sent, reader.credits, connection.subpartitions[0].blocked) == ([(0, 0), (0, 1), (0, 2)], 1, True)
     connection.add(connection.subpartitions[0])
-    reader.resume_consumption()
-    queue.notify(reader)
+    queue.resume_consumption(0)
     assert (reader.credits, wire.announced, wire.sent[3:]) == (0, [2, 1], [])
+
+
+def test_a_wire_that_is_free_again_takes_nothing_before_the_sender_s_batch_is_over() -> None:
+    """Decision D4: the reader that queued itself before the batch has buffers of the batch by now."""
+    connection = Connection([2])
+    connection.notify_all()
+    wire = connection.wire
+    connection.outbox.sealed = True
+    wire.write()
+    assert wire.sent == [(0, 0)]
+    connection.outbox.publish()
+    assert wire.sent == [(0, 0), (0, 1)]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from flowsim.network.throughput.buffer_debloater import BufferDebloater
-from flowsim.network.throughput.buffer_size_ema import BufferSizeEMA
-from flowsim.network.throughput.throughput_calculator import ThroughputCalculator
+from flowsim.network.gates.buffer_debloater import BufferDebloater, BufferSizeEMA, ThroughputCalculator
+from flowsim.tasks.task_clock import TaskClock
+from flowsim.units import NS_PER_MS
 
 
 def test_the_average_moves_by_two_in_samples_plus_one() -> None:
@@ -36,20 +36,20 @@ def test_a_bound_is_announced_however_near_it_is(throughput: int, size: int) -> 
 
 
 def test_throughput_counts_only_the_time_with_data() -> None:
-    now = [1000]
-    meter = ThroughputCalculator(lambda: now[0])
+    clock = TaskClock(1000 * NS_PER_MS)
+    meter = ThroughputCalculator(clock)
     meter.incoming_data_size(500)
-    now[0] += 100
+    clock.now_ns += 100 * NS_PER_MS
     meter.pause_measurement()
-    now[0] += 900
+    clock.now_ns += 900 * NS_PER_MS
     meter.resume_measurement()
-    now[0] += 100
+    clock.now_ns += 100 * NS_PER_MS
     assert meter.calculate_throughput() == 2500
 
 
 def test_without_time_the_last_throughput_stands() -> None:
-    now = [5]
-    meter = ThroughputCalculator(lambda: now[0])
+    clock = TaskClock(5 * NS_PER_MS)
+    meter = ThroughputCalculator(clock)
     meter.incoming_data_size(10)
-    now[0] += 10
+    clock.now_ns += 10 * NS_PER_MS
     assert [meter.calculate_throughput(), meter.calculate_throughput()] == [1000, 1000]

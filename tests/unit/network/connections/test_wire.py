@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowsim.cluster.links import InFlight, LinkedConnection, Links, Wire
-from flowsim.graph.stream_graph import Link
+from flowsim.network.connections.wire import Message, TimedConnection, TimedConnections, Wire
 
 MS = 1_000_000
 
@@ -45,47 +44,76 @@ class ClockTimer:
         self.cancelled = True
 
 
-class Story:
+class Log:
     """What happened on a wire: (time in ns, what)."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.events: list[tuple[int, str]] = []
 
-    def note(self, what: str) -> Callable[[], None]:
-        return lambda: self.events.append((self.clock.now_ns, what))
+    def note(self, what: str) -> None:
+        self.events.append((self.clock.now_ns, what))
 
-    def message(self, name: str, size: int) -> InFlight:
-        return InFlight(size, self.note(f"{name} arrives"), self.note(f"{name} dropped"))
+    def message(self, name: str, size: int) -> Message:
+        return Named(self, name, size)
+
+    def buffer(self, name: str, size: int, then: Callable[[], None] = lambda: None) -> Message:
+        """Occupies the wire; ``then`` is called when it is written."""
+        return NamedBuffer(self, name, size, then)
+
+
+class Named(Message):
+    def __init__(self, log: Log, name: str, size: int) -> None:
+        self.log = log
+        self.name = name
+        self.size_bytes = size
+
+    def arrive(self) -> None:
+        self.log.note(f"{self.name} arrives")
+
+    def drop(self) -> None:
+        self.log.note(f"{self.name} dropped")
+
+
+class NamedBuffer(Named):
+    occupies_wire = True
+
+    def __init__(self, log: Log, name: str, size: int, then: Callable[[], None]) -> None:
+        super().__init__(log, name, size)
+        self.then = then
+
+    def on_written(self) -> None:
+        self.log.note(f"{self.name} written")
+        self.then()
 
 
 def test_a_message_occupies_the_wire_for_its_size_and_arrives_after_the_latency() -> None:
     clock = Clock()
-    story = Story(clock)
+    log = Log(clock)
     wire = Wire(clock, 5 * MS, 1_000_000)
-    wire.send(story.message("a", 2_000), story.note("a written"))
+    wire.send(log.buffer("a", 2_000))
     assert (wire.is_busy, wire.bytes_in_flight, wire.messages_in_flight) == (True, 2_000, 1)
     clock.run()
-    assert story.events == [(2 * MS, "a written"), (7 * MS, "a arrives")]
+    assert log.events == [(2 * MS, "a written"), (7 * MS, "a arrives")]
     assert (wire.is_busy, wire.bytes_in_flight, wire.messages_in_flight) == (False, 0, 0)
 
 
 def test_without_a_limit_a_message_leaves_at_once() -> None:
     clock = Clock()
-    story = Story(clock)
+    log = Log(clock)
     wire = Wire(clock, 5 * MS, None)
-    wire.send(story.message("a", 2_000), story.note("a written"))
-    wire.send(story.message("b", 2_000), story.note("b written"))
+    wire.send(log.buffer("a", 2_000))
+    wire.send(log.buffer("b", 2_000))
     clock.run()
-    assert story.events == [(0, "a written"), (0, "b written"), (5 * MS, "a arrives"), (5 * MS, "b arrives")]
+    assert log.events == [(0, "a written"), (0, "b written"), (5 * MS, "a arrives"), (5 * MS, "b arrives")]
 
 
 def test_time_on_the_wire_is_rounded_up() -> None:
     clock = Clock()
-    story = Story(clock)
-    Wire(clock, 0, 3).send(story.message("a", 1))
+    log = Log(clock)
+    Wire(clock, 0, 3).send(log.message("a", 1))
     clock.run()
-    assert story.events == [(333_333_334, "a arrives")]
+    assert log.events == [(333_333_334, "a arrives")]
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 100)), max_size=30), st.integers(0, 50), st.integers(1, 5))
@@ -94,7 +122,7 @@ def test_messages_arrive_in_order_whenever_they_were_sent(
 ) -> None:
     """Each is sent ``gap`` ns after the one before has left."""
     clock = Clock()
-    story = Story(clock)
+    log = Log(clock)
     wire = Wire(clock, latency_ns, bytes_per_ns * 10**9)
 
     def send_from(number: int) -> None:
@@ -102,56 +130,56 @@ def test_messages_arrive_in_order_whenever_they_were_sent(
             gap, size = sends[number]
             clock.call_at_ns(
                 clock.now_ns + gap,
-                lambda: wire.send(story.message(f"{number}", size), lambda: send_from(number + 1)),
+                lambda: wire.send(log.buffer(f"{number}", size, lambda: send_from(number + 1))),
             )
 
     send_from(0)
     clock.run()
-    arrivals = [what for _, what in story.events]
-    assert arrivals == [f"{number} arrives" for number in range(len(sends))]
+    arrivals = [(at, what) for at, what in log.events if what.endswith("arrives")]
+    assert [what for _, what in arrivals] == [f"{number} arrives" for number in range(len(sends))]
     left, expected = 0, []
     for gap, size in sends:
         left += gap + -(-size // bytes_per_ns)
         expected.append(left + latency_ns)
-    assert [at for at, _ in story.events] == expected
+    assert [at for at, _ in arrivals] == expected
     assert wire.bytes_in_flight == 0
 
 
-def test_a_closed_connection_drops_what_is_under_way_and_what_comes_later() -> None:
+def test_a_closed_connection_drops_what_is_in_flight_and_what_comes_later() -> None:
     clock = Clock()
-    story = Story(clock)
-    connection = LinkedConnection(clock, Link(latency_ns=10 * MS, bytes_per_second=1_000_000))
-    connection.forward.send(story.message("a", 1_000), story.note("a written"))
-    connection.backward.send(story.message("credit", 0))
+    log = Log(clock)
+    connection = TimedConnection(clock, 10 * MS, 1_000_000)
+    connection.forward.send(log.buffer("a", 1_000))
+    connection.backward.send(log.message("credit", 0))
     assert connection.describe() == "1 buffers (1000 bytes) and 1 credits"
     connection.close()
-    connection.forward.send(story.message("b", 1_000), story.note("b written"))
+    connection.forward.send(log.buffer("b", 1_000))
     clock.run()
-    assert story.events == [(0, "a dropped"), (0, "credit dropped"), (0, "b dropped")]
+    assert log.events == [(0, "a dropped"), (0, "credit dropped"), (0, "b dropped")]
     assert connection.describe() == ""
 
 
 def test_a_pair_of_tasks_has_one_connection_and_the_report_names_those_in_use() -> None:
     clock = Clock()
-    links = Links(clock)
-    first = links.connect(0, 1, Link(latency_ns=MS))
-    assert links.connect(0, 1, Link(latency_ns=7)) is first
-    assert links.connect(1, 0, Link(latency_ns=MS)) is not first
-    first.forward.send(Story(clock).message("a", 12))
-    assert list(links.under_way()) == [(0, 1, "1 buffers (12 bytes)")]
-    links.close()
-    assert list(links.under_way()) == []
+    connections = TimedConnections(clock)
+    first = connections.connect(0, 1, MS, None)
+    assert connections.connect(0, 1, 7, None) is first
+    assert connections.connect(1, 0, MS, None) is not first
+    first.forward.send(Log(clock).message("a", 12))
+    assert list(connections.in_flight()) == [(0, 1, "1 buffers (12 bytes)")]
+    connections.close()
+    assert list(connections.in_flight()) == []
 
 
 @pytest.mark.parametrize("latency_ns", [0, MS])
 def test_a_dropped_message_never_arrives(latency_ns: int) -> None:
     clock = Clock()
-    story = Story(clock)
+    log = Log(clock)
     wire = Wire(clock, latency_ns, 1_000)
-    wire.send(story.message("a", 1), story.note("a written"))
+    wire.send(log.buffer("a", 1))
     clock.run(until_ns=MS)
     wire.close()
     clock.run()
-    assert [what for _, what in story.events] == (
+    assert [what for _, what in log.events] == (
         ["a written", "a arrives"] if latency_ns == 0 else ["a written", "a dropped"]
     )

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from flowsim.errors import InvariantViolation
 from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind
 from flowsim.facts.tracer import TaskTrace
-from flowsim.network.buffers.data_type import DataType
-from flowsim.network.partitions.result_subpartition import Buffer, SubpartitionView
+from flowsim.network.buffers.buffer import DataType
+from flowsim.network.partitions.result_subpartition import UNCONNECTED, Buffer, ResultSubpartition, SubpartitionView
 
 
 class BufferReceiver(Protocol):
-    """The receiving half of the channel."""
+    """The receiving half of the channel: RemoteInputChannel."""
 
     def on_buffer(self, buffer: Buffer, sequence_number: int, backlog: int) -> None: ...
 
     def on_sender_backlog(self, backlog: int) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class BufferResponse:
+class ReaderQueue(Protocol):
+    """The queue in which a reader takes its turns: PartitionRequestQueue."""
+
+    def enqueue_available_reader(self, reader: CreditBasedSequenceNumberingViewReader) -> None: ...
+
+    def write_and_flush_next(self) -> None: ...
+
+
+class BufferResponse(NamedTuple):
     """What goes over the wire for one buffer. Flink: NettyMessage.BufferResponse."""
 
     buffer: Buffer
@@ -30,35 +36,37 @@ class BufferResponse:
     more_available: bool
 
 
-class ViewReader:
+class CreditBasedSequenceNumberingViewReader:
     """Reads one subpartition for one remote channel. Flink: CreditBasedSequenceNumberingViewReader.
 
-    ``registered``: it stands in the queue of its connection. Invariant I6.b: no data buffer leaves at zero credits; events
+    ``registered``: it is in the queue of its connection. Invariant I6.b: no data buffer leaves at zero credits; events
     cost none (rule 6.11).
     """
 
     __slots__ = (
-        "subpartition",
+        "queue",
+        "view",
         "receiver",
         "credits",
         "initial_credit",
         "registered",
         "channel_id",
         "trace",
-        "fault_free_credits",
         "times_out_of_credit",
         "_is_out_of_credit",
     )
 
     def __init__(
         self,
-        subpartition: SubpartitionView,
+        queue: ReaderQueue,
         receiver: BufferReceiver,
         initial_credit: int,
         channel_id: int,
         trace: TaskTrace | None,
     ) -> None:
-        self.subpartition = subpartition
+        self.queue = queue
+        self.view: SubpartitionView = UNCONNECTED
+        """What it reads, once it has requested a subpartition."""
         self.receiver = receiver
         self.credits = initial_credit
         self.initial_credit = initial_credit
@@ -68,10 +76,28 @@ class ViewReader:
         self._is_out_of_credit = False
         self.channel_id = channel_id
         self.trace = trace
-        self.fault_free_credits = 0
-        """The credit fault: this many data buffers go out without spending a credit."""
         if trace is not None:
             trace.credit(channel_id, CreditKind.INITIAL_GOT, initial_credit, initial_credit)
+
+    def request_subpartition(self, subpartition: ResultSubpartition) -> None:
+        """Becomes the listener of ``subpartition`` and reads it from now on. Flink: requestSubpartitionView."""
+        self.view = subpartition.create_read_view(self)
+
+    # What the subpartition reports.
+
+    def notify_data_available(self) -> None:
+        """Rules 5.21, 5.22."""
+        self.queue.enqueue_available_reader(self)
+
+    def notify_priority_event(self, sequence_number: int) -> None:
+        """Rule 5.28: the event is polled first, so it needs no turn of its own."""
+        self.queue.enqueue_available_reader(self)
+
+    def publish(self) -> None:
+        """The batch that made it available is over."""
+        self.queue.enqueue_available_reader(self)
+
+    # What the receiver sends.
 
     def add_credit(self, credits: int) -> None:
         """Rule 6.9."""
@@ -89,27 +115,33 @@ class ViewReader:
             void, self.credits = self.credits, 0
             if self.trace is not None:
                 self.trace.credit(self.channel_id, CreditKind.GOT, -void, 0)
-        self.subpartition.resume_consumption()
+        self.view.resume_consumption()
+
+    def notify_new_buffer_size(self, size_bytes: int) -> None:
+        """The receiver asks for buffers of this size (rule 6.24)."""
+        self.view.notify_new_buffer_size(size_bytes)
+
+    # What the queue does.
 
     @property
     def is_available(self) -> bool:
         """Rule 6.10."""
-        return self.subpartition.is_available(self.credits > 0 or self.fault_free_credits > 0)
+        return self.view.is_available(self.credits > 0)
 
-    def note_lack_of_credit(self) -> None:
+    def count_missing_credit(self) -> None:
         """Called when nothing more can be sent for now."""
-        if self.credits == 0 and not self._is_out_of_credit and self.subpartition.is_available(True):
+        if self.credits == 0 and not self._is_out_of_credit and self.view.is_available(True):
             self._is_out_of_credit = True
             self.times_out_of_credit += 1
 
     @property
     def must_announce_backlog(self) -> bool:
-        """Rule 6.13: nobody reserved a buffer for us, so say that we have data."""
-        return self.initial_credit == 0 and self.credits == 0 and self.subpartition.reported_backlog > 0
+        """Rule 6.13: the receiver reserved no buffer, so it must learn that there are data."""
+        return self.initial_credit == 0 and self.credits == 0 and self.view.reported_backlog > 0
 
     def next_buffer(self) -> BufferResponse | None:
         """Polls one buffer and pays for it (rules 6.11, 6.12)."""
-        polled = self.subpartition.poll()
+        polled = self.view.poll()
         if polled is None:
             return None
         buffer = polled.buffer
@@ -133,9 +165,6 @@ class ViewReader:
         return BufferResponse(buffer, polled.sequence_number, polled.backlog, more)
 
     def _pay(self) -> None:
-        if self.fault_free_credits > 0:
-            self.fault_free_credits -= 1
-            return
         self.credits -= 1
         if self.credits < 0:
             raise InvariantViolation(f"channel {self.channel_id} sent a data buffer without credit")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowsim.network.availability import AvailabilityHelper
+from flowsim.network.gates.input_gate import AvailabilityHelper
 
 
 def test_who_waited_last_is_told_first_and_everybody_once() -> None:

@@ -5,7 +5,7 @@ They are bugs of flowsim's own when they happen in a job; tests compare the cate
 
 from __future__ import annotations
 
-from flowsim.errors import InvariantViolation
+from flowsim.errors import FlowsimError, InvariantViolation
 
 
 class IllegalState(InvariantViolation):
@@ -18,3 +18,15 @@ class IllegalArgument(InvariantViolation):
 
 class OutOfBounds(InvariantViolation):
     """A position outside of what was written. Flink: IndexOutOfBoundsException."""
+
+
+class InsufficientNetworkBuffers(FlowsimError):
+    """The network memory cannot guarantee what a pool requires (rule 5.39)."""
+
+
+class BufferPoolDestroyed(FlowsimError):
+    """The task that the pool belonged to is going away. Flink: CancelTaskException."""
+
+
+class InputGateClosed(FlowsimError):
+    """The gate was read after it was closed: its task is going away (rule 7.8). Flink: CancelTaskException."""

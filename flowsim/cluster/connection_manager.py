@@ -1,0 +1,122 @@
+"""The channels of a job: which reads which subpartition, over which connection. Flink: NettyConnectionManager."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from flowsim.cluster.faults import DeployedFaults
+from flowsim.graph.edge_expansion import EdgeExpansion, Subtask
+from flowsim.graph.execution_graph import ExecutionGraph
+from flowsim.graph.stream_graph import Link
+from flowsim.network.connections.partition_request_client import PartitionRequestClient
+from flowsim.network.connections.partition_request_queue import PartitionRequestQueue
+from flowsim.network.connections.transport import ImmediateTransport, TimedTransport
+from flowsim.network.connections.view_reader import CreditBasedSequenceNumberingViewReader
+from flowsim.network.connections.wire import TimedConnections, TimerService
+from flowsim.network.gates.local_input_channel import LocalInputChannel
+from flowsim.network.gates.remote_input_channel import RemoteInputChannel
+from flowsim.network.gates.single_input_gate import SingleInputGate
+from flowsim.network.partitions.result_subpartition import BufferAvailabilityListener, ResultSubpartition
+from flowsim.tasks.stream_task import StreamTask
+
+GateKey = tuple[int, int]
+"""Edge id and id of the reading subtask."""
+
+
+class ConnectionManager:
+    """Connects subpartitions to the channels that read them; channels of two tasks share one connection (rule 6.15).
+
+    A connection is a ``PartitionRequestClient`` at the receiver and a ``PartitionRequestQueue`` at the sender. ``timed``:
+    the connections that take time. Flink: NettyConnectionManager.
+    """
+
+    __slots__ = ("timed", "_execution", "_faults", "_tasks", "_gates", "_clients", "_first")
+
+    def __init__(
+        self,
+        execution: ExecutionGraph,
+        faults: DeployedFaults,
+        tasks: Sequence[StreamTask],
+        gates: Mapping[GateKey, SingleInputGate],
+        timers: TimerService,
+    ) -> None:
+        self.timed = TimedConnections(timers)
+        self._execution = execution
+        self._faults = faults
+        self._tasks = tasks
+        self._gates = gates
+        self._clients: dict[tuple[int, int], PartitionRequestClient] = {}
+        self._first: dict[int, int] = {}
+        for subtask in execution.subtasks:
+            self._first.setdefault(subtask.vertex.id, subtask.id)
+
+    def first_subtask(self, vertex: int) -> int:
+        """Id of subtask 0 of a vertex."""
+        return self._first[vertex]
+
+    def create_partition_request_client(self, source: int, target: int, edge: int) -> PartitionRequestClient:
+        """The connection from a task to another, made with its first channel, over the link of that channel's edge."""
+        found = self._clients.get((source, target))
+        if found is None:
+            found = self._clients[source, target] = self._connection(source, target, self._execution.links.get(edge))
+        return found
+
+    def _connection(self, source: int, target: int, link: Link | None) -> PartitionRequestClient:
+        sender, receiver = self._tasks[source], self._tasks[target]
+        if link is None:
+            return PartitionRequestClient(self._queue(sender, ImmediateTransport()), receiver.outbox)
+        wires = self.timed.connect(source, target, link.latency_ns, link.bytes_per_second)
+        queue = self._queue(sender, TimedTransport(wires.forward))
+        return PartitionRequestClient(queue, receiver.outbox, wires.backward)
+
+    def _queue(self, sender: StreamTask, transport: ImmediateTransport | TimedTransport) -> PartitionRequestQueue:
+        return self._faults.create_partition_request_queue(sender.id, transport, sender.outbox)
+
+    def connect(
+        self, source: Subtask, expansion: EdgeExpansion, subpartition: ResultSubpartition
+    ) -> BufferAvailabilityListener:
+        """Lets the channel read the subpartition: the partition request of Flink. Returns what is notified of data."""
+        edge = expansion.edge
+        first_target = self._first[edge.target.id]
+        target = first_target + expansion.target_of(source.index, subpartition.index)
+        gate = self._gates[edge.id, target]
+        channel = gate.channel(expansion.input_index(target - first_target, source.index))
+        reader: LocalInputChannel | CreditBasedSequenceNumberingViewReader
+        if isinstance(channel, LocalInputChannel):
+            reader = channel
+        elif isinstance(channel, RemoteInputChannel):
+            reader = self._create_reader(self._tasks[source.id], channel)
+        else:
+            raise TypeError(f"a channel of no known kind: {type(channel).__name__}")
+        reader.request_subpartition(subpartition)
+        if gate.announced_size_bytes is not None:
+            reader.view.notify_new_buffer_size(gate.announced_size_bytes)
+        return reader
+
+    def _create_reader(self, sender: StreamTask, channel: RemoteInputChannel) -> CreditBasedSequenceNumberingViewReader:
+        queue = channel.client.queue
+        trace = sender.trace.full if sender.trace is not None else None
+        reader = self._faults.create_view_reader(
+            sender.id, queue, channel, channel.initial_credit, channel.channel_id, trace
+        )
+        queue.notify_reader_created(reader)
+        sender.view_readers.append(reader)
+        return reader
+
+    def close(self) -> None:
+        """The run ends: what is in flight is dropped."""
+        self.timed.close()
+
+
+class PartitionConnector:
+    """Connects each subpartition of one partition with its first buffer: before that a channel would find nothing."""
+
+    __slots__ = ("_connections", "_source", "_expansion")
+
+    def __init__(self, connections: ConnectionManager, source: Subtask, expansion: EdgeExpansion) -> None:
+        self._connections = connections
+        self._source = source
+        self._expansion = expansion
+
+    def on_subpartition_created(self, subpartition: ResultSubpartition) -> None:
+        self._connections.connect(self._source, self._expansion, subpartition)

@@ -1,0 +1,1 @@
+"""What goes between a subpartition and the channel that reads it."""

@@ -1,0 +1,140 @@
+"""What an input channel sends to the sender of its data. Flink: NettyPartitionRequestClient, NettyMessage (rules 6.8, 6.24)."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from flowsim.network.connections.partition_request_queue import PartitionRequestQueue
+from flowsim.network.connections.wire import Message, Wire
+from flowsim.network.outbox import Outbox
+
+
+class CreditedChannel(Protocol):
+    """A channel of the receiver: RemoteInputChannel."""
+
+    @property
+    def channel_id(self) -> int: ...
+
+    def get_and_reset_unannounced_credit(self) -> int: ...
+
+
+class PartitionRequestClient:
+    """The receiver's half of the connection of two tasks, which all their channels share (rule 6.15).
+
+    Messages reach ``queue``, the sender's half, at once, or over ``wire``. While ``outbox``, the receiver's, is sealed, they
+    are held there. Flink: NettyPartitionRequestClient.
+    """
+
+    __slots__ = ("queue", "_outbox", "_wire")
+
+    def __init__(self, queue: PartitionRequestQueue, outbox: Outbox, wire: Wire | None = None) -> None:
+        self.queue = queue
+        self._outbox = outbox
+        self._wire = wire
+
+    def notify_credit_available(self, channel: CreditedChannel) -> None:
+        """``channel`` has credit to announce (rule 6.8)."""
+        if self._outbox.sealed:
+            self._outbox.hold_upstream(AddCreditMessage(self, channel))
+        else:
+            self.send_credit(channel)
+
+    def send_credit(self, channel: CreditedChannel) -> None:
+        """Rule 6.8: the message carries what has come together until it is written."""
+        credits = channel.get_and_reset_unannounced_credit()
+        if not credits:
+            return
+        if self._wire is None:
+            self.queue.add_credit(channel.channel_id, credits)
+        else:
+            self._wire.send(AddCredit(self.queue, channel.channel_id, credits))
+
+    def resume_consumption(self, channel: CreditedChannel) -> None:
+        """The consumer goes on behind an event that blocked ``channel`` (rules 5.27, 6.13)."""
+        self._hold_or_send(ResumeConsumption(self, channel.channel_id))
+
+    def notify_new_buffer_size(self, channel: CreditedChannel, size_bytes: int) -> None:
+        """``channel`` asks for buffers of ``size_bytes`` (rule 6.24)."""
+        self._hold_or_send(NewBufferSize(self, channel.channel_id, size_bytes))
+
+    def acknowledge_all_records_processed(self, channel: CreditedChannel) -> None:
+        """The consumer has processed all records of ``channel`` (rule 7.12).
+
+        Nothing is sent: in Flink the producer's last checkpoint waits for it, and there are no checkpoints here.
+        """
+
+    def _hold_or_send(self, message: ClientMessage) -> None:
+        if self._outbox.sealed:
+            self._outbox.hold_upstream(message)
+        else:
+            self.send(message)
+
+    def send(self, message: ClientMessage) -> None:
+        """``message`` leaves now."""
+        if self._wire is None:
+            message.arrive()
+        else:
+            self._wire.send(message)
+
+
+class AddCreditMessage:
+    """Credit that leaves when the receiver's batch is published. Flink: NettyPartitionRequestClient.AddCreditMessage."""
+
+    __slots__ = ("_client", "_channel")
+
+    def __init__(self, client: PartitionRequestClient, channel: CreditedChannel) -> None:
+        self._client = client
+        self._channel = channel
+
+    def publish(self) -> None:
+        self._client.send_credit(self._channel)
+
+
+class AddCredit(Message):
+    """Credit on its way to the sender. Flink: NettyMessage.AddCredit."""
+
+    __slots__ = ("_queue", "_channel_id", "_credits")
+
+    def __init__(self, queue: PartitionRequestQueue, channel_id: int, credits: int) -> None:
+        self._queue = queue
+        self._channel_id = channel_id
+        self._credits = credits
+
+    def arrive(self) -> None:
+        self._queue.add_credit(self._channel_id, self._credits)
+
+
+class ClientMessage(Message):
+    """A message of a channel whose content is settled before it is written. Flink: ClientOutboundMessage."""
+
+    __slots__ = ("_client", "_channel_id")
+
+    def __init__(self, client: PartitionRequestClient, channel_id: int) -> None:
+        self._client = client
+        self._channel_id = channel_id
+
+    def publish(self) -> None:
+        """The receiver's batch is over."""
+        self._client.send(self)
+
+
+class ResumeConsumption(ClientMessage):
+    """Flink: NettyMessage.ResumeConsumption."""
+
+    __slots__ = ()
+
+    def arrive(self) -> None:
+        self._client.queue.resume_consumption(self._channel_id)
+
+
+class NewBufferSize(ClientMessage):
+    """Flink: NettyMessage.NewBufferSize."""
+
+    __slots__ = ("_size_bytes",)
+
+    def __init__(self, client: PartitionRequestClient, channel_id: int, size_bytes: int) -> None:
+        super().__init__(client, channel_id)
+        self._size_bytes = size_bytes
+
+    def arrive(self) -> None:
+        self._client.queue.notify_new_buffer_size(self._channel_id, self._size_bytes)

@@ -1,0 +1,86 @@
+"""How buffers get from a sender to its receivers: at once, or over a wire (rule 6.15)."""
+
+from __future__ import annotations
+
+from flowsim.network.buffers.buffer import FREEING, BufferSlice, EventBuffer, MemorySegment, NetworkBuffer
+from flowsim.network.connections.view_reader import BufferResponse, CreditBasedSequenceNumberingViewReader
+from flowsim.network.connections.wire import Message, Wire
+
+
+class ImmediateTransport:
+    """A wire without length: everything arrives before ``send`` returns."""
+
+    __slots__ = ()
+
+    is_writable = True
+
+    def send(self, reader: CreditBasedSequenceNumberingViewReader, response: BufferResponse) -> None:
+        reader.receiver.on_buffer(response.buffer, response.sequence_number, response.backlog)
+        reader.queue.write_and_flush_next()
+
+    def send_backlog(self, reader: CreditBasedSequenceNumberingViewReader, backlog: int) -> None:
+        reader.receiver.on_sender_backlog(backlog)
+
+
+class TimedTransport:
+    """Buffers go over ``wire``: the sender's memory is free once they are written, the receiver gets them later."""
+
+    __slots__ = ("_wire",)
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+
+    @property
+    def is_writable(self) -> bool:
+        return not self._wire.is_busy
+
+    def send(self, reader: CreditBasedSequenceNumberingViewReader, response: BufferResponse) -> None:
+        self._wire.send(BufferInFlight(reader, response))
+
+    def send_backlog(self, reader: CreditBasedSequenceNumberingViewReader, backlog: int) -> None:
+        self._wire.send(BacklogAnnouncement(reader, backlog))
+
+
+class BufferInFlight(Message):
+    """A buffer that occupies the sender's memory until it is written, and the bytes of it that travel."""
+
+    __slots__ = ("size_bytes", "_reader", "_response", "_in_sender", "_travelling")
+
+    occupies_wire = True
+
+    def __init__(self, reader: CreditBasedSequenceNumberingViewReader, response: BufferResponse) -> None:
+        buffer = response.buffer
+        self.size_bytes = len(buffer)
+        self._reader = reader
+        self._response = response
+        self._in_sender: BufferSlice | EventBuffer | None = buffer
+        self._travelling: BufferSlice | EventBuffer = buffer
+        if isinstance(buffer, BufferSlice):
+            # Bytes on a wire are in no pool.
+            self._travelling = BufferSlice(buffer.payload, NetworkBuffer(MemorySegment(len(buffer)), FREEING))
+
+    def on_written(self) -> None:
+        self.drop()
+        self._reader.queue.write_and_flush_next()
+
+    def arrive(self) -> None:
+        self._reader.receiver.on_buffer(self._travelling, self._response.sequence_number, self._response.backlog)
+
+    def drop(self) -> None:
+        """Written, or dropped before that: the sender's segment goes back, once."""
+        buffer, self._in_sender = self._in_sender, None
+        if buffer is not None:
+            buffer.recycle()
+
+
+class BacklogAnnouncement(Message):
+    """Flink: NettyMessage.BacklogAnnouncement (rule 6.13)."""
+
+    __slots__ = ("_reader", "_backlog")
+
+    def __init__(self, reader: CreditBasedSequenceNumberingViewReader, backlog: int) -> None:
+        self._reader = reader
+        self._backlog = backlog
+
+    def arrive(self) -> None:
+        self._reader.receiver.on_sender_backlog(self._backlog)

@@ -1,1 +1,0 @@
-"""The sender's half of a connection: who may send, and when."""

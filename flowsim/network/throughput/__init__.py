@@ -1,1 +1,0 @@
-"""How large buffers should be."""

@@ -1,4 +1,4 @@
-"""Passes the watermarks of a strategy to an output. Flink: WatermarkToDataOutput, IdlenessManager.MainWatermarkOutput."""
+"""Passes the watermarks of a strategy to an output. Flink: WatermarkToDataOutput, IdlenessManager."""
 
 from __future__ import annotations
 

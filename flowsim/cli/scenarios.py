@@ -16,14 +16,19 @@ if TYPE_CHECKING:
 
 
 def compiled_scenario(
-    path: Path, out: Path, overrides: Sequence[str] | None, allow_python: bool, allow_path: bool
+    path: Path,
+    out: Path,
+    overrides: Sequence[str] | None,
+    allow_python: bool,
+    allow_path: bool,
+    until_ns: int | None = None,
 ) -> CompiledScenario:
-    """The job of a scenario file; raises ScenarioError."""
+    """The job of a scenario file; raises ScenarioError. ``until_ns``: of the command's own ``--until``."""
     from flowsim.scenario.compiler import compile_scenario
     from flowsim.scenario.loader import load_scenario
 
     scenario = load_scenario(path, tuple(overrides or ()))
-    return compile_scenario(scenario, out_dir=out, allow_python=allow_python, allow_path=allow_path)
+    return compile_scenario(scenario, out_dir=out, allow_python=allow_python, allow_path=allow_path, until_ns=until_ns)
 
 
 ALLOW_PYTHON_NEEDED = "needs --allow-python"
@@ -37,13 +42,16 @@ def compiled_as_recorded(
     ``folder`` None: the folder it was run from, or the one that its path leads to from here.
     """
     from flowsim.scenario.compiler import compile_scenario
-    from flowsim.scenario.run_description import changed_inputs, recorded_scenario
+    from flowsim.scenario.run_description import changed_inputs, recorded_scenario, recorded_until_ns
 
+    until_ns = recorded_until_ns(recording.manifest)
     first: BadInput | None = None
     for candidate in [folder] if folder is not None else _folders(recording):
         try:
             scenario = recorded_scenario(recording.manifest, candidate)
-            compiled = compile_scenario(scenario, out_dir=out, allow_python=allow_python, allow_path=allow_path)
+            compiled = compile_scenario(
+                scenario, out_dir=out, allow_python=allow_python, allow_path=allow_path, until_ns=until_ns
+            )
             changed = changed_inputs(recording.manifest, compiled)
             if not changed:
                 return compiled

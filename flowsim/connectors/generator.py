@@ -11,6 +11,7 @@ from flowsim.connectors.files.columns import nearest
 from flowsim.errors import BadInput
 from flowsim.operators.sources.source_output import SourceOutput
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, TaskClock
+from flowsim.values import check
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +183,7 @@ class GeneratorReader:
             if self.wake_time_ns is not None and clock.now_ns < self.wake_time_ns:
                 return DataInputStatus.NOTHING_AVAILABLE
             value = tuple([draw(self._index, self._random) for draw in self._draws])
+            check(value)
             output.collect(value, None if timestamp_index is None else _timestamp(value[timestamp_index]))
             self._index += self._stride
             if self._source.pace_ns is not None:

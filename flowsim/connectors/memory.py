@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from flowsim.connectors.source import BlockReader
 from flowsim.operators.stream_operator import OperatorContext
-from flowsim.values import copy_value
+from flowsim.values import checked_copy
 
 
 class CollectionSource:
@@ -27,8 +27,9 @@ class CollectionSource:
 
     def create_reader(self) -> BlockReader:
         """A reader for the one subtask."""
-        # Copies, for a job may change what it is given, and the next run must not see that.
-        return BlockReader(lambda ctx: iter((map(copy_value, self.values),)))
+        # Copies, for a job may change what it is given, and the next run must not see that; checked, since nothing else
+        # looks at what a reader hands over to a chained operator.
+        return BlockReader(lambda ctx: iter((map(checked_copy, self.values),)))
 
 
 class CollectSink:

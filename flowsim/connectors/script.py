@@ -24,7 +24,7 @@ from flowsim.connectors.script_entries import (
 )
 from flowsim.errors import BadInput
 from flowsim.operators.sources.source_output import ReaderOutput, SourceOutput
-from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, TaskClock
+from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, TaskClock, checked_timestamp
 from flowsim.units import NS_PER_MS
 
 __all__ = [
@@ -240,6 +240,8 @@ def _check_entries(subtask: int, script: Sequence[object]) -> None:
                 f"scripted source: subtask {subtask}, entry {index}: expected record(...), watermark(...), idle(), "
                 f"sleep(...) or end(), got {entry!r:.100} of type {type(entry).__name__}{hint}"
             )
+        if isinstance(entry, WatermarkEntry) or (isinstance(entry, RecordEntry) and entry.timestamp is not None):
+            checked_timestamp(entry.timestamp, f"scripted source: subtask {subtask}, entry {index}: timestamp")
 
 
 def _check_steps(subtask: int, script: Sequence[Entry]) -> None:

@@ -338,6 +338,13 @@ class KeyedStream(DataStream):
             raise TypeError(f"interval_join: expected a KeyedStream, got {other_stream!r}")
         return IntervalJoin(self, other_stream)
 
+    def _by(self, partitioner: PartitionerSpec) -> DataStream:
+        """Refused as in Flink: state and timers of a key are where ``key_by`` sends its records (KeyedStream.java)."""
+        raise BadInput(
+            f"Cannot override partitioning for KeyedStream. {partitioner.name} on a stream by key: call it on the stream "
+            "that the next operator returns, or leave key_by out"
+        )
+
     def _add(self, name: str, description: OperatorDescription, make: MakeOperator) -> Transformation:
         added = super()._add(name, description, make)
         added.key_selector = self._key_selector

@@ -45,7 +45,7 @@ class ExecutionConfig:
         return self._settings.auto_watermark_interval_ms
 
     def enable_object_reuse(self) -> ExecutionConfig:
-        """Chained operators hand on the same object instead of a copy."""
+        """Chained operators hand on the same object instead of a copy, and do not check that it is a record value."""
         self._settings.object_reuse = True
         return self
 

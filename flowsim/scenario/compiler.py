@@ -27,8 +27,12 @@ def compile_scenario(
     out_dir: str | Path,
     allow_python: bool = False,
     allow_path: bool = False,
+    until_ns: int | None = None,
 ) -> CompiledScenario:
-    """The job of a scenario; raises ScenarioError with everything that is wrong. Writes nothing."""
+    """The job of a scenario; raises ScenarioError with everything that is wrong. Writes nothing.
+
+    ``until_ns``: when it will be stopped, where the run is given that in place of ``settings.until``.
+    """
     problems = Problems(scenario.document)
     model = scenario.model
     names = model.graph_names()
@@ -36,7 +40,7 @@ def compile_scenario(
     configure_network(env, model.settings, names, problems)
     context = CompileContext(env, problems, scenario.folder, Path(out_dir), allow_python, allow_path)
     check_names(model, problems)
-    check_generators_end(model, problems)
+    check_generators_end(model, model.settings.until if until_ns is None else until_ns, problems)
     _compile_nodes(context, model)
     faults = compile_faults(model.faults, names, problems)
     actions = compile_actions(model.actions, names, problems)

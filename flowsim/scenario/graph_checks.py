@@ -31,13 +31,16 @@ def check_names(model: ScenarioModel, problems: Problems) -> None:
             problems.at_key(("sinks", name), "a source or operator has this name already")
 
 
-def check_generators_end(model: ScenarioModel, problems: Problems) -> None:
-    """Reports endless generators of a job that nothing ends."""
-    if model.settings.until is not None or any(action.ends_the_job for action in model.actions):
+def check_generators_end(model: ScenarioModel, until_ns: int | None, problems: Problems) -> None:
+    """Reports endless generators of a job that nothing ends; ``until_ns``: when the run stops the job."""
+    if until_ns is not None or any(action.ends_the_job for action in model.actions):
         return
     for name, source in model.sources.items():
         if source.generator is not None and source.generator.count is None:
-            message = "an endless generator needs settings.until, or an action that ends the job (or give it a count)"
+            message = (
+                "an endless generator needs settings.until or --until, or an action that ends the job "
+                "(or give it a count)"
+            )
             problems.at(("sources", name, "generator"), message)
 
 

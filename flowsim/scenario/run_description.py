@@ -82,7 +82,14 @@ def rerun_of(manifest: Manifest) -> Rerun:
     if manifest.status is RunStatus.CANCELED and manifest.failure is not None:
         raise BadInput("its run was interrupted, and where that happened is not known; run the scenario again instead")
     policy: Literal["fifo", "random"] = "random" if run.policy == "random" else "fifo"
-    return Rerun(run.seed, policy, manifest.recorded_level, _integer(run, "until_ns"), _integer(run, "budget_records"))
+    return Rerun(
+        run.seed, policy, manifest.recorded_level, recorded_until_ns(manifest), _integer(run, "budget_records")
+    )
+
+
+def recorded_until_ns(manifest: Manifest) -> int | None:
+    """The ``--until`` of a recorded run, None where it had none; raises BadInput."""
+    return _integer(manifest.run, "until_ns")
 
 
 def recorded_scenario(manifest: Manifest, folder: Path) -> Scenario:

@@ -70,7 +70,9 @@ class StudyPlan:
     def compiled(self, combination: Combination, out: Path) -> CompiledScenario:
         """The job of one combination; raises ScenarioError."""
         scenario = load_scenario(self.scenario, (*self.overrides, *combination.overrides))
-        return compile_scenario(scenario, out_dir=out, allow_python=self.allow_python, allow_path=self.allow_path)
+        return compile_scenario(
+            scenario, out_dir=out, allow_python=self.allow_python, allow_path=self.allow_path, until_ns=self.until_ns
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.operators.stream_operator import StreamOperator, Value
 from flowsim.streamrecord.elements import LatencyMarker, OutputTag, WatermarkStatus
 from flowsim.units import NO_TIMESTAMP
-from flowsim.values import copy_value
+from flowsim.values import checked_copy
 from flowsim.values.closed_set import SCALARS
 
 Collect = Callable[[Value, int | None], None]
@@ -19,7 +19,8 @@ class ChainingOutput:
     """Hands elements to the next operator of the chain. Flink: ChainingOutput, CopyingChainingOutput.
 
     Watermarks are dropped while the announced status is IDLE, and only changes of status are forwarded (rule 5.8).
-    ``copies``: values that could be changed are copied, as with object reuse off (rule 5.10). ``counts``: what is handed
+    ``copies``: values that could be changed are copied, as with object reuse off (rule 5.10), and one outside the closed
+    set raises ValueNotAllowed as a channel does. Without, nothing looks at values. ``counts``: what is handed
     over is counted here and not only by the operator that takes it, so that a judge can compare the two.
     """
 
@@ -49,15 +50,30 @@ class ChainingOutput:
         self.operator.process_latency_marker(marker)
 
     def _copying(self, process: Collect) -> Collect:
-        copy, immutable = copy_value, SCALARS
+        copy, immutable = checked_copy, SCALARS
 
         def collect(value: Value, timestamp: int | None) -> None:
-            # A flat tuple cannot be changed, so a copy could not be told from it; written out, since calls are dear.
+            # A flat tuple cannot be changed, so it needs no copy. Its items are checked here as in the encoder, since a call
+            # would cost more than the check. Everything else goes to ``copy``, which refuses what is outside the set.
             if type(value) is tuple:
                 for item in value:
-                    if type(item) not in immutable:
-                        value = copy(value)
-                        break
+                    kind = type(item)
+                    if kind is int:
+                        if item <= 9223372036854775807 and item >= -9223372036854775808:
+                            continue
+                    elif kind is str:
+                        if item.isascii():
+                            continue
+                    elif kind in immutable:
+                        continue
+                    value = copy(value)
+                    break
+            elif type(value) is int:
+                if value > 9223372036854775807 or value < -9223372036854775808:
+                    copy(value)
+            elif type(value) is str:
+                if not value.isascii():
+                    copy(value)
             elif type(value) not in immutable:
                 value = copy(value)
             process(value, timestamp)

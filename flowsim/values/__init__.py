@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowsim.values.closed_set import INT_MAX, INT_MIN, MAX_DEPTH, check, copy_value
+from flowsim.values.closed_set import INT_MAX, INT_MIN, MAX_DEPTH, check, checked_copy, copy_value
 from flowsim.values.encoding import (
     decode_extension,
     decode_value,
@@ -28,6 +28,7 @@ __all__ = [
     "Types",
     "as_type",
     "check",
+    "checked_copy",
     "copy_value",
     "decode_extension",
     "decode_value",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import is_not
 from typing import Final
 
@@ -37,21 +38,22 @@ def _allowed(value: object, depth: int) -> bool:
                 if not -9223372036854775808 <= item <= 9223372036854775807:
                     return False
             elif kind is str:
-                if not item.isascii() and not _encodes(item):
+                if not item.isascii() and not encodes(item):
                     return False
             elif kind is not float and kind not in SCALARS and not _allowed(item, depth + 1):
                 return False
         return True
     if type(value) is dict:
-        return all(_allowed_key(key, depth + 1) for key in value) and _allowed(tuple(value.values()), depth)
+        return all(allowed_key(key, depth + 1) for key in value) and _allowed(tuple(value.values()), depth)
     if type(value) is Row:
-        return _allowed(value.field_values, depth) and all(map(_encodes, value.field_names or ()))
+        return _allowed(value.field_values, depth) and all(map(encodes, value.field_names or ()))
     return type(value) in SCALARS and _allowed((value,), depth)
 
 
-def _allowed_key(key: object, depth: int) -> bool:
+def allowed_key(key: object, depth: int) -> bool:
+    """Whether ``key`` may be the key of a dict whose items are ``depth`` deep."""
     if type(key) is tuple:
-        return depth < MAX_DEPTH and all(_allowed_key(item, depth + 1) for item in key)
+        return depth < MAX_DEPTH and all(allowed_key(item, depth + 1) for item in key)
     return type(key) in SCALARS and _allowed((key,), 0)
 
 
@@ -82,11 +84,12 @@ def _check_scalar(value: object, place: str) -> None:
     if type(value) is int and not INT_MIN <= value <= INT_MAX:
         bits = value.bit_length()
         raise ValueNotAllowed(f"{_start(place)}: an int must fit 64 bits (Flink's Long), this has {bits} and a sign")
-    if type(value) is str and not value.isascii() and not _encodes(value):
+    if type(value) is str and not value.isascii() and not encodes(value):
         raise ValueNotAllowed(f"{_start(place)}: text with a lone surrogate cannot be encoded: {value!a:.80}")
 
 
-def _encodes(text: str) -> bool:
+def encodes(text: str) -> bool:
+    """Whether the text has no lone surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -164,3 +167,63 @@ def _copy_items(items: tuple[object, ...]) -> tuple[object, ...]:
     """The same tuple if no item had to be copied."""
     copies = tuple(map(copy_value, items))
     return copies if any(map(is_not, copies, items)) else items
+
+
+def checked_copy(value: object) -> object:
+    """``check`` and ``copy_value`` in one walk: raises ValueNotAllowed, naming the place, outside the closed set."""
+    try:
+        if type(value) in SCALARS:
+            _checked_items((value,), 0)
+            return value
+        return _checked_container(value, 0)
+    except ValueNotAllowed:
+        check(value)
+        raise
+
+
+def _checked_container(value: object, depth: int) -> object:
+    """The copy of a container that lies ``depth`` deep; the same object where nothing inside it can change."""
+    kind = type(value)
+    if depth >= MAX_DEPTH:
+        raise ValueNotAllowed("nested too deep")
+    if kind is list and isinstance(value, list):
+        items = _checked_items(value, depth)
+        return value.copy() if items is value else items
+    if kind is tuple and isinstance(value, tuple):
+        items = _checked_items(value, depth)
+        return tuple(items) if items is not value and any(map(is_not, items, value)) else value
+    if kind is dict and isinstance(value, dict):
+        for key in value:
+            if not (type(key) is str and key.isascii()) and not allowed_key(key, depth + 1):
+                raise ValueNotAllowed("a key that is none")
+        values = list(value.values())
+        items = _checked_items(values, depth)
+        return value.copy() if items is values else dict(zip(value, items, strict=True))
+    if kind is Row and isinstance(value, Row):
+        fields, names = value.field_values, value.field_names
+        items = _checked_items(fields, depth)
+        if names is not None and not all(map(encodes, names)):
+            raise ValueNotAllowed("a field name with a lone surrogate")
+        return Row.of(items, names) if items is not fields and any(map(is_not, items, fields)) else value
+    raise ValueNotAllowed("not a record value")
+
+
+def _checked_items(items: Sequence[object], depth: int) -> Sequence[object]:
+    """The copies of the items of a container that lies ``depth`` deep; ``items`` itself where all of them are scalars.
+
+    Scalars are looked at here, since a call for each of them would cost more than everything else.
+    """
+    copies: list[object] | None = None
+    for index, item in enumerate(items):
+        kind = type(item)
+        if kind is int:
+            if item > INT_MAX or item < INT_MIN:  # type: ignore[operator]
+                raise ValueNotAllowed("an int beyond 64 bits")
+        elif kind is str:
+            if not item.isascii() and not encodes(item):  # type: ignore[attr-defined, arg-type]
+                raise ValueNotAllowed("text with a lone surrogate")
+        elif kind is not float and kind not in SCALARS:
+            if copies is None:
+                copies = list(items)
+            copies[index] = _checked_container(item, depth + 1)
+    return items if copies is None else copies

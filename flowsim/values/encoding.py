@@ -31,7 +31,8 @@ _digest: Final = xxhash.xxh3_64_intdigest
 def encode_into(buffer: bytearray, timestamp: int | None, value: object) -> None:
     """Appends one record to ``buffer``; raises ValueNotAllowed, leaving ``buffer`` as it was.
 
-    ``timestamp`` is trusted to be an int64 or None: it is checked where timestamps are assigned.
+    ``timestamp`` is trusted to be an int64 or None: it is checked where timestamps are assigned. One that the encoder
+    refuses nevertheless raises ValueNotAllowed, too: there is no way out of here without a record or an error.
     """
     if type(value) is tuple:
         # The guard of ``check`` once more: a call would double the cost of the common flat tuple. Left to the encoder are
@@ -47,12 +48,26 @@ def encode_into(buffer: bytearray, timestamp: int | None, value: object) -> None
             size = len(buffer)
             try:
                 _append((timestamp, value), buffer, -1)
-            except (UnicodeEncodeError, OverflowError):
+            except Exception as refused:
                 # The encoder has grown the buffer before it failed.
                 del buffer[size:]
                 check(value)
+                raise _not_encoded(timestamp) from refused
             return
-    _append((timestamp, plain(value)), buffer, -1)
+    encodable = plain(value)
+    size = len(buffer)
+    try:
+        _append((timestamp, encodable), buffer, -1)
+    except Exception as refused:
+        del buffer[size:]
+        raise _not_encoded(timestamp) from refused
+
+
+def _not_encoded(timestamp: object) -> ValueNotAllowed:
+    """What to raise about a record whose value is in the closed set."""
+    return ValueNotAllowed(
+        f"timestamp: expected whole milliseconds of 64 bits or None, got {timestamp!r:.60} ({type(timestamp).__name__})"
+    )
 
 
 def encode_record(timestamp: int | None, value: object) -> bytes:

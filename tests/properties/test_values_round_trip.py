@@ -23,6 +23,7 @@ from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
 from flowsim.values import (
     Row,
     check,
+    checked_copy,
     copy_value,
     decode_value,
     encode_record,
@@ -86,6 +87,9 @@ def test_a_value_comes_back_with_its_exact_type_and_content(value: object) -> No
     check(value)
     assert exact(decode_value(encode_value(value))) == exact(value)
     assert exact(copy_value(value)) == exact(value)
+    copy = checked_copy(value)
+    assert exact(copy) == exact(value)
+    assert (copy is value) == (copy_value(value) is value)
 
 
 @given(TIMESTAMPS, VALUES)
@@ -118,12 +122,27 @@ def test_a_stranger_anywhere_inside_is_refused(data: st.DataObject) -> None:
         wrap = data.draw(st.sampled_from(["tuple", "list", "dict", "row"]))
         around = [data.draw(VALUES), value, data.draw(VALUES)]
         value = {"tuple": tuple(around), "list": around, "dict": dict(enumerate(around)), "row": Row(*around)}[wrap]
-    for door in (check, encode_value, lambda v: encode_record(0, v), lambda v: fingerprint(0, v)):
+    for door in (check, checked_copy, encode_value, lambda v: encode_record(0, v), lambda v: fingerprint(0, v)):
         try:
             door(value)
         except ValueNotAllowed:
             continue
         raise AssertionError(f"{door} let {value!r} in")
+
+
+@given(st.binary(max_size=3), st.none() | st.integers() | st.floats() | st.text() | STRANGERS, VALUES | STRANGERS)
+def test_a_record_is_either_encoded_or_refused(before: bytes, timestamp: Any, value: object) -> None:
+    buffer = bytearray(before)
+    try:
+        encode_record_into(buffer, timestamp, value)
+    except ValueNotAllowed:
+        assert buffer == before
+    else:
+        assert buffer[: len(before)] == before
+        decoder = ElementDecoder()
+        decoder.feed(buffer[len(before) :])
+        ((_, decoded),) = list(decoder)
+        assert exact(decoded) == exact(value)
 
 
 def java_equals(first: object, second: object) -> bool:

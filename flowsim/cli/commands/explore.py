@@ -66,7 +66,7 @@ def explore(
     with TemporaryDirectory(prefix="flowsim-explore-") as out, count_progress("exploring", json_output) as progress:
 
         def compiled() -> CompiledScenario:
-            return compiled_scenario(scenario, Path(out), set_, allow_python, allow_path)
+            return compiled_scenario(scenario, Path(out), set_, allow_python, allow_path, until_ns)
 
         def on_step(step: Step, so_far: Exploration) -> None:
             progress(so_far.runs, seeds, f"seed {step.seed}, {so_far.distinct} distinct")

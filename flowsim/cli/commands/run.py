@@ -68,9 +68,9 @@ def run(
 
     judge = Judge(engine, master, remote)
     directory = out or default_out(scenario)
-    compiled = compiled_scenario(scenario, directory, set_, allow_python, allow_path)
-    level = None if record is None else Level[record.upper()]
     until_ns = duration_argument("--until", until)
+    compiled = compiled_scenario(scenario, directory, set_, allow_python, allow_path, until_ns)
+    level = None if record is None else Level[record.upper()]
     settings = resolved_settings(compiled.run, seed, policy, clock, level, until_ns)
     if settings.clock == "real" and policy is not None:
         raise BadInput("--policy: on the real clock the machine decides who runs next; leave it out")

@@ -10,6 +10,7 @@ from typing import Final, Protocol
 
 from flowsim.errors import BadInput, ValueNotAllowed
 from flowsim.values import Row
+from flowsim.values.closed_set import encodes
 
 
 class ColumnType(Enum):
@@ -32,9 +33,11 @@ class ColumnType(Enum):
         return _PYTHON_TYPES[self]
 
     def holds(self, value: object) -> bool:
-        """Whether it is a value of this type, exactly: a bool is no int, an int no double."""
+        """Whether it is a value of this type, exactly: a bool is no int, an int no double, a lone surrogate no text."""
         if type(value) is not _PYTHON_TYPES[self]:
             return False
+        if isinstance(value, str):
+            return value.isascii() or encodes(value)
         limits = _RANGES.get(self)
         return limits is None or value in limits
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from flowsim.operators.sources.source_output import SourceOutput
-from flowsim.operators.stream_operator import OperatorContext, Output, Value
+from flowsim.operators.stream_operator import OperatorContext, Output, Value, checked_timestamp
 from flowsim.streamrecord.elements import WatermarkStatus
-from flowsim.units import NO_TIMESTAMP
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.watermark.generators import WatermarkOutput
 from flowsim.watermark.idleness import PausableRelativeClock
 from flowsim.watermark.watermark_output_multiplexer import WatermarkOutputMultiplexer
@@ -20,7 +20,7 @@ class ManualSourceOutput:
     Flink: SourceContext (ManualWatermarkContext).
     """
 
-    __slots__ = ("records", "cost_ns", "_clock", "_collect", "_watermarks", "_idle")
+    __slots__ = ("records", "cost_ns", "_clock", "_collect", "_watermarks", "_idle", "_operator_name")
 
     def __init__(
         self, ctx: OperatorContext, collect: Callable[[Value, int | None], None], watermarks: WatermarkOutput
@@ -31,10 +31,16 @@ class ManualSourceOutput:
         self._collect = collect
         self._watermarks = watermarks
         self._idle = False
+        self._operator_name = ctx.operator_name
 
     def collect(self, value: Value, timestamp: int | None) -> None:
         self._clock.now_ns += self.cost_ns
         self.records += 1
+        # The guard of ``checked_timestamp``, written out, since a call would cost twice as much.
+        if timestamp is not None and (
+            type(timestamp) is not int or timestamp > MAX_WATERMARK or timestamp < NO_TIMESTAMP
+        ):
+            checked_timestamp(timestamp, f"{self._operator_name}: timestamp of a record")
         if self._idle:
             self.mark_active()
         self._collect(value, timestamp)
@@ -48,6 +54,7 @@ class ManualSourceOutput:
         return False
 
     def emit_watermark(self, timestamp: int) -> None:
+        checked_timestamp(timestamp, f"{self._operator_name}: watermark")
         if self._idle:
             self.mark_active()
         self._watermarks.emit_watermark(timestamp)

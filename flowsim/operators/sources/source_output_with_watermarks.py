@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from flowsim.operators.stream_operator import OperatorContext, Value, checked_timestamp
-from flowsim.units import NO_TIMESTAMP
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.watermark.generators import WatermarkGenerator, WatermarkOutput
 from flowsim.watermark.watermark_strategy import TimestampExtractor
 
@@ -26,7 +26,7 @@ class SourceOutputWithWatermarks:
         "_clock",
         "_collect",
         "_extract",
-        "_assigner_name",
+        "_operator_name",
     )
 
     def __init__(
@@ -46,17 +46,19 @@ class SourceOutputWithWatermarks:
         self._clock = ctx.clock
         self._collect = collect
         self._extract = extract
-        self._assigner_name = f"{ctx.operator_name}: timestamp assigner"
+        self._operator_name = ctx.operator_name
 
     def collect(self, value: Value, timestamp: int | None) -> None:
         self._clock.now_ns += self.cost_ns
         self.records += 1
-        previous = NO_TIMESTAMP if timestamp is None else timestamp
         extract = self._extract
-        if extract is None:
-            new_timestamp = previous
+        if extract is not None:
+            new_timestamp = extract(value, NO_TIMESTAMP if timestamp is None else timestamp)
         else:
-            new_timestamp = checked_timestamp(extract(value, previous), self._assigner_name)
+            new_timestamp = NO_TIMESTAMP if timestamp is None else timestamp
+        # The guard of ``checked_timestamp``, written out here and below, since a call would cost twice as much.
+        if type(new_timestamp) is not int or new_timestamp > MAX_WATERMARK or new_timestamp < NO_TIMESTAMP:
+            self._refuse(new_timestamp)
         # Rule 8.3: the record goes first, so that a watermark made from it follows it.
         self._collect(value, new_timestamp)
         self.generator.on_event(value, new_timestamp, self.on_event_output)
@@ -65,6 +67,7 @@ class SourceOutputWithWatermarks:
         """As ``collect`` for each, with everything that stays the same during a batch looked up once."""
         clock, collect = self._clock, self._collect
         extract, on_event, watermarks = self._extract or _no_timestamp, self.generator.on_event, self.on_event_output
+        lowest, highest = NO_TIMESTAMP, MAX_WATERMARK
         records = 0
         try:
             for value in values:
@@ -72,6 +75,8 @@ class SourceOutputWithWatermarks:
                 clock.now_ns += self.cost_ns
                 records += 1
                 timestamp = extract(value, NO_TIMESTAMP)
+                if type(timestamp) is not int or timestamp > highest or timestamp < lowest:
+                    self._refuse(timestamp)
                 collect(value, timestamp)
                 on_event(value, timestamp, watermarks)
                 if clock.now_ns >= clock.batch_end_ns:
@@ -81,7 +86,7 @@ class SourceOutputWithWatermarks:
         return False
 
     def emit_watermark(self, timestamp: int) -> None:
-        self.on_event_output.emit_watermark(timestamp)
+        self.on_event_output.emit_watermark(checked_timestamp(timestamp, f"{self._operator_name}: watermark"))
 
     def mark_idle(self) -> None:
         self.on_event_output.mark_idle()
@@ -91,6 +96,11 @@ class SourceOutputWithWatermarks:
 
     def emit_periodic_watermark(self) -> None:
         self.generator.on_periodic_emit(self.periodic_output)
+
+    def _refuse(self, timestamp: object) -> None:
+        """Raises BadInput: neither the assigner nor, without one, the reader may give a record this timestamp."""
+        given_by = "timestamp of a record" if self._extract is None else "timestamp assigner"
+        checked_timestamp(timestamp, f"{self._operator_name}: {given_by}")
 
 
 def _no_timestamp(value: Value, previous: int) -> int:

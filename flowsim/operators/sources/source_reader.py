@@ -18,7 +18,10 @@ class SourceReader(Protocol):
     """
 
     hands_over: bool
-    """Whether it keeps no hold of a record it emitted; then nobody could tell a copy from the record."""
+    """Whether it keeps no hold of a record it emitted, and emits values of the closed set only.
+
+    A copy could not be told from such a record, so one chained operator gets it as it is, neither copied nor checked.
+    """
 
     @property
     def wake_time_ns(self) -> int | None:

@@ -18,7 +18,7 @@ from flowsim.operators.windowing.triggers.trigger import AnyTrigger
 from flowsim.operators.windowing.window_contents import Pane, WindowContents
 from flowsim.operators.windowing.window_contexts import OperatorTriggerContext
 from flowsim.operators.windowing.window_trace import WindowTrace
-from flowsim.operators.windowing.windows import Window
+from flowsim.operators.windowing.windows import Window, check_window
 from flowsim.timers.internal_timer_service import InternalTimerService
 from flowsim.units import as_long
 
@@ -118,6 +118,7 @@ class MergingWindows:
         self, result: Window, merged: Collection[Window], state_window: Window, absorbed: Collection[Window]
     ) -> None:
         """Rule 10.26: the trigger is told first, then it forgets the absorbed windows, then contents move."""
+        check_window(result)
         self._check_end(result)
         operator = self._operator
         if operator.window_trace is not None:

@@ -19,7 +19,7 @@ from flowsim.operators.windowing.window_contexts import OperatorTriggerContext, 
 from flowsim.operators.windowing.window_faults import switch_on
 from flowsim.operators.windowing.window_functions import InternalWindowFunction
 from flowsim.operators.windowing.window_trace import Accounts, Intake, WindowTrace
-from flowsim.operators.windowing.windows import Window
+from flowsim.operators.windowing.windows import Window, check_window
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.timers.internal_timer_service import InternalTimerService
@@ -219,7 +219,11 @@ class WindowOperator(KeyedOperator):
             panes = self.windows[state_window] = {}
         key_id = self.current_key_id
         pane = panes.get(key_id)
-        panes[key_id] = self.contents.create(value) if pane is None else self._add(value, pane)
+        if pane is None:
+            check_window(state_window)
+            panes[key_id] = self.contents.create(value)
+        else:
+            panes[key_id] = self._add(value, pane)
 
     def _drop_if_late(self, value: Value, timestamp: int | None) -> None:
         """Rule 10.10: the side output and the counter exclude each other."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final, NamedTuple, Protocol, TypeVar, final
 
+from flowsim.operators.stream_operator import checked_timestamp
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.values.java_hash_map import JavaHashMap
 from flowsim.values.java_long import wrapped
@@ -37,6 +38,16 @@ class Window(Protocol):
         """Java's hash code: it orders timers of different windows at one time, and the windows that a merge absorbs."""
 
     def __hash__(self) -> int: ...
+
+
+def check_window(window: Window) -> None:
+    """Raises BadInput unless the window, which may be the user's, ends at whole milliseconds of 64 bits.
+
+    Its results carry that timestamp, and its timers are set by it: called once per window and key.
+    """
+    timestamp = window.max_timestamp()
+    if type(timestamp) is not int or timestamp > MAX_WATERMARK or timestamp < NO_TIMESTAMP:
+        checked_timestamp(timestamp, f"max_timestamp() of window {window!r:.60}")
 
 
 W_contra = TypeVar("W_contra", bound=Window, contravariant=True)

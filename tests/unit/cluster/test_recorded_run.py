@@ -22,6 +22,7 @@ def test_the_story_of_a_failure_is_the_same_wherever_an_object_stands(tmp_path: 
 
     env = StreamExecutionEnvironment.get_execution_environment()
     env.flowsim_recording(tmp_path)
+    env.get_config().enable_object_reuse()  # else the first map may not emit it
     with pytest.raises(JobFailed, match="Unprintable object at 0x"):
         env.from_collection([1]).map(lambda _: Unprintable()).map(refuse).execute_and_collect()
     failure = read_manifest(tmp_path).failure

@@ -11,7 +11,9 @@ import pytest
 from flowsim.connectors.memory import CollectSink
 from flowsim.datastream import (
     AggregateFunction,
+    CoMapFunction,
     DataStream,
+    KeyedBroadcastProcessFunction,
     KeyedProcessFunction,
     KeyedStream,
     KeySelector,
@@ -32,6 +34,7 @@ from flowsim.datastream.common import (
     Types,
     WatermarkStrategy,
 )
+from flowsim.datastream.state import MapStateDescriptor
 from flowsim.datastream.window import CountTrigger, SlidingEventTimeWindows, TumblingEventTimeWindows
 from flowsim.errors import BadInput
 from flowsim.operators.functions.basic import MapOperator
@@ -40,6 +43,62 @@ from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksO
 
 ENV = StreamExecutionEnvironment.get_execution_environment
 WINDOW = TumblingEventTimeWindows.of(Time.seconds(1))
+
+
+OVERRIDING_PARTITIONERS: dict[str, Callable[[DataStream], object]] = {
+    "FORWARD": lambda keyed: keyed.forward(),
+    "SHUFFLE": lambda keyed: keyed.shuffle(),
+    "REBALANCE": lambda keyed: keyed.rebalance(),
+    "RESCALE": lambda keyed: keyed.rescale(),
+    "BROADCAST": lambda keyed: keyed.broadcast(),
+    "BROADCAST with state": lambda keyed: keyed.broadcast(MapStateDescriptor("s", Types.STRING(), Types.STRING())),
+    "GLOBAL": lambda keyed: keyed.global_(),
+    "CUSTOM": lambda keyed: keyed.partition_custom(lambda key, count: 0, lambda value: value),
+}
+
+
+@pytest.mark.parametrize("name", OVERRIDING_PARTITIONERS)
+def test_a_keyed_stream_cannot_be_partitioned_again(name: str) -> None:
+    """Flink: KeyedStream.setConnectionType."""
+    numbers = ENV().from_collection([1, 2])
+    partition = OVERRIDING_PARTITIONERS[name]
+    for keyed in (numbers.key_by(lambda n: n), numbers.key_by(lambda n: n).exchange("blocking")):
+        with pytest.raises(BadInput, match=rf"Cannot override partitioning for KeyedStream\. {name.split()[0]} "):
+            partition(keyed)
+    partition(numbers)
+    partition(numbers.key_by(lambda n: n).map(lambda n: n))
+
+
+def test_a_keyed_stream_does_what_flink_lets_it() -> None:
+    """Another key, a union, whole-stream windows, joins and connections are no partitioners of its own."""
+    env = ENV()
+    first, second = env.from_collection([1, 2]), env.from_collection([3])
+    keyed = first.key_by(lambda n: n)
+    sink = CollectSink()
+    keyed.key_by(lambda n: n % 2).union(second.key_by(lambda n: n)).sink_to(sink)
+    keyed.count_window_all(1).reduce(lambda one, other: one).sink_to(sink)
+    keyed.connect(second.key_by(lambda n: n)).map(Same()).sink_to(sink)
+    keyed.connect(second.broadcast(MapStateDescriptor("s", Types.STRING(), Types.STRING()))).process(
+        Remembering()
+    ).sink_to(sink)
+    keyed.exchange("blocking").print()
+    assert len(env.stream_graph().nodes) > 0
+
+
+class Same(CoMapFunction):
+    def map1(self, value: object) -> object:
+        return value
+
+    def map2(self, value: object) -> object:
+        return value
+
+
+class Remembering(KeyedBroadcastProcessFunction):
+    def process_element(self, value: object, ctx: object) -> list[object]:
+        return [value]
+
+    def process_broadcast_element(self, value: object, ctx: object) -> list[object]:
+        return []
 
 
 class Counting(MapFunction):

@@ -218,7 +218,7 @@ def test_an_endless_generator_needs_an_end(tmp_path: Path) -> None:
     text = "flowsim: 1\nname: t\nsources: {s: {generator: {pace: 1 ms, fields: {n: {sequence: {}}}}}}\n" + sinks(o="s")
     (line,) = refused(text, tmp_path)
     assert line.endswith(
-        "an endless generator needs settings.until, or an action that ends the job (or give it a count)"
+        "an endless generator needs settings.until or --until, or an action that ends the job (or give it a count)"
     )
     assert compiled(text + "settings: {until: 1 s}\n", tmp_path).run.until_ns == 1_000_000_000
     assert compiled(text + "actions: [{stop: {at: 1 s}}]\n", tmp_path).actions == (StopJob(1_000_000_000),)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections import OrderedDict, defaultdict, namedtuple
+from collections.abc import Callable
 from enum import IntEnum
 from fractions import Fraction
 
@@ -11,7 +12,17 @@ import numpy as np
 import pytest
 
 from flowsim.errors import ValueNotAllowed
-from flowsim.values import MAX_DEPTH, Row, check, copy_value, decode_value, encode_into, encode_value, fingerprint
+from flowsim.values import (
+    MAX_DEPTH,
+    Row,
+    check,
+    checked_copy,
+    copy_value,
+    decode_value,
+    encode_into,
+    encode_value,
+    fingerprint,
+)
 
 Point = namedtuple("Point", "x y")
 
@@ -67,8 +78,11 @@ def wrappings(value: object) -> list[object]:
 @pytest.mark.parametrize("value", REFUSED, ids=lambda v: type(v).__name__)
 def test_whatever_is_outside_the_closed_set_is_refused_at_any_place(value: object) -> None:
     for wrapped in wrappings(value):
-        with pytest.raises(ValueNotAllowed, match="value"):
+        with pytest.raises(ValueNotAllowed, match="value") as refused:
             check(wrapped)
+        with pytest.raises(ValueNotAllowed) as refused_copy:
+            checked_copy(wrapped)
+        assert str(refused_copy.value) == str(refused.value)
         buffer = bytearray(b"before")
         with pytest.raises(ValueNotAllowed, match="value"):
             encode_into(buffer, 1, wrapped)
@@ -77,6 +91,15 @@ def test_whatever_is_outside_the_closed_set_is_refused_at_any_place(value: objec
             encode_value(wrapped)
         with pytest.raises(ValueNotAllowed, match="value"):
             fingerprint(None, wrapped)
+
+
+@pytest.mark.parametrize("value", [(1, "a"), (1, [2]), [1], "a", 5, None], ids=repr)
+@pytest.mark.parametrize("timestamp", [2**64, 2**70, -(2**63) - 1, object(), "\ud800", 1j], ids=ascii)
+def test_a_timestamp_that_cannot_be_encoded_is_refused_and_loses_no_record(timestamp: int, value: object) -> None:
+    buffer = bytearray(b"before")
+    with pytest.raises(ValueNotAllowed, match="timestamp: expected whole milliseconds of 64 bits or None, got"):
+        encode_into(buffer, timestamp, value)
+    assert buffer == b"before"
 
 
 @pytest.mark.parametrize(
@@ -108,8 +131,10 @@ def test_values_nest_a_hundred_deep_and_no_deeper(kind: str) -> None:
     check(deepest)
     assert decode_value(encode_value(deepest)) == deepest
     assert copy_value(deepest) == deepest
-    with pytest.raises(ValueNotAllowed, match="nested more than 100 deep"):
-        check(nested(kind, MAX_DEPTH + 1))
+    assert checked_copy(deepest) == deepest
+    for refuse in (check, checked_copy):
+        with pytest.raises(ValueNotAllowed, match="nested more than 100 deep"):
+            refuse(nested(kind, MAX_DEPTH + 1))
 
 
 def test_a_value_that_contains_itself_is_refused() -> None:
@@ -117,6 +142,8 @@ def test_a_value_that_contains_itself_is_refused() -> None:
     cyclic.append(cyclic)
     with pytest.raises(ValueNotAllowed, match="contains itself"):
         check(cyclic)
+    with pytest.raises(ValueNotAllowed, match="contains itself"):
+        checked_copy(cyclic)
     knot: dict[str, object] = {}
     knot["k"] = (knot,)
     with pytest.raises(ValueNotAllowed, match="contains itself"):
@@ -138,12 +165,14 @@ def test_the_limits_of_int64_pass(limit: int) -> None:
 def test_a_copy_of_what_cannot_change_is_the_same_object() -> None:
     for value in (None, 1, "a", (1, "a", None), ((1,), (2,)), Row(1, (2, 3)), ()):
         assert copy_value(value) is value
+        assert checked_copy(value) is value
 
 
-def test_a_copy_does_not_follow_changes_of_the_original() -> None:
+@pytest.mark.parametrize("copied", [copy_value, checked_copy])
+def test_a_copy_does_not_follow_changes_of_the_original(copied: Callable[[object], object]) -> None:
     inner: list[object] = [1]
     original = (inner, {"k": inner}, Row(f=inner), [inner])
-    copy = copy_value(original)
+    copy = copied(original)
     assert copy == original
     inner.append(2)
     assert copy == ([1], {"k": [1]}, Row(f=[1]), [[1]])

@@ -56,6 +56,7 @@ def test_a_long_file_comes_in_several_blocks(tmp_path: Path) -> None:
         ('{"number": "7"}', "2:12", "key 'number': expected a long"),
         ('{"number": 7.0}', "2:12", "or null, got 7.0"),
         ('{"number": true}', "2:12", "or null, got true"),
+        ('{"name": "a\\ud800"}', "2:10", "key 'name': expected text or null"),
         ('{"number": 9223372036854775808}', "2:12", "got 9223372036854775808"),
         ('{"name": "a",  "small":  2147483648}', "2:26", "expected an int"),
         ('{"ratio": NaN}', "2:1", "no JSON: there is no NaN in JSON"),

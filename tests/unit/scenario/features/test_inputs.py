@@ -56,3 +56,14 @@ def test_a_custom_partition_that_cannot_be_is_refused_where_it_stands(
 ) -> None:
     (line,) = refused(HEAD + custom(reference, key), tmp_path, allow_python=allowed)[:1]
     assert f"operators.subtasks.{problem}" in line
+
+
+@pytest.mark.parametrize(
+    "partition", ["forward", "rebalance", "rescale", "shuffle", "broadcast", "global", "{python: 'a:b', key: word}"]
+)
+def test_a_keyed_input_cannot_be_partitioned_otherwise(partition: str, tmp_path: Path) -> None:
+    body = f"operators:\n  x: {{input: rows, key_by: word, partition: {partition}, reduce: {{n: sum}}}}\n" + sinks(
+        out="x"
+    )
+    (line,) = refused(HEAD + body, tmp_path)
+    assert line == "s.yaml:14:6 operators.x: key_by decides the partition, remove partition"

@@ -6,10 +6,11 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Generator, Iterator
+from random import SystemRandom
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, core, settings
 
 from flowsim.validation.spark_session import spark_session
 
@@ -49,10 +50,32 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="random command sequences per differential test, new ones on every run (default: a few, always the same)",
     )
+    parser.addoption(
+        "--flink-seed",
+        type=int,
+        metavar="SEED",
+        help="the seed that a run with --flink-examples printed, to try the same sequences and jobs again",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[TALLIES] = {}
+    if config.option.flink_examples is None:
+        if config.option.flink_seed is not None:
+            raise pytest.UsageError("--flink-seed needs --flink-examples: without it the examples are always the same")
+        return
+    if config.option.flink_seed is None:
+        # A worker of xdist gets the option of its controller.
+        config.option.flink_seed = SystemRandom().randrange(10**9)
+    core.global_force_seed = config.option.flink_seed
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    if config.option.flink_examples is None:
+        return None
+    return (
+        f"differential tests: --flink-examples={config.option.flink_examples} --flink-seed={config.option.flink_seed}"
+    )
 
 
 @pytest.fixture(scope="session")
@@ -130,6 +153,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     tallies = config.stash[TALLIES]
     if tallies:
         terminalreporter.section("compared with Flink 2.3.0")
+        if config.option.flink_examples is not None:
+            terminalreporter.write_line(f"the same again: {pytest_report_header(config)}")
     for subject, (sequences, commands, divergences) in sorted(tallies.items()):
         verdict = "DIVERGED" if divergences else "no divergence"
         terminalreporter.write_line(f"{subject}: {sequences:,} sequences, {commands:,} commands, {verdict}")

@@ -35,4 +35,5 @@ def flink(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 @pytest.fixture
 def differential(request: pytest.FixtureRequest, flink: Flink, flink_tallies: dict[str, list[int]]) -> Differential:
     """Runs state machines against the real Flink and counts what they compare."""
-    return Differential(flink, Tallies(flink_tallies), request.config.getoption("--flink-examples"))
+    option = request.config.getoption
+    return Differential(flink, Tallies(flink_tallies), option("--flink-examples"), option("--flink-seed"))

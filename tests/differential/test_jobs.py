@@ -7,7 +7,7 @@ import random
 import pytest
 
 from flowsim.cluster.job_execution import JobStatus
-from tests.support.flink.machine import Differential
+from tests.support.flink.machine import Differential, seeds
 from tests.support.flink.scripted_chain import Case, Writer, run
 
 
@@ -80,10 +80,8 @@ def test_an_operator_that_yields_in_the_middle_of_its_element_runs_what_flink_ru
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """With ``--flink-examples=N``: N random chains, others than the fixed ones."""
     if "seed" in metafunc.fixturenames:
-        more = metafunc.config.getoption("--flink-examples")
-        metafunc.parametrize("seed", range(1000, 1000 + more) if more else range(12))
+        metafunc.parametrize("seed", seeds(metafunc.config, range(12)))
 
 
 def test_random_chains_do_everything_in_the_order_of_flink(differential: Differential, seed: int) -> None:

@@ -15,10 +15,10 @@ from hypothesis.stateful import initialize, rule
 
 from flowsim.mailbox.mail import MailOptions
 from flowsim.mailbox.task_mailbox import TaskMailbox
-from flowsim.network.availability import AvailabilityHelper
 from flowsim.network.buffers.buffer import BufferSlice, MemorySegment, NetworkBuffer
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.gates.input_channel import InputChannel
+from flowsim.network.gates.input_gate import AvailabilityHelper
 from flowsim.network.gates.remote_input_channel import RemoteInputChannel
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.operators.stream_operator import DataInputStatus

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 from hypothesis import strategies as st
@@ -22,7 +23,7 @@ from flowsim.watermark.status_watermark_valve import StatusWatermarkValve
 from flowsim.watermark.watermark_output_multiplexer import WatermarkOutputMultiplexer
 from flowsim.watermark.watermark_strategy import WatermarkAlignmentParams
 from flowsim.watermark.watermark_to_data_output import WatermarkToDataOutput
-from tests.support.flink.machine import Differential, DifferentialMachine
+from tests.support.flink.machine import Answers, Differential, DifferentialMachine
 
 WATERMARKS = st.one_of(st.integers(-3, 40), st.sampled_from([NO_TIMESTAMP, NO_TIMESTAMP + 1, MAX_WATERMARK]))
 SPLITS = st.sampled_from(["a", "b", "c", "d"])
@@ -101,40 +102,51 @@ class EventTimeMachine(DifferentialMachine):
         return self.flink.new(f"{_EVENT_TIME}.Watermark", ["long"], timestamp)
 
 
-class StatusWatermarkValveMachine(EventTimeMachine):
-    subject = "StatusWatermarkValve"
+def valve_script(chance: Random) -> list[str]:
+    """Channels whose watermarks go on together, some ahead and some behind, while some are idle for a time."""
+    channels, now, spread = chance.randint(1, 6), 0, chance.choice([1, 3, 10])
+    idles = chance.choice([0.1, 0.3, 0.5])
+    script = [str(channels)]
+    for _ in range(chance.randint(1, 60)):
+        channel = chance.randrange(channels)
+        now += chance.choice([0, 0, 1, 2])
+        if chance.random() < idles:
+            script.append(f"status {channel} {chance.choice(['IDLE', 'ACTIVE'])}")
+        elif chance.random() < 0.05:
+            script.append(f"watermark {channel} {chance.choice([NO_TIMESTAMP, NO_TIMESTAMP + 1, MAX_WATERMARK])}")
+        else:
+            script.append(f"watermark {channel} {now + chance.randint(-spread, spread)}")
+    return script
 
-    @initialize(channels=st.integers(1, 6))
-    def begin(self, channels: int) -> None:
-        self.channels = channels
-        self.real = self.java.streaming.runtime.watermarkstatus.StatusWatermarkValve(channels)
-        self.ours = StatusWatermarkValve(channels, self.heard)
 
-    @rule(timestamp=WATERMARKS, channel=st.integers(0, 5))
-    def watermark(self, timestamp: int, channel: int) -> None:
-        channel %= self.channels
-        theirs = self.java.streaming.api.watermark.Watermark(timestamp)
-        self.alike(
-            lambda: self.real.inputWatermark(theirs, channel, self.theirs),
-            lambda: self.ours.input_watermark(timestamp, channel),
-        )
-        self.ours.validate()
-
-    @rule(idle=st.booleans(), channel=st.integers(0, 5))
-    def status(self, idle: bool, channel: int) -> None:
-        channel %= self.channels
-        statuses = self.java.streaming.runtime.watermarkstatus.WatermarkStatus
-        theirs = statuses.IDLE if idle else statuses.ACTIVE
-        status = WatermarkStatus.IDLE if idle else WatermarkStatus.ACTIVE
-        self.alike(
-            lambda: self.real.inputWatermarkStatus(theirs, channel, self.theirs),
-            lambda: self.ours.input_watermark_status(status, channel),
-        )
-        self.ours.validate()
+def ours_of_valve(script: list[str]) -> list[str]:
+    heard = Heard()
+    valve = StatusWatermarkValve(int(script[0]), heard)
+    answers = [""]
+    for command in script[1:]:
+        name, channel, what = command.split()
+        if name == "watermark":
+            valve.input_watermark(int(what), int(channel))
+        else:
+            valve.input_watermark_status(WatermarkStatus[what], int(channel))
+        valve.validate()
+        answers.append(heard.take())
+    return answers
 
 
 def test_the_valve_is_flinks(differential: Differential) -> None:
-    differential.run(StatusWatermarkValveMachine, examples=20, steps=40)
+    scripts = differential.flink.java.flowsim.differential.EventTimeScripts
+
+    def play(script: list[str]) -> Answers:
+        return ["", *theirs(scripts.valve, script, int(script[0]))], ours_of_valve(script)
+
+    differential.run_scripts("StatusWatermarkValve", valve_script, play, examples=600)
+
+
+def theirs(probe: Any, script: list[str], *settings: int) -> list[str]:
+    """What Flink emitted at each command behind the first."""
+    answers: str = probe(*settings, "\n".join(script[1:])) if len(script) > 1 else ""
+    return answers.split("\n") if len(script) > 1 else []
 
 
 class CombinedStatusMachine(EventTimeMachine):
@@ -234,50 +246,51 @@ def test_the_multiplexer_of_splits_is_flinks(differential: Differential) -> None
     differential.run(MultiplexerMachine, examples=30, steps=40)
 
 
-class GeneratorMachine(EventTimeMachine):
-    subject = "watermark generators"
-
-    @initialize(
-        bound=st.sampled_from([None, 0, 1, 5, 10**12]), idle_ms=st.sampled_from([None, 1, 10, 10**16]),
-        start_ns=st.sampled_from([1, NS_PER_MS, 10**15]),
-    )  # fmt: skip
-    def begin(self, bound: int | None, idle_ms: int | None, start_ns: int) -> None:
-        event_time, duration = self.java.api.common.eventtime, self.flink.java.java.time.Duration
-        self.clock = self.java.util.clock.ManualClock(start_ns)
-        self.now_ns = start_ns
-        ours: WatermarkGenerator
-        if bound is None:
-            real, ours = event_time.AscendingTimestampsWatermarks(), AscendingTimestampsWatermarks()
+def generator_script(chance: Random) -> list[str]:
+    """Events, periodic calls and time between them; much of it about as long as the stream takes to be idle."""
+    bound = chance.choice([-1, 0, 1, 5, 10**12])
+    idle = chance.choice([-1, 1, 10, 10, 50, 10**16])
+    script = [f"{bound} {idle} {chance.choice([1, NS_PER_MS, 10**15])}"]
+    now, events = 0, chance.choice([0.1, 0.3, 0.6])
+    for _ in range(chance.randint(1, 60)):
+        if chance.random() < events:
+            now += chance.randint(-3, 5)
+            script.append(f"event {chance.choice([NO_TIMESTAMP, MAX_WATERMARK]) if chance.random() < 0.03 else now}")
+        elif chance.random() < 0.55:
+            script.append("periodic")
         else:
-            real = event_time.BoundedOutOfOrdernessWatermarks(duration.ofMillis(bound))
-            ours = BoundedOutOfOrdernessWatermarks(bound)
-        if idle_ms is not None:
-            real = event_time.WatermarksWithIdleness(real, duration.ofMillis(idle_ms), self.clock)
-            ours = WatermarksWithIdleness(ours, idle_ms, lambda: self.now_ns)
-        self.real, self.ours = real, ours
+            about = max(idle, 1) * NS_PER_MS if idle < 10**16 else NS_PER_MS
+            script.append(f"time {chance.choice([0, 1, about - 1, about, about + 1, about // 2, NS_PER_MS, 10**17])}")
+    return script
 
-    @rule(timestamp=WATERMARKS)
-    def event(self, timestamp: int) -> None:
-        self.alike(
-            lambda: self.real.onEvent("x", timestamp, self.theirs),
-            lambda: self.ours.on_event("x", timestamp, self.heard),
-        )
 
-    @rule()
-    def periodic(self) -> None:
-        self.alike(
-            lambda: self.real.onPeriodicEmit(self.theirs),
-            lambda: self.ours.on_periodic_emit(self.heard),
-        )
-
-    @rule(step_ns=st.one_of(st.integers(0, 12 * NS_PER_MS), st.sampled_from([NS_PER_MS, 10 * NS_PER_MS, 10**17])))
-    def time_passes(self, step_ns: int) -> None:
-        self.now_ns += step_ns
-        self.clock.advanceTime(step_ns, self.flink.java.java.util.concurrent.TimeUnit.NANOSECONDS)
+def ours_of_generator(script: list[str]) -> list[str]:
+    heard = Heard()
+    bound, idle_ms, now_ns = map(int, script[0].split())
+    generator: WatermarkGenerator
+    generator = AscendingTimestampsWatermarks() if bound < 0 else BoundedOutOfOrdernessWatermarks(bound)
+    if idle_ms >= 0:
+        generator = WatermarksWithIdleness(generator, idle_ms, lambda: now_ns)
+    answers = [""]
+    for command in script[1:]:
+        match command.split():
+            case ["event", timestamp]:
+                generator.on_event("x", int(timestamp), heard)
+            case ["time", step_ns]:
+                now_ns += int(step_ns)
+            case _:
+                generator.on_periodic_emit(heard)
+        answers.append(heard.take())
+    return answers
 
 
 def test_the_generators_are_flinks(differential: Differential) -> None:
-    differential.run(GeneratorMachine, examples=20, steps=40)
+    scripts = differential.flink.java.flowsim.differential.EventTimeScripts
+
+    def play(script: list[str]) -> Answers:
+        return ["", *theirs(scripts.generator, script, *map(int, script[0].split()))], ours_of_generator(script)
+
+    differential.run_scripts("watermark generators", generator_script, play, examples=600)
 
 
 class PausableClockMachine(EventTimeMachine):

@@ -1,30 +1,32 @@
 """Random descriptions of jobs with asynchronous functions (``described_async``), the same for the same seed.
 
-Only what Flink determines is written. Jobs in steps have manual time: an answer comes at a nanosecond of its own, and no
-timer at the millisecond of a step (``is_determined``). The others run on the wall clock, and there all that happens is
-at least so many ms apart (``is_apart``).
+Jobs in steps have manual time: an answer comes at a nanosecond of its own. Which of two things at the same nanosecond is
+first, Flink leaves open: it is Flink's own run that says at what moments something happened, and a job with two things at
+one moment is replaced by another one (``determined``). The others run on the wall clock, and there all that happens is
+some ms apart: Flink says so as well, in a rehearsal with manual time.
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from flowsim.facts.kinds import AsyncAction, Level
-from flowsim.recording.memory import MemoryRecorder
 from flowsim.units import NS_PER_MS
-from tests.support.described import described_async
 from tests.support.described.described_jobs import Job
-from tests.support.described.job_comparison import ours
+from tests.support.described.job_comparison import Answer, theirs
+from tests.support.described.job_writer import BUFFERS
 from tests.support.described.script_writer import ScriptWriter
+from tests.support.flink.gateway import Flink
 
 START_MS = 1000
 GAP_MS = 97
 MOST_STEPS = 45
 REPLIES = 12
-WORK_NS = 100_000
-"""More than a job needs here for all that one thing from outside sets going; in Flink's jobs time stands still then."""
+NEAR = {"buffer_timeout_ms": 0, "spread": False, "apart": False, "exclusive": 2, "floating": 8}
+ATTEMPTS = 20
+"""So many jobs of a seed are tried."""
 
 FAMILIES = ("ordered", "unordered", "retries", "flat_map", "timers", "two", "window", "chained")
 """What stands around the async operator, or what it does."""
@@ -33,36 +35,26 @@ FAMILIES = ("ordered", "unordered", "retries", "flat_map", "timers", "two", "win
 class AsyncJobWriter:
     """Writes one description."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, attempt: int = 0) -> None:
         self.seed = seed
-        self.chance = random.Random(seed)
+        self.attempt = attempt
+        self.chance = random.Random(seed + attempt * 1_000_000_007)
         self.family = FAMILIES[seed % len(FAMILIES)]
         self.base = self.chance.choice([0, 0, -60, 1_700_000_000_000])
         self.keys = [f"k{number}" for number in self.chance.sample(range(-5, 12), self.chance.choice([1, 2, 4, 8]))]
         self.fails_without_timestamp = self.family == "window"
         self.next_number = 0
         self.one_at_a_time = False
+        self.has_statuses = False
+        self.may_beat = False
+        """Whether a source may emit watermarks, and find itself idle, by timers."""
+        self.beat_ms = 0
 
     def often(self, share: float) -> bool:
         return self.chance.random() < share
 
     def job(self) -> Job:
-        """One in steps, of which everything is determined."""
-        while True:
-            self.next_number, self.one_at_a_time = 0, False
-            job = self._job()
-            if is_determined(job):
-                return job
-
-    def job_on_the_wall_clock(self, apart_ms: int) -> Job:
-        """A free script into one operator; all that happens is ``apart_ms`` apart."""
-        while True:
-            self.next_number = 0
-            job = self._real_job()
-            if is_apart(job, apart_ms):
-                return job
-
-    def _job(self) -> Job:
+        """One in steps."""
         chance = self.chance
         stages = self._stages()
         is_keyed = stages[0]["kind"] == "key_by"
@@ -78,11 +70,17 @@ class AsyncJobWriter:
             self.one_at_a_time, vias = True, ["function"]
         if self._blocks_behind_an_exchange(stages):
             parallelism = 1
-        if parallelism > 1 and any(stage["kind"] == "key_by" for stage in stages[1:]):
-            # Several subtasks hand on a watermark and IDLE behind it: which of them is heard first is not determined.
+        converges = parallelism > 1 and any(stage["kind"] == "key_by" for stage in stages[1:])
+        if converges:
+            # Several subtasks hand on a watermark and IDLE behind it: which of them arrives first is not determined.
             self.one_at_a_time, vias = True, ["function"]
         writer = ScriptWriter(chance, self, subtasks, set())
-        writer.idles = 0.0 if self.one_at_a_time else writer.idles
+        if self.one_at_a_time:
+            # A source that was idle sends ACTIVE and a record at once, a function behind it sends each status alone.
+            writer.idles, self.has_statuses = 0.0, not converges and self.often(0.6)
+            writer.statuses = chance.choice([0.1, 0.25]) if self.has_statuses else 0.0
+        # Beats of a source that is blocked by an operator of its chain pile up in Flink, and do not here (deviations.md).
+        self.may_beat = not self.one_at_a_time and sum(subtasks) == 1 and not may_block
         scripts, steps = writer.in_steps(MOST_STEPS)
         return self._described(
             sources=[self._source(script, vias) for script in scripts],
@@ -94,6 +92,9 @@ class AsyncJobWriter:
             manual_time=True,
             may_block=may_block,
             stages=stages,
+            network=self._network(
+                spread=sum(subtasks) == 1 and not converges and self.often(0.3), is_chained=may_block
+            ),
         )
 
     @staticmethod
@@ -102,7 +103,8 @@ class AsyncJobWriter:
         inner = [number for number, stage in enumerate(stages) if stage["kind"] == "key_by" and number > 0]
         return any(stage["kind"] == "async" for number in inner for stage in stages[number:])
 
-    def _real_job(self) -> Job:
+    def job_on_the_wall_clock(self, apart_ms: int) -> Job:
+        """A free script into one operator; answers take multiples of ``apart_ms``."""
         chance = self.chance
         script: list[list[Any]] = []
         now = self.base
@@ -113,8 +115,7 @@ class AsyncJobWriter:
                 script.append([-1, "w", now - 1, None])
         source = {"scripts": [script], "strategy": None, "via": "function", "before": [], "legacy": True}
         stage = self._async(retries=self.family == "retries")
-        latencies = [30 * (1 + number) for number in range(REPLIES)]
-        chance.shuffle(latencies)
+        latencies = [apart_ms * units for units in chance.sample(range(1, 16), REPLIES)]
         stage["replies"] = [
             [0 if reply[0] == 0 else latency * NS_PER_MS, reply[1]]
             for latency, reply in zip(latencies, stage["replies"], strict=True)
@@ -122,17 +123,33 @@ class AsyncJobWriter:
         return self._described(
             sources=[source], inputs=[[0]], parallelism=1, max_parallelism=None, key_type="STRING", steps=0,
             manual_time=False, may_block=False, stages=[stage],
+            network={**self._network(spread=self.often(0.5)), "buffer_timeout_ms": chance.choice([0, 1, 3])},
         )  # fmt: skip
+
+    def _network(self, *, spread: bool, is_chained: bool = False) -> Job:
+        """Where several channels are read, or time is moved by hand, all is flushed at once.
+
+        A source that ``is_chained`` to the async operator must share its slot.
+        """
+        exclusive, floating = self.chance.choice(BUFFERS)
+        return {
+            "buffer_timeout_ms": 0, "spread": spread, "apart": spread and not is_chained and self.often(0.5),
+            "exclusive": exclusive, "floating": floating,
+        }  # fmt: skip
 
     def _described(self, *, manual_time: bool, **settings: object) -> Job:
         return {
-            "seed": self.seed, "family": self.family, "kind": "async", "chaining": True, "after": [],
-            "auto_watermark_interval_ms": 0, "gap_ms": GAP_MS, "manual_time": manual_time, **settings,
+            "seed": self.seed, "attempt": self.attempt, "family": self.family, "kind": "async", "chaining": True,
+            "after": [], "auto_watermark_interval_ms": self.beat_ms, "gap_ms": GAP_MS, "manual_time": manual_time,
+            "edges": ["none"], "out_edge": "none", "probe_parallelism": settings["parallelism"], "probe_cost_ns": 0,
+            "compare": "all", "cost_ns": 0 if manual_time else 1000, **settings,
         }  # fmt: skip
 
     def _source(self, scripts: list[Any], vias: list[str]) -> Job:
         """One without an exchange behind it is an old one, to which nothing is chained, unless its steps may come late."""
         before = [self.chance.choice(["map", "filter"]) for _ in range(self.chance.choice([0, 0, 1]))]
+        if self.has_statuses:
+            before.insert(0, "statuses")
         via = self.chance.choice(vias)
         strategy = None
         if via == "source" or (self.often(0.3) and not self.one_at_a_time):
@@ -141,6 +158,10 @@ class AsyncJobWriter:
                 "bound_ms": self.chance.choice([0, 3, 8]),
                 "shift_ms": self.chance.choice([0, 0, 5]),
             }
+            if self.may_beat and self.often(0.5):
+                strategy["kind"] = self.chance.choice(["bounded", "monotonous"])
+                strategy["idle_ms"] = self.chance.choice([130, 250, 400])
+                self.beat_ms = self.chance.choice([62, 72, 88, 150]) - (via == "function")
         return {"scripts": scripts, "strategy": strategy, "via": via, "before": before, "legacy": True}
 
     def event(self) -> list[Any]:
@@ -231,49 +252,41 @@ class AsyncJobWriter:
         return drawn
 
 
-def moments(job: Job) -> list[int]:
-    """When, in ns, something comes to an async operator here from outside: an answer, a timeout, the time to try again."""
-    recorder = MemoryRecorder(Level.FULL)
-    ours(job, recorder=recorder)
-    columns = recorder.columns("async_elements")
-    names = ("task", "operator", "entry", "action", "attempt", "time_ns")
-    at = [columns.index(name) for name in names]
-    found: list[int] = []
-    called: dict[tuple[int, ...], int] = {}
-    """When the function was last called for an element, or asked what to do without an answer."""
-    for row in recorder.rows("async_elements"):
-        task, operator, entry, action, attempt, time_ns = (row[index] for index in at)
-        element = (task, operator, entry)
-        is_timer = action == AsyncAction.TIMEOUT or (action == AsyncAction.INVOKE and attempt > 1)
-        is_outcome = action in (AsyncAction.COMPLETE, AsyncAction.FAIL, AsyncAction.RETRY)
-        if is_timer or (is_outcome and called[element] != time_ns):
-            found.append(time_ns)
-        if is_timer or action == AsyncAction.INVOKE:
-            called[element] = time_ns
-    return sorted(found)
+def determined(flink: Flink, seed: int) -> tuple[Job, Answer]:
+    """The first of the jobs of this seed that Flink determines, and what Flink did with it."""
+    for attempt in range(ATTEMPTS):
+        job = AsyncJobWriter(seed, attempt).job()
+        answer = theirs(flink, job)
+        if is_determined(job, answer):
+            return job, answer
+    raise AssertionError(f"seed {seed}: of {ATTEMPTS} jobs Flink determines none")
 
 
-def is_determined(job: Job) -> bool:
-    """Whether all that comes from outside is apart from each other and from the steps, by more than any work takes here.
+def determined_on_the_wall_clock(flink: Flink, seed: int, apart_ms: int) -> Job:
+    """The first whose moments are so far apart; Flink itself, with its time moved by hand, says when they are."""
+    for attempt in range(10 * ATTEMPTS):
+        job = AsyncJobWriter(seed, attempt).job_on_the_wall_clock(apart_ms)
+        if are_apart(theirs(flink, rehearsal(job)).moments, apart_ms * NS_PER_MS):
+            return job
+    raise AssertionError(f"seed {seed}: no job whose moments are {apart_ms} ms apart")
 
-    A timer that is set for a time that has passed is not. Those that wait to be tried again at the end of the input are
-    not, either: Flink keeps them in a HashSet.
+
+def rehearsal(job: Job) -> Job:
+    """The job with its time moved by hand; the source ends at once, in the only step."""
+    (source,) = job["sources"]
+    ending = {**source, "scripts": [[*source["scripts"][0], [0, "end"]]]}
+    return {**job, "manual_time": True, "gap_ms": 1, "steps": 1, "sources": [ending], "network": NEAR}
+
+
+def is_determined(job: Job, answer: Answer) -> bool:
+    """Whether no two things come from outside at the same nanosecond: answers, timers and steps.
+
+    Of two at one time Flink leaves open which is first, also of a timer that is set for a time that has passed. Those that
+    wait to be tried again at the end of the input are tried in the order of a HashSet.
     """
-    described_async.LATE.clear()
-    described_async.FIRED_MS.clear()
-    answered = moments(job)
     steps = [(START_MS + GAP_MS * (step + 1)) * NS_PER_MS for step in range(job["steps"])]
-    fired = [fired_ms * NS_PER_MS for fired_ms in described_async.FIRED_MS]
-    all_apart = _are_apart(sorted(answered + steps), WORK_NS) and not any(
-        abs(one - other) < NS_PER_MS for one in answered for other in fired
-    )
-    return all_apart and not described_async.LATE
+    return are_apart([*answer.moments, *steps], 1) and are_apart(answer.retries, 1)
 
 
-def is_apart(job: Job, apart_ms: int) -> bool:
-    """Whether any two moments at which something is answered, times out or is tried again are so far apart."""
-    return _are_apart(moments(job), apart_ms * NS_PER_MS)
-
-
-def _are_apart(times_ns: list[int], apart_ns: int) -> bool:
-    return all(later - before >= apart_ns for before, later in pairwise(times_ns))
+def are_apart(times_ns: Sequence[int], apart_ns: int) -> bool:
+    return all(later - before >= apart_ns for before, later in pairwise(sorted(times_ns)))

@@ -20,7 +20,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from flowsim.datastream import DataStream, KeyedProcessFunction, KeyedStream, ProcessWindowFunction, TimeDomain
+from flowsim.datastream import DataStream, KeyedProcessFunction, KeyedStream, ProcessWindowFunction
 from flowsim.datastream.common import Time
 from flowsim.datastream.window import TumblingEventTimeWindows
 from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator
@@ -142,38 +142,12 @@ def on_timeout(named: str) -> TimeoutReply:
             return lambda value: ((*value[:2], -value[2] - 1, value[3]),)  # type: ignore[index]
 
 
-LATE: list[int] = []
-"""Processing-time timers that were set when their time had passed: they fire at once, on a thread of their own, and Flink
-leaves open whether that is before or after what follows.
-"""
-
-FIRED_MS: list[int] = []
-"""When processing-time timers fired."""
-
-
 class Timers(KeyedProcessFunction):
-    def open(self, runtime_context: RuntimeContext) -> None:
-        self.pending: set[tuple[object, int]] = set()
-
     def process_element(self, value: Event, ctx: KeyedProcessFunction.Context) -> Iterable[object]:
-        timers, key = ctx.timer_service(), ctx.get_current_key()
-        for order, due in zip(value[3][::2], value[3][1::2], strict=True):
-            if order == 3:
-                self.pending.add((key, due))
-                if due <= timers.current_processing_time():
-                    LATE.append(due)
-            elif order == 4:
-                self.pending.discard((key, due))
-        functions.obey(value[3], timers)
+        functions.obey(value[3], ctx.timer_service())
         yield value
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterable[object]:
-        if ctx.time_domain() is TimeDomain.PROCESSING_TIME:
-            # The next one is handed to the clock only now.
-            now = ctx.timer_service().current_processing_time()
-            FIRED_MS.append(now)
-            LATE.extend(due for _, due in self.pending if timestamp < due <= now)
-            self.pending.discard((ctx.get_current_key(), timestamp))
         key = str(ctx.get_current_key())
         yield (20_000 + timestamp % 1000, key if key.startswith("k") else f"k{key}", timestamp, [])
 

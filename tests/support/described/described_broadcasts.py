@@ -18,7 +18,7 @@ TOTAL = ValueStateDescriptor("total", Types.LONG())
 def build(inputs: Inputs, job: Job) -> dict[str, DataStream]:
     rules = inputs.plain(1).broadcast(RULES)
     if job["kind"] == "broadcast":
-        made = inputs.plain(0).connect(rules).process(Looking())
+        made = inputs.exchanged(0).connect(rules).process(Looking())
         return {"out": after(made, job), "side": made.get_side_output(SIDE)}
     return {"out": after(inputs.keyed(0).connect(rules).process(KeyedLooking()), job)}
 

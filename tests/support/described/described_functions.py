@@ -16,6 +16,7 @@ from flowsim.datastream import (
     FilterFunction,
     KeyedCoProcessFunction,
     KeyedProcessFunction,
+    MapFunction,
     OutputTag,
     ProcessFunction,
     RuntimeContext,
@@ -30,8 +31,11 @@ from flowsim.datastream.state import (
     ReducingStateDescriptor,
     ValueStateDescriptor,
 )
+from flowsim.operators.stream_operator import StreamOperator
+from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.units import NO_TIMESTAMP
 from flowsim.watermark.generators import WatermarkGenerator, WatermarkOutput
+from tests.support.described.script_writer import STATUS
 
 Event = tuple[int, str, int, list[int]]
 
@@ -61,6 +65,32 @@ def some_twice(event: Event) -> Iterator[Event]:
         yield (number + 1000, key, value, orders)
 
 
+def refused(event: Event) -> Event:
+    if event[0] % 13 == 9:
+        raise ValueError(f"refused {event[0]}")
+    return event
+
+
+class Statuses(StreamOperator):
+    """Sends a status in place of a record that orders one; 0 is idle, 1 active."""
+
+    def process_element(self, value: Any, timestamp: int | None) -> None:
+        self.records_in += 1
+        if value[3][:1] == [STATUS]:
+            self.output.emit_watermark_status(WatermarkStatus.ACTIVE if value[3][1] else WatermarkStatus.IDLE)
+        else:
+            self.collect(value, timestamp)
+
+
+def number_of(event: Event) -> int:
+    return event[0]
+
+
+def scattered(number: int, channels: int) -> int:
+    """The channel of a custom partitioner."""
+    return (number * 7 + 3) % channels
+
+
 def marked(value: object) -> list[object]:
     return ["m", value]
 
@@ -82,6 +112,19 @@ class TwoOfThree(FilterFunction):
     def filter(self, value: object) -> bool:
         self.seen += 1
         return self.seen % 3 != 0
+
+
+class RefusesFifth(MapFunction):
+    """Fails at the fifth record of its subtask."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.seen = 0
+
+    def map(self, value: object) -> object:
+        self.seen += 1
+        if self.seen == 5:
+            raise ValueError("refused the fifth")
+        return value
 
 
 class Shifted:

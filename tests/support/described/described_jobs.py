@@ -11,6 +11,16 @@ A description is JSON:
                      (functions chained to it) and ``legacy`` (which of our two kinds of task plays an old source)
 ``inputs``           per input of the operator the sources that are united there, one of them perhaps twice
 ``parallelism``, ``max_parallelism``, ``chaining``, ``key_type``, ``after`` (functions behind the operator)
+``edges``            per input of an operator without keys: none (what the API does by itself), forward, rebalance, rescale,
+                     global, broadcast or custom; ``out_edge`` is the edge to the probes, of which there are
+                     ``probe_parallelism``
+``network``          ``buffer_timeout_ms`` (-1: never), ``spread`` (several task managers, so that channels are remote),
+                     ``exclusive`` buffers per channel and ``floating`` ones per gate, ``apart`` (there: the sources get
+                     slots of their own)
+``compare``          "all": every probe sees everything in one order; "channels": tasks read several channels in no
+                     determined order, and only what comes through one channel has one
+``cost_ns``          what a record costs here; 0 where time must be the same to the nanosecond
+``probe_cost_ns``    what a record costs at the probes, on both sides; 0: as everywhere
 ``steps``            how many steps order the entries over all sources: one happens when all before it are done
                      everywhere. 0: a single script that plays as fast as it can
 ``manual_time``      processing time is ``gap_ms`` per step, the same here and there; without it nobody looks at it
@@ -22,13 +32,17 @@ Everything else belongs to the kind. A run answers what the probes behind the ou
 from __future__ import annotations
 
 import json
+from random import Random
+from unittest.mock import patch
 
+from flowsim.cluster import partitioners
 from flowsim.datastream import DataStream, KeyedStream, StreamExecutionEnvironment
+from flowsim.network.writers.partitioner import RebalancePartitioner
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.streamrecord.elements import WatermarkStatus
 from tests.support.described import described_async, described_broadcasts, described_joins, described_windows
 from tests.support.described import described_functions as functions
-from tests.support.described.described_streams import Inputs, Job, after
+from tests.support.described.described_streams import Inputs, Job, after, exchanged
 
 Log = dict[str, list[list[object]]]
 """What arrived, by ``output/subtask``: ["rec", value, timestamp], ["wm", timestamp] or ["st", status]; and how the
@@ -76,7 +90,7 @@ def outputs(inputs: Inputs, job: Job, log: Log) -> dict[str, DataStream]:
         case "broadcast" | "keyed_broadcast":
             return described_broadcasts.build(inputs, job)
         case "pass":
-            return {"out": inputs.keyed(0) if job["keyed"] else inputs.plain(0)}
+            return {"out": inputs.keyed(0) if job["keyed"] else inputs.exchanged(0)}
         case "timers":
             made = inputs.keyed(0).process(functions.Timers())
         case "state":
@@ -110,7 +124,7 @@ def reduced(stream: KeyedStream, job: Job) -> DataStream:
 
 
 def connected(inputs: Inputs, job: Job) -> DataStream:
-    first, second = (inputs.keyed(index) if job["keyed"] else inputs.plain(index) for index in (0, 1))
+    first, second = (inputs.keyed(index) if job["keyed"] else inputs.exchanged(index) for index in (0, 1))
     both = first.connect(second)
     match job["kind"]:
         case "co_map":
@@ -122,20 +136,38 @@ def connected(inputs: Inputs, job: Job) -> DataStream:
     raise ValueError(f"unknown kind {job['kind']!r}")
 
 
-def run(job: Job, **run_settings: object) -> Log:
-    """What the probes of the job see here."""
-    env = StreamExecutionEnvironment.get_execution_environment().set_buffer_timeout(0)
-    # As there, where all tasks run in one task manager, whose channels are local.
-    env.configure(auto_watermark_interval_ms=job["auto_watermark_interval_ms"], task_managers="one")
+class FromFirstChannel(RebalancePartitioner):
+    """Starts with the first channel, as its Java twin does: Flink draws where to start, and so does flowsim."""
+
+    __slots__ = ()
+
+    def __init__(self, channels: int, chance: Random) -> None:
+        super().__init__(channels, chance)
+        self._last = channels - 1
+
+
+def run(job: Job, log: Log, **run_settings: object) -> None:
+    """Adds to ``log`` what the probes of the job see here; raises JobFailed."""
+    network = job["network"]
+    env = StreamExecutionEnvironment.get_execution_environment().set_buffer_timeout(network["buffer_timeout_ms"])
+    # Without ``spread`` all tasks run in one task manager, and all channels are local.
+    env.configure(
+        auto_watermark_interval_ms=job["auto_watermark_interval_ms"],
+        task_managers="each" if network["spread"] else "one",
+        exclusive_buffers_per_channel=network["exclusive"],
+        floating_buffers_per_gate=network["floating"],
+        cost_ns=job["cost_ns"],
+    )
     env.flowsim_settings(**run_settings)
     if not job["chaining"]:
         env.disable_operator_chaining()
     if job["max_parallelism"] is not None:
         env.set_max_parallelism(job["max_parallelism"])
-    log: Log = {}
     for name, stream in outputs(Inputs(env, job), job, log).items():
-        stream.transform(name, lambda name=name: Probe(name, log)).set_parallelism(  # type: ignore[misc]
-            job["parallelism"]
-        )
-    env.execute()
-    return log
+        behind = exchanged(stream, job["out_edge"])
+        probe = behind.transform(name, lambda name=name: Probe(name, log))  # type: ignore[misc]
+        probe.set_parallelism(job["probe_parallelism"])
+        if job["probe_cost_ns"]:
+            probe.cost(job["probe_cost_ns"])
+    with patch.object(partitioners, "RebalancePartitioner", FromFirstChannel):
+        env.execute()

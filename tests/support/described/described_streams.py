@@ -20,14 +20,38 @@ class Inputs:
         self.job = job
         self.key_type = {"STRING": Types.STRING(), "INT": Types.INT(), "LONG": Types.LONG()}[job["key_type"]]
         self.key = functions.text_key if job["key_type"] == "STRING" else functions.number_key
+        self.edges: list[str] = job["edges"]
         self.sources = [source(env, described, job["gap_ms"]) for described in job["sources"]]
 
     def plain(self, index: int) -> DataStream:
         first, *others = (self.sources[number] for number in self.job["inputs"][index])
         return first.union(*others) if others else first
 
+    def exchanged(self, index: int) -> DataStream:
+        """The same behind the edge that is described for it, for an operator without keys."""
+        return exchanged(self.plain(index), self.edges[index])
+
     def keyed(self, index: int) -> KeyedStream:
         return self.plain(index).key_by(self.key, self.key_type)
+
+
+def exchanged(stream: DataStream, edge: str) -> DataStream:
+    match edge:
+        case "none":
+            return stream
+        case "forward":
+            return stream.forward()
+        case "rebalance":
+            return stream.rebalance()
+        case "rescale":
+            return stream.rescale()
+        case "global":
+            return stream.global_()
+        case "broadcast":
+            return stream.broadcast()
+        case "custom":
+            return stream.partition_custom(functions.scattered, functions.number_of)
+    raise ValueError(f"unknown edge {edge!r}")
 
 
 def entry(row: list[Any]) -> Entry:
@@ -52,7 +76,7 @@ def source(env: StreamExecutionEnvironment, described: Job, gap_ms: int) -> Data
     if described["via"] == "source":
         stream = env.from_source(scripted, strategy(described["strategy"]), "script")
     else:
-        stream = env.add_source(LegacySource(scripted) if described["legacy"] else scripted)
+        stream = env.add_source(LegacySource(scripted) if described["legacy"] else scripted, "script")
     if described["via"] == "function" and described["strategy"] is not None:
         stream = stream.assign_timestamps_and_watermarks(strategy(described["strategy"])).set_parallelism(parallelism)
     for function in described["before"]:
@@ -61,6 +85,10 @@ def source(env: StreamExecutionEnvironment, described: Job, gap_ms: int) -> Data
                 stream = stream.map(functions.one_more)
             case "filter":
                 stream = stream.filter(functions.four_of_five)
+            case "refuse":
+                stream = stream.map(functions.refused)
+            case "statuses":
+                stream = stream.transform("statuses", functions.Statuses)
             case _:
                 stream = stream.flat_map(functions.some_twice)
         stream.set_parallelism(parallelism)
@@ -91,6 +119,8 @@ def after(stream: DataStream, job: Job) -> DataStream:
                 stream = stream.map(functions.marked)
             case "filter":
                 stream = stream.filter(functions.TwoOfThree())
+            case "refuse":
+                stream = stream.map(functions.RefusesFifth())
             case _:
                 stream = stream.flat_map(functions.again)
         stream.set_parallelism(job["parallelism"])

@@ -43,8 +43,16 @@ TWO_INPUTS = (
 PERIODIC = ["bounded", "monotonous"]
 INTERVALS = [period for period in (90, 110, 130, 150, 170, 250) if not meets_a_step(period, 1)]
 
-FAMILIES = ONE_INPUT + TWO_INPUTS
-"""What a job is about; windows are one kind of many families."""
+FAMILIES = (*ONE_INPUT, *TWO_INPUTS, "exchange", "flood")
+"""What a job is about; windows are one kind of many families.
+
+``exchange``: records pass an edge of any kind, one step at a time. ``flood``: the same without steps, so much at once that
+senders wait for buffers and credits; only the order within a channel is determined.
+"""
+EDGES = ("forward", "rebalance", "rescale", "global", "broadcast", "custom")
+USE_ORDERS = ("state", "timers", "keyed_co_process", "keyed_broadcast")
+BUFFERS = ((2, 8), (1, 2), (1, 1), (0, 2), (0, 1))
+"""Exclusive buffers per channel and floating ones per gate."""
 
 
 class JobWriter:
@@ -65,6 +73,8 @@ class JobWriter:
         self.interval_ms = self.beat_ms
         self.may_beat = self.manual_time
         """Whether a source may emit periodically: one of them, at even ms, while nothing else is due at even ms."""
+        self.padding = 0
+        """Up to so many numbers are added to a record that needs none, so that few records fill a buffer."""
         self.has_late_timers = False
         """Whether timers are set for times that have passed: they fire at once, before or after what follows."""
 
@@ -81,17 +91,30 @@ class JobWriter:
         sources = 1 + max(map(max, inputs))
         parallelism = 1 if is_all else chance.choice([1, 1, 2, 3, 4])
         subtasks = [chance.choice([1, 1, 1, 1, 2, 3]) for _ in range(sources)]
+        edges = ["none"] * len(inputs)
         if not has_keys and not is_all:
-            # A record goes forward, to the subtask of the same number: the one way that is determined without keys.
-            subtasks = [parallelism] * sources
+            edges = [self.edge() for _ in inputs]
+            for numbers, edge in zip(inputs, edges, strict=True):
+                if edge in ("none", "forward"):
+                    # A record goes to the subtask of the same number.
+                    for number in numbers:
+                        subtasks[number] = parallelism
         is_single_value = body.get("function") == "reduce" and "event_time" in body["assigner"]["kind"]
         if is_single_value and self.often(0.7):
             parallelism = 1  # of several subtasks Flink leaves open whose windows come first
             body["then_ms"] = chance.choice([5, 20, 40])
-        is_free = subtasks == [1] and inputs == [[0]] and not self.manual_time and self.often(0.5)
+        is_flood = self.family == "flood"
+        has_one_channel = subtasks == [1] and inputs == [[0]]
+        is_free = is_flood or (has_one_channel and not self.manual_time and self.often(0.5))
+        out_edge, probes = self.out_edge(body["kind"], parallelism)
         twice = {number for numbers in inputs for number in numbers if numbers.count(number) > 1}
         writer = ScriptWriter(chance, self, subtasks, twice)
-        scripts, steps = (writer.free(), 0) if is_free else writer.in_steps(MOST_STEPS)
+        network = self.network(is_free=is_free, has_two_channels_at_once=bool(twice))
+        if is_free and self.often(0.5):
+            self.padding = chance.choice([0, 40, 300])
+        if is_flood:
+            writer.idles = 0.0
+        scripts, steps = (writer.free(is_long=is_flood), 0) if is_free else writer.in_steps(MOST_STEPS)
         return {
             "seed": self.seed,
             "family": self.family,
@@ -101,18 +124,71 @@ class JobWriter:
             "max_parallelism": chance.choice([None, None, 4, 7, 128, 300]),
             "chaining": self.manual_time or self.often(0.7),
             "key_type": chance.choice(["STRING", "STRING", "INT", "LONG"]),
-            "after": [chance.choice(["map", "filter", "flat_map"]) for _ in range(chance.choice([0, 0, 1, 2]))],
+            "after": self.functions(
+                ["map", "filter", "flat_map"], chance.choice([0, 0, 1, 2]), may_fail=parallelism == 1
+            ),
+            "edges": edges,
+            "out_edge": out_edge,
+            "probe_parallelism": probes,
+            "probe_cost_ns": chance.choice([0, 0, 50_000]) if is_free else 0,
+            "network": network,
+            "compare": "channels" if is_flood else "all",
+            "cost_ns": 1000,
             "steps": steps,
             "manual_time": self.manual_time,
-            "gap_ms": GAP_MS if self.manual_time else 10,
+            # A step is over when all that it set going was flushed at every edge.
+            "gap_ms": GAP_MS if self.manual_time else 10 + 10 * max(network["buffer_timeout_ms"], 0),
             "auto_watermark_interval_ms": self.interval_ms if self.manual_time else 0,
             **body,
         }
 
-    # What stands before the operator.
+    # The edges.
+
+    def edge(self) -> str:
+        """Of an input without keys; the operator may have another parallelism than the source unless it is forward."""
+        share = 1.0 if self.family in ("exchange", "flood") else 0.5
+        return self.chance.choice(EDGES) if self.often(share) else "none"
+
+    def out_edge(self, kind: str, parallelism: int) -> tuple[str, int]:
+        """The edge to the probes and their parallelism: one by which each of them reads a single channel."""
+        if kind == "pass" or not self.often(0.35):
+            return "none", parallelism
+        if parallelism == 1:
+            edge = self.chance.choice(["rebalance", "rescale", "global", "broadcast"])
+            return edge, self.chance.choice([1, 2, 3, 4])
+        return ("rescale", 4) if parallelism == 2 and self.often(0.6) else ("forward", parallelism)
+
+    def network(self, *, is_free: bool, has_two_channels_at_once: bool) -> Job:
+        """Only a free job and one of several task managers, whose segments are large, may do without flushes: there the
+        order of what arrives does not depend on how much fits into a buffer."""
+        chance = self.chance
+        spread = self.often(0.35)
+        timeouts = [0, 0, 0]
+        if not self.manual_time:
+            timeouts += [1, 1, 3]  # flushes happen on the wall clock there, which manual time does not move
+        sets_timers = self.manual_time and (self.family in USE_ORDERS or self.has_late_timers)
+        if is_free or (spread and not has_two_channels_at_once and not sets_timers):
+            timeouts += [-1, -1]
+        exclusive, floating = chance.choice(BUFFERS)
+        return {
+            "buffer_timeout_ms": chance.choice(timeouts),
+            "spread": spread,
+            "apart": spread and self.often(0.5),
+            "exclusive": exclusive,
+            "floating": floating,
+        }
+
+    def functions(self, names: list[str], count: int, *, may_fail: bool = True) -> list[str]:
+        """Some of these, and now and then one that fails: where it is determined which subtask fails first."""
+        chosen = [self.chance.choice(names) for _ in range(count)]
+        return [*chosen, "refuse"] if may_fail and self.often(0.05) else chosen
+
+    # What comes before the operator.
 
     def inputs(self, count: int) -> list[list[int]]:
         """Mostly a source each; else unions, also of a source with itself."""
+        if self.family == "flood":
+            return [[0, 1]] if self.often(0.3) else [[0]]
         if not self.often(0.35):
             return [[index] for index in range(count)]
         sources = count + self.chance.choice([0, 1])
@@ -127,7 +203,9 @@ class JobWriter:
     def source(self, scripts: list[Script], comes_twice: bool) -> Job:
         """One that comes twice puts one element per step on its two channels: Flink leaves open which is read first."""
         functions = ["map", "filter"] if comes_twice or self.has_late_timers else ["map", "filter", "flat_map"]
-        before = [self.chance.choice(functions) for _ in range(self.chance.choice([0, 0, 0, 1, 2]))]
+        before = self.functions(functions, self.chance.choice([0, 0, 0, 1, 2]))
+        if self.family == "flood":
+            return {"scripts": scripts, "strategy": None, "via": "function", "before": [], "legacy": self.often(0.4)}
         strategy = self.strategy(scripts) if not comes_twice and self.often(0.6 if self.manual_time else 0.35) else None
         via = "function" if strategy is None or self.often(0.5) else "source"
         if strategy is not None and strategy["kind"] in PERIODIC and via == "function":
@@ -167,8 +245,8 @@ class JobWriter:
         chance = self.chance
         if self.family == "state":
             return [chance.randint(1, 11) for _ in range(chance.randint(0, 4))]
-        if self.family not in ("timers", "keyed_co_process", "keyed_broadcast"):
-            return []
+        if self.family not in USE_ORDERS:
+            return [0] * chance.randint(0, self.padding) if self.padding else []
         orders: list[int] = []
         for _ in range(chance.choice([0, 1, 1, 2, 3])):
             if self.manual_time and self.often(0.5):
@@ -187,6 +265,8 @@ class JobWriter:
         match family:
             case "pass":
                 return {"kind": family, "keyed": self.often(0.6)}
+            case "exchange" | "flood":
+                return {"kind": "pass", "keyed": family == "flood" and self.often(0.3)}
             case "timers" | "state" | "keyed_co_process" | "broadcast" | "keyed_broadcast":
                 return {"kind": family}
             case "reduce":

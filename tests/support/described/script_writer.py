@@ -7,6 +7,8 @@ from random import Random
 from typing import Any, Protocol
 
 Script = list[list[Any]]
+STATUS = 99
+"""The order that makes a status of a record: 0 idle, 1 active."""
 
 
 class RecordWriter(Protocol):
@@ -36,10 +38,12 @@ class ScriptWriter:
         self.disorder = chance.choice([0, 4, 10, 25])
         self.watermarks = chance.choice([0.1, 0.3, 0.45])
         self.idles = chance.choice([0.0, 0.0, 0.05, 0.2])
+        self.statuses = 0.0
+        """The share of records that a function behind the source turns into a status (``statuses``)."""
 
-    def free(self) -> list[list[Script]]:
-        """One script that waits for nobody."""
-        self._play(self.chance.randint(20, 90), steps=False)
+    def free(self, *, is_long: bool = False) -> list[list[Script]]:
+        """Scripts whose entries do not wait for those of others."""
+        self._play(self.chance.randint(100, 400) if is_long else self.chance.randint(20, 90), steps=False)
         return self.written
 
     def in_steps(self, most: int) -> tuple[list[list[Script]], int]:
@@ -78,6 +82,8 @@ class ScriptWriter:
         if drawn < self.watermarks + self.idles:
             return ["i", None]
         timestamp = self._timestamp(script, reached)
+        if drawn < self.watermarks + self.idles + self.statuses:
+            return ["r", *self.records.event(), timestamp, [STATUS, self.chance.randint(0, 1)], None]
         return ["r", *self.records.event(), timestamp, self.records.orders(reached, step), None]
 
     def _timestamp(self, script: Script, reached: int) -> int | None:

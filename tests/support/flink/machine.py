@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from random import Random
+from typing import Any, ClassVar, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 from tests.support.flink.gateway import Flink, Thrown, thrown
+
+C = TypeVar("C")
+"""A command of a script."""
+Answers = tuple[list[str], list[str]]
+"""Of Flink and of ours, for every command of a script."""
 
 
 def java_text(value: object) -> str:
@@ -87,6 +93,15 @@ class DifferentialMachine(RuleBasedStateMachine):
             assert mine == theirs, f"{self.subject}: Flink {theirs!r}, ours {mine!r}"
 
 
+def seeds(config: pytest.Config, fixed: Iterable[int], *, one_in: int = 1) -> Sequence[int]:
+    """Of the jobs of a test: the fixed ones, or with ``--flink-examples=N`` N (or one in so many) from a new seed on."""
+    more: int | None = config.getoption("--flink-examples")
+    if more is None:
+        return tuple(fixed)
+    first: int = config.getoption("--flink-seed")
+    return range(first, first + more // one_in)
+
+
 def outcome_of_java(call: Callable[[], Any]) -> Any:
     """What ``call`` answers, or a Thrown."""
     from py4j.protocol import Py4JJavaError
@@ -97,13 +112,38 @@ def outcome_of_java(call: Callable[[], Any]) -> Any:
         return thrown(error)
 
 
+def _shrunk(script: list[C], play: Callable[[list[C]], Answers]) -> list[C]:
+    """The script without all commands that are not needed to see a difference; the first one stays."""
+    size = len(script) // 2
+    while size:
+        start = 1
+        while start < len(script):
+            shorter = script[:start] + script[start + size :]
+            theirs, ours = play(shorter)
+            if theirs != ours:
+                script = shorter
+            else:
+                start += size
+        size //= 2
+    return script
+
+
+def _report(subject: str, script: list[C], play: Callable[[list[C]], Answers]) -> str:
+    theirs, ours = play(script)
+    lines = [
+        f"{command}: Flink {real!r}, ours {mine!r}" for command, real, mine in zip(script, theirs, ours, strict=False)
+    ]
+    return "\n".join([f"{subject} differs:", *lines])
+
+
 class Differential:
     """What a test drives its machines with."""
 
-    def __init__(self, flink: Flink, tallies: Tallies, examples: int | None) -> None:
+    def __init__(self, flink: Flink, tallies: Tallies, examples: int | None, seed: int | None) -> None:
         self.flink = flink
         self.tallies = tallies
         self._examples = examples
+        self._seed = seed
 
     def run(self, machine: type[DifferentialMachine], *, examples: int = 40, steps: int = 30) -> None:
         """``examples`` random sequences of up to ``steps`` commands, the same on every run.
@@ -112,6 +152,22 @@ class Differential:
         """
         bound = type(machine.__name__, (machine,), {"flink": self.flink, "tallies": self.tallies})
         run_state_machine_as_test(bound, settings=self.settings(examples, steps))
+
+    def run_scripts(
+        self, subject: str, write: Callable[[Random], list[C]], play: Callable[[list[C]], Answers], *, examples: int
+    ) -> None:
+        """For classes whose commands are known beforehand: whole scripts, each in one round trip to Java.
+
+        ``write`` makes the commands, of which the first may say what to build; ``play`` answers what Flink and what ours
+        did at each. A script that differs is shrunk; which scripts are tried is as with ``run``.
+        """
+        for number in range(self._examples or examples):
+            script = write(Random(f"{subject} {self._seed} {number}"))
+            theirs, ours = play(script)
+            self.tallies.count(subject, sequences=1, commands=len(script))
+            if theirs != ours:
+                self.tallies.count(subject, divergences=1)
+                pytest.fail(_report(subject, _shrunk(script, play), play), pytrace=False)
 
     @contextmanager
     def comparing(self, subject: str, *, commands: int) -> Iterator[None]:

@@ -8,7 +8,7 @@ import pytest
 
 from flowsim.facts.kinds import Level
 from flowsim.recording.reader import Recording
-from flowsim.scenario.compiling.compiler import compile_scenario
+from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario, load_text
 from flowsim.scenario.runner import run_scenario
 from flowsim.sim.virtual_time_loop import START_NS

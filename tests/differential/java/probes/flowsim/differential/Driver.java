@@ -1,6 +1,7 @@
 package flowsim.differential;
 
 import java.nio.ByteBuffer;
+import java.util.StringJoiner;
 
 /**
  * Drives real objects: a command is a name and whole numbers; its answer is its result, or {@code !Class} of what it threw,
@@ -21,6 +22,15 @@ public abstract class Driver {
             result = "!" + e.getClass().getSimpleName();
         }
         return result + " " + state();
+    }
+
+    /** The answers to several commands, one per line of both. */
+    public final String runAll(String commands) {
+        StringJoiner answers = new StringJoiner("\n");
+        for (String command : commands.split("\n")) {
+            answers.add(run(command));
+        }
+        return answers.toString();
     }
 
     /** Forgets what was told before. */

@@ -4,6 +4,7 @@ import java.lang.reflect.Field;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.StringJoiner;
 import org.apache.flink.core.memory.MemorySegment;
@@ -22,24 +23,17 @@ public final class PoolDriver extends Driver {
     private final Deque<MemorySegment> unpooled = new ArrayDeque<>();
     private final StringBuilder told = new StringBuilder();
 
-    public PoolDriver(int segments) {
+    /** What is spare is shared over a HashSet, in the order of hash codes by identity; here in the order of creation. */
+    public PoolDriver(int segments) throws ReflectiveOperationException {
         network = new NetworkBufferPool(segments, 8);
+        Field pools = NetworkBufferPool.class.getDeclaredField("resizableBufferPools");
+        pools.setAccessible(true);
+        pools.set(network, new LinkedHashSet<>());
     }
 
     @Override
     public void begin() {
         told.setLength(0);
-    }
-
-    /** The numbers of the pools that share what is spare, in the order in which they are asked. */
-    public String order() throws Exception {
-        Field field = NetworkBufferPool.class.getDeclaredField("resizableBufferPools");
-        field.setAccessible(true);
-        StringJoiner text = new StringJoiner(" ");
-        for (Object pool : (Iterable<?>) field.get(network)) {
-            text.add("" + pools.indexOf(pool));
-        }
-        return text.toString();
     }
 
     @Override

@@ -24,6 +24,13 @@ public final class Log {
         EVENTS.clear();
     }
 
+    /** How many events each place has. */
+    public static TreeMap<String, Integer> sizes() {
+        TreeMap<String, Integer> sizes = new TreeMap<>();
+        EVENTS.forEach((place, events) -> sizes.put(place, events.size()));
+        return sizes;
+    }
+
     static TreeMap<String, List<String>> all() {
         return new TreeMap<>(EVENTS);
     }

@@ -34,7 +34,7 @@ final class Connections {
             case "keyed_co_process":
                 return streams.keyed(0).connect(streams.keyed(1)).process(new KeyedBoth(), Types.STRING);
             case "broadcast":
-                return streams.input(0).connect(streams.input(1).broadcast(RULES)).process(new Looking(), Types.STRING);
+                return streams.exchanged(0).connect(streams.input(1).broadcast(RULES)).process(new Looking(), Types.STRING);
             case "keyed_broadcast":
                 return streams.keyed(0)
                         .connect(streams.input(1).broadcast(RULES))
@@ -44,7 +44,7 @@ final class Connections {
         ConnectedStreams<Tuple4<Integer, String, Long, long[]>, Tuple4<Integer, String, Long, long[]>> connected =
                 given.get("keyed").asBoolean()
                         ? streams.keyed(0).connect(streams.keyed(1))
-                        : streams.input(0).connect(streams.input(1));
+                        : streams.exchanged(0).connect(streams.exchanged(1));
         switch (given.get("kind").asText()) {
             case "co_map":
                 return connected.map(new Mapping(), Types.STRING);

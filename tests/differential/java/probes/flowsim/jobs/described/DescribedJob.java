@@ -1,6 +1,7 @@
 package flowsim.jobs.described;
 
 import flowsim.jobs.Job;
+import flowsim.jobs.Network;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -9,7 +10,9 @@ import java.util.Map;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.functions.OpenContext;
 import org.apache.flink.api.common.functions.RichFilterFunction;
+import org.apache.flink.api.common.functions.RichMapFunction;
 import org.apache.flink.api.common.typeinfo.Types;
+import org.apache.flink.api.dag.Transformation;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.runtime.jobgraph.JobGraph;
 import org.apache.flink.runtime.jobgraph.JobVertex;
@@ -39,6 +42,7 @@ public class DescribedJob implements Job {
     public void build(StreamExecutionEnvironment env, JsonNode given) {
         Steps.reset();
         ManualTime.reset(given.get("kind").asText().equals("async"));
+        env.setBufferTimeout(given.get("network").get("buffer_timeout_ms").asLong());
         if (!given.get("chaining").asBoolean()) {
             env.disableOperatorChaining();
         }
@@ -50,6 +54,13 @@ public class DescribedJob implements Job {
         for (Map.Entry<String, DataStream<?>> output : outputs.entrySet()) {
             probe(output.getKey(), output.getValue(), given);
         }
+        if (given.get("network").get("apart").asBoolean()) {
+            for (Transformation<?> made : env.getTransformations()) {
+                if (!made.getSlotSharingGroup().isPresent()) {
+                    made.setSlotSharingGroup("default");
+                }
+            }
+        }
         JobGraph graph = env.getStreamGraph(false).getJobGraph();
         for (JobVertex vertex : graph.getVerticesSortedTopologicallyFromSources()) {
             upstreamFirst.add(vertex.getID());
@@ -60,7 +71,7 @@ public class DescribedJob implements Job {
     private static void outputs(Streams streams, JsonNode given, Map<String, DataStream<?>> outputs) {
         switch (given.get("kind").asText()) {
             case "pass":
-                outputs.put("out", given.get("keyed").asBoolean() ? streams.keyed(0) : streams.input(0));
+                outputs.put("out", given.get("keyed").asBoolean() ? streams.keyed(0) : streams.exchanged(0));
                 break;
             case "window":
                 Windows.outputs(streams, given, outputs);
@@ -115,6 +126,9 @@ public class DescribedJob implements Job {
                 case "filter":
                     last = last.filter(new TwoOfThree());
                     break;
+                case "refuse":
+                    last = last.map(new RefusesFifth());
+                    break;
                 default:
                     last =
                             last.<String>flatMap(
@@ -131,7 +145,18 @@ public class DescribedJob implements Job {
 
     private static <T> void probe(String name, DataStream<T> stream, JsonNode given) {
         boolean manual = given.get("manual_time").asBoolean();
-        stream.transform(name, stream.getType(), new Probe<T>(name, manual)).setParallelism(parallelism(given));
+        String edge = given.get("out_edge").asText();
+        DataStream<T> exchanged = stream;
+        if (!edge.equals("none")) {
+            if (manual) {
+                exchanged =
+                        stream.transform("end", stream.getType(), new Probe<T>(null, true))
+                                .setParallelism(parallelism(given));
+            }
+            exchanged = Streams.exchangedAny(exchanged, edge);
+        }
+        exchanged.transform(name, stream.getType(), new Probe<T>(name, manual, given.get("probe_cost_ns").asLong()))
+                .setParallelism(given.get("probe_parallelism").asInt());
     }
 
     static Duration millis(JsonNode number) {
@@ -139,12 +164,28 @@ public class DescribedJob implements Job {
     }
 
     @Override
+    public Network network(JsonNode given) {
+        return Network.of(given.get("network"));
+    }
+
+    @Override
+    public void report(Map<String, Object> answer) {
+        answer.put("settled", Steps.settled());
+        answer.put("moments", ManualTime.moments());
+        answer.put("retries", ManualTime.retries());
+    }
+
+    @Override
     public void drive(MiniCluster cluster, JobID job, JsonNode given) throws Exception {
+        boolean isAsync = given.get("kind").asText().equals("async");
+        boolean isManual = given.get("manual_time").asBoolean();
         if (given.get("steps").asInt() > 0) {
-            long gap = given.get("manual_time").asBoolean() ? given.get("gap_ms").asLong() : 0;
+            long gap = isManual ? given.get("gap_ms").asLong() : 0;
+            long timeout = given.get("network").get("buffer_timeout_ms").asLong();
+            boolean isDirect = timeout == 0 && !given.get("network").get("spread").asBoolean();
             try {
-                boolean isAsync = given.get("kind").asText().equals("async");
-                new Steps(cluster, job, upstreamFirst, subtasks)
+                Channels channels = isDirect ? null : new Channels(timeout >= 0);
+                new Steps(cluster, job, upstreamFirst, subtasks, channels, isAsync)
                         .conduct(
                                 given.get("steps").asInt(), gap, given.path("may_block").asBoolean(), isAsync);
             } catch (Exception e) {
@@ -153,6 +194,19 @@ public class DescribedJob implements Job {
                 cluster.requestJobResult(job).get();
                 throw e;
             }
+        }
+    }
+
+    /** Fails at the fifth record of its subtask. */
+    private static final class RefusesFifth extends RichMapFunction<String, String> {
+        private transient int seen;
+
+        @Override
+        public String map(String text) {
+            if (++seen == 5) {
+                throw new IllegalStateException("refused the fifth");
+            }
+            return text;
         }
     }
 

@@ -1,5 +1,7 @@
 package flowsim.jobs.described;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.PriorityQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Delayed;
@@ -25,6 +27,8 @@ final class ManualTime implements TimerService {
     private static long now;
     private static long made;
     private static boolean oneByOne;
+    private static final List<Long> MOMENTS = new ArrayList<>();
+    private static final List<Long> RETRIES = new ArrayList<>();
     private boolean terminated;
 
     /** With {@code oneAtATime} those of one moment are apart, too: what the first sets going is over before the next. */
@@ -33,6 +37,22 @@ final class ManualTime implements TimerService {
         oneByOne = oneAtATime;
         now = START * NANOS;
         made = 0;
+        MOMENTS.clear();
+        RETRIES.clear();
+    }
+
+    /** When timers fired and calls were answered, in ns; a moment at which several things happened is there as often. */
+    static synchronized List<Long> moments() {
+        return new ArrayList<>(MOMENTS);
+    }
+
+    static synchronized void retried() {
+        RETRIES.add(now);
+    }
+
+    /** When calls were tried again, in ns. */
+    static synchronized List<Long> retries() {
+        return new ArrayList<>(RETRIES);
     }
 
     /** Fires the timers of the earliest moment up to {@code until}; false, and it is {@code until}, when there is none. */
@@ -74,6 +94,9 @@ final class ManualTime implements TimerService {
                     return true;
                 }
                 ALARMS.poll();
+                if (!alarm.isCancelled()) {
+                    MOMENTS.add(alarm.due);
+                }
             }
             alarm.fire();
             if (oneByOne) {

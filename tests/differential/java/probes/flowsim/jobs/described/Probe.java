@@ -2,6 +2,7 @@ package flowsim.jobs.described;
 
 import flowsim.jobs.Log;
 import java.lang.reflect.Field;
+import java.util.concurrent.locks.LockSupport;
 import org.apache.flink.streaming.api.graph.StreamConfig;
 import org.apache.flink.streaming.api.operators.AbstractStreamOperator;
 import org.apache.flink.streaming.api.operators.OneInputStreamOperator;
@@ -20,10 +21,17 @@ import org.apache.flink.streaming.runtime.watermarkstatus.WatermarkStatus;
 final class Probe<T> extends AbstractStreamOperator<T> implements OneInputStreamOperator<T, T> {
     private final String name;
     private final boolean manual;
+    private final long costNanos;
 
     Probe(String name, boolean manual) {
+        this(name, manual, 0);
+    }
+
+    /** {@code costNanos}: how long every record takes, at least. */
+    Probe(String name, boolean manual, long costNanos) {
         this.name = name;
         this.manual = manual;
+        this.costNanos = costNanos;
     }
 
     @Override
@@ -52,6 +60,9 @@ final class Probe<T> extends AbstractStreamOperator<T> implements OneInputStream
     public void processElement(StreamRecord<T> element) {
         String timestamp = element.hasTimestamp() ? String.valueOf(element.getTimestamp()) : "null";
         note("[\"rec\"," + Event.shown(element.getValue()) + "," + timestamp + "]");
+        if (costNanos > 0) {
+            LockSupport.parkNanos(costNanos);
+        }
         output.collect(element);
     }
 

@@ -27,7 +27,7 @@ final class Script extends RichParallelSourceFunction<Tuple4<Integer, String, Lo
             if (step >= 0) {
                 Steps.awaitGrant(step);
             }
-            if (!running) {
+            if (!running || Steps.isAbandoned()) {
                 return;
             }
             if (entry.get(1).asText().equals("end")) {
@@ -68,6 +68,7 @@ final class Script extends RichParallelSourceFunction<Tuple4<Integer, String, Lo
     @Override
     public void cancel() {
         running = false;
+        Steps.abandon();
     }
 
     /** By now the task has emitted its last watermark and the end of its data. */

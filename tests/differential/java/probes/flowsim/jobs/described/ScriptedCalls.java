@@ -63,6 +63,9 @@ final class ScriptedCalls
             Tuple4<Integer, String, Long, long[]> event, ResultFuture<Tuple4<Integer, String, Long, long[]>> future) {
         int attempt = attempts.merge(future, 1, Integer::sum);
         note("invoke", event.f0, attempt);
+        if (attempt > 1) {
+            ManualTime.retried();
+        }
         JsonNode reply = replies.get((int) Math.floorMod(event.f0 * 7L + attempt * 13L + salt, (long) replies.size()));
         long nanos = reply.get(0).asLong();
         int kind = reply.get(1).asInt();

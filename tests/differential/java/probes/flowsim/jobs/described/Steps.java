@@ -1,5 +1,6 @@
 package flowsim.jobs.described;
 
+import flowsim.jobs.Log;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.ConcurrentModificationException;
@@ -15,7 +16,6 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.runtime.execution.ExecutionState;
 import org.apache.flink.runtime.io.network.partition.consumer.InputGate;
-import org.apache.flink.runtime.io.network.partition.consumer.LocalInputChannel;
 import org.apache.flink.runtime.jobgraph.JobVertexID;
 import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.runtime.taskexecutor.TaskExecutor;
@@ -38,31 +38,69 @@ final class Steps {
     private static final Map<Integer, List<CompletableFuture<Void>>> WAITING = new HashMap<>();
     private static int granted;
     private static int performed;
+    private static boolean abandoned;
+    private static Map<String, Integer> settled;
 
     private final MiniCluster cluster;
     private final JobID job;
     private final List<Task> tasks;
+    private final Channels channels;
+    private final boolean holdsBack;
 
-    Steps(MiniCluster cluster, JobID job, List<JobVertexID> upstreamFirst, int subtasks) throws Exception {
+    /**
+     * {@code channels}: null when all are local and flushed at once, so that a task knows of all that is in them. With {@code
+     * holdsBack} a task's output is flushed when it has nothing more to do: the next one reads all of it at once, and not
+     * perhaps the first element alone.
+     */
+    Steps(MiniCluster cluster, JobID job, List<JobVertexID> upstreamFirst, int subtasks, Channels channels, boolean holdsBack)
+            throws Exception {
         this.cluster = cluster;
         this.job = job;
+        this.channels = channels;
+        this.holdsBack = holdsBack;
         this.tasks = running(upstreamFirst, subtasks);
+        if (holdsBack) {
+            for (Task task : tasks) {
+                Channels.flushOnlyByHand(task);
+            }
+        }
     }
 
     static void reset() {
         synchronized (LOCK) {
             granted = -1;
             performed = -1;
+            abandoned = false;
+            settled = Map.of();
             WAITING.clear();
         }
     }
 
     static void awaitGrant(int step) throws InterruptedException {
         synchronized (LOCK) {
-            while (granted < step) {
+            while (granted < step && !abandoned) {
                 LOCK.wait();
             }
         }
+    }
+
+    /** Lets all that wait for a step go: the job is cancelled. */
+    static void abandon() {
+        synchronized (LOCK) {
+            abandoned = true;
+            LOCK.notifyAll();
+        }
+    }
+
+    static boolean isAbandoned() {
+        synchronized (LOCK) {
+            return abandoned;
+        }
+    }
+
+    /** How many events each place of the log had when the last thing that happened from outside had come to its end. */
+    static Map<String, Integer> settled() {
+        return settled;
     }
 
     /** For a source that must not wait inside: the future is done as soon as the step is granted. */
@@ -98,12 +136,15 @@ final class Steps {
      */
     void conduct(int count, long gapMillis, boolean mayBlock, boolean drains) throws Exception {
         settle();
-        for (int step = 0; step < count && !isOver(); step++) {
+        for (int step = 0; step < count && !isOver() && !hasFailed(); step++) {
             if (gapMillis > 0) {
                 long now = ManualTime.START + (step + 1) * gapMillis;
-                while (ManualTime.fireNext(now)) {
+                while (!hasFailed() && ManualTime.fireNext(now)) {
                     settle();
                 }
+            }
+            if (hasFailed()) {
+                return;
             }
             grant(step);
             synchronized (LOCK) {
@@ -117,7 +158,7 @@ final class Steps {
             }
             settle();
         }
-        while (drains && !isOver()) {
+        while (drains && !isOver() && !hasFailed()) {
             if (!ManualTime.fireNext()) {
                 TimeUnit.MICROSECONDS.sleep(100);
             }
@@ -143,12 +184,44 @@ final class Steps {
 
     private void settle() throws Exception {
         for (Task task : tasks) {
+            for (int looks = 1; channels != null && isRunning(task) && !isBlocked(task) && !channels.areRead(task); looks++) {
+                pause(looks);
+            }
+            // The last element that it read may still be in process.
             for (int looks = 1; !isIdle(task); looks++) {
-                if (looks % 20 == 0) {
-                    LockSupport.parkNanos(20_000); // whom we wait for may need the processor
-                }
+                pause(looks);
+            }
+            if (holdsBack) {
+                Channels.flush(task);
             }
         }
+        if (!hasFailed()) {
+            settled = Log.sizes();
+        }
+    }
+
+    /** Whether a task has failed: nothing more may happen, lest a second one fails before the first is known to have. */
+    private boolean hasFailed() {
+        return !tasks.stream().allMatch(task -> isRunning(task) || task.getExecutionState() == ExecutionState.FINISHED);
+    }
+
+    private static void pause(int looks) {
+        if (looks % 20 == 0) {
+            LockSupport.parkNanos(20_000); // the task that we wait for may need the processor
+        }
+    }
+
+    /** Whether it waits inside an element, and reads nothing more until it gets a mail. */
+    private static boolean isBlocked(Task task) throws ReflectiveOperationException {
+        Object stream = field(Task.class, task, "invokable");
+        return stream != null
+                && isIdle(task)
+                && field(MailboxProcessor.class, field(StreamTask.class, stream, "mailboxProcessor"), "suspendedDefaultAction")
+                        == null;
+    }
+
+    private static boolean isRunning(Task task) {
+        return task.getExecutionState() == ExecutionState.RUNNING;
     }
 
     /**
@@ -181,6 +254,9 @@ final class Steps {
                 Map<JobVertexID, Integer> place = new HashMap<>();
                 upstreamFirst.forEach(vertex -> place.put(vertex, place.size()));
                 found.sort((a, b) -> place.get(a.getJobVertexId()) - place.get(b.getJobVertexId()));
+                if (channels != null) {
+                    channels.of(found);
+                }
                 return found;
             }
             if (isOver()) {
@@ -199,8 +275,7 @@ final class Steps {
             for (Object gate : (Object[]) field(Task.class, task, "inputGates")) {
                 InputGate inner = (InputGate) field(InputGateWithMetrics.class, gate, "inputGate");
                 for (int channel = 0; channel < inner.getNumberOfInputChannels(); channel++) {
-                    if (!(inner.getChannel(channel) instanceof LocalInputChannel)
-                            || field(LocalInputChannel.class, inner.getChannel(channel), "subpartitionView") == null) {
+                    if (!Channels.isConnected(inner.getChannel(channel))) {
                         return false;
                     }
                 }
@@ -223,7 +298,7 @@ final class Steps {
         return found;
     }
 
-    private static Object field(Class<?> type, Object target, String name) throws ReflectiveOperationException {
+    static Object field(Class<?> type, Object target, String name) throws ReflectiveOperationException {
         Field field = type.getDeclaredField(name);
         field.setAccessible(true);
         return field.get(target);

@@ -1,5 +1,6 @@
 package flowsim.jobs.described;
 
+import java.lang.reflect.Field;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,6 +15,8 @@ import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.datastream.KeyedStream;
 import org.apache.flink.streaming.api.datastream.SingleOutputStreamOperator;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import org.apache.flink.streaming.api.transformations.PartitionTransformation;
+import org.apache.flink.streaming.runtime.partitioner.RebalancePartitioner;
 
 /** What stands before the operator of a described job: sources, their watermarks, chained functions, unions. */
 final class Streams {
@@ -37,6 +40,56 @@ final class Streams {
         return united;
     }
 
+    /** The same behind the edge that is described for it, for an operator without keys. */
+    DataStream<Tuple4<Integer, String, Long, long[]>> exchanged(int index) {
+        return exchanged(input(index), given.get("edges").get(index).asText());
+    }
+
+    static DataStream<Tuple4<Integer, String, Long, long[]>> exchanged(
+            DataStream<Tuple4<Integer, String, Long, long[]>> stream, String edge) {
+        return edge.equals("custom")
+                ? stream.partitionCustom((number, channels) -> (number * 7 + 3) % channels, event -> event.f0)
+                : exchangedAny(stream, edge);
+    }
+
+    /** By a partitioner that does not look into records. */
+    static <T> DataStream<T> exchangedAny(DataStream<T> stream, String edge) {
+        switch (edge) {
+            case "none":
+                return stream;
+            case "forward":
+                return stream.forward();
+            case "rebalance":
+                // Flink draws the first channel; both sides start with channel 0.
+                return new DataStream<>(
+                        stream.getExecutionEnvironment(),
+                        new PartitionTransformation<>(stream.getTransformation(), new FromFirstChannel<>()));
+            case "rescale":
+                return stream.rescale();
+            case "global":
+                return stream.global();
+            case "broadcast":
+                return stream.broadcast();
+            default:
+                throw new IllegalArgumentException(edge);
+        }
+    }
+
+    /** The real one, whose next channel is set once it has drawn it. */
+    private static final class FromFirstChannel<T> extends RebalancePartitioner<T> {
+        @Override
+        public void setup(int channels) {
+            super.setup(channels);
+            try {
+                Field next = RebalancePartitioner.class.getDeclaredField("nextChannelToSendTo");
+                next.setAccessible(true);
+                next.setInt(this, channels - 1);
+            } catch (ReflectiveOperationException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+    }
+
     @SuppressWarnings({"unchecked", "rawtypes"})
     KeyedStream<Tuple4<Integer, String, Long, long[]>, Object> keyed(int index) {
         return (KeyedStream) input(index).keyBy(Event.key(given), (TypeInformation) Event.keyType(given));
@@ -54,18 +107,29 @@ final class Streams {
                                 "script",
                                 Event.TYPE);
         stream.setParallelism(parallelism);
+        inSlotOf("sources", stream);
         if (isFunction && !source.get("strategy").isNull()) {
             stream =
                     stream.assignTimestampsAndWatermarks(strategy(source.get("strategy")))
                             .setParallelism(parallelism);
+            inSlotOf("sources", stream);
         }
         for (JsonNode function : source.get("before")) {
             stream = before(stream, function.asText()).setParallelism(parallelism);
+            inSlotOf("sources", stream);
         }
         if (given.get("manual_time").asBoolean()) {
             stream = stream.transform("end", Event.TYPE, new Probe<>(null, true)).setParallelism(parallelism);
+            inSlotOf("sources", stream);
         }
         return stream;
+    }
+
+    /** With {@code apart} the sources have slots of their own: no channel from there is local if there are enough slots. */
+    private void inSlotOf(String group, SingleOutputStreamOperator<?> stream) {
+        if (given.get("network").get("apart").asBoolean()) {
+            stream.slotSharingGroup(group);
+        }
     }
 
     private static SingleOutputStreamOperator<Tuple4<Integer, String, Long, long[]>> before(
@@ -75,6 +139,17 @@ final class Streams {
                 return stream.map(event -> Tuple4.of(event.f0, event.f1, event.f2 + 1, event.f3)).returns(Event.TYPE);
             case "filter":
                 return stream.filter(event -> event.f0 % 5 != 4);
+            case "statuses":
+                return stream.transform("statuses", Event.TYPE, new Statuses());
+            case "refuse":
+                return stream.map(
+                                event -> {
+                                    if (event.f0 % 13 == 9) {
+                                        throw new IllegalStateException("refused " + event.f0);
+                                    }
+                                    return event;
+                                })
+                        .returns(Event.TYPE);
             default:
                 return stream.<Tuple4<Integer, String, Long, long[]>>flatMap(
                                 (event, out) -> {

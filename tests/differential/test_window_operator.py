@@ -311,7 +311,7 @@ def play(case: Case) -> list[list[str]]:
 
 def entries(operator: WindowOperator) -> int:
     """How many entries of state there are: contents, merging sets, and what triggers and functions keep."""
-    panes = sum(map(len, operator.windows.values()))
+    panes = sum(map(len, operator.panes.by_window.values()))
     sets = 0 if operator.merging is None else len(operator.merging.pairs)
     return panes + sets + sum(len(operator.state.entries_of_key_group(g)) for g in operator.state.key_groups())
 

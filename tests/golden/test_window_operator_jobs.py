@@ -226,6 +226,6 @@ def test_no_window_state_or_timer_is_left_at_the_end(case: dict[str, Any]) -> No
     for subtask in run(case):
         operator = subtask.operator
         assert isinstance(operator, WindowOperator)
-        assert operator.windows == {}
+        assert operator.panes.by_window == {}
         assert operator.merging is None or operator.merging.pairs == {}
         assert operator.timers.num_event_time_timers == 0

@@ -112,8 +112,10 @@ def test_the_shortcut_and_the_general_path_cannot_be_told_apart(
     assert benches[0].output == benches[1].output
     assert benches[0].clock.now_ns == benches[1].clock.now_ns
     assert timers_of(fast) == timers_of(general)
-    assert list(fast.windows) == list(general.windows)
-    assert [list(panes) for panes in fast.windows.values()] == [list(panes) for panes in general.windows.values()]
+    assert list(fast.panes.by_window) == list(general.panes.by_window)
+    assert [list(panes) for panes in fast.panes.by_window.values()] == [
+        list(panes) for panes in general.panes.by_window.values()
+    ]
     assert (fast.records_in, fast.records_dropped) == (general.records_in, general.records_dropped)
     if recorders[0] is not None and recorders[1] is not None:
         for table in FACT_TABLES:

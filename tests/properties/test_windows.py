@@ -108,19 +108,19 @@ def bench(operator: WindowOperator) -> OneInputOperatorHarness:
 
 def rows_of(operator: WindowOperator, key: str) -> Counter[Row]:
     """The rows in the contents of a key, once for each window."""
-    return Counter(row for panes in operator.windows.values() for row in panes.get(key, []))  # type: ignore[attr-defined]
+    return Counter(row for panes in operator.panes.by_window.values() for row in panes.get(key, []))  # type: ignore[attr-defined]
 
 
 def check_nothing_is_overdue(operator: WindowOperator, watermark: int) -> None:
     """I10.d."""
     if operator.merging is None:
-        windows = list(operator.windows)
+        windows = list(operator.panes.by_window)
     else:
         windows = [window for pairs in operator.merging.pairs.values() for window, _ in pairs]
     for window in windows:
-        assert operator.cleanup_time(window) > watermark
+        assert operator.lifetime.cleanup_time(window) > watermark
     if watermark == MAX_WATERMARK:
-        assert not operator.windows
+        assert not operator.panes.by_window
         assert operator.merging is None or not operator.merging.pairs
         assert operator.timers.num_event_time_timers == 0
         assert operator.state.key_groups() == []

@@ -20,7 +20,7 @@ class MergingSetState(Protocol):
 
 
 class MergeFunction(Protocol):
-    """Told of a merge, before the set is used again. Flink: MergingWindowSet.MergeFunction."""
+    """Receives a merge, before the set is used again. Flink: MergingWindowSet.MergeFunction."""
 
     def __call__(
         self,
@@ -63,28 +63,28 @@ class MergingWindowSet:
         return self._mapping.get(window)
 
     def retire_window(self, window: Window) -> None:
-        """Forgets ``window``; raises InvariantViolation when it is not in flight."""
+        """Removes ``window``; raises InvariantViolation when it is not in flight."""
         if self._mapping.remove(window) is None:
             raise InvariantViolation(f"{window} is not in the set of windows in flight")
 
     def add_window(self, new_window: Window, merge_function: MergeFunction) -> Window:
-        """Takes a window in and answers the one it ended up in: itself, or what it was merged into.
+        """Adds a window and returns the one it is in now: itself, or what it was merged into.
 
-        A window equal to one in flight counts as new: its contents are looked for under itself from then on, even where
-        they are kept under another window, and are found no more (rule 10.25). Raises BadInput when the assigner merges
+        A window equal to one in flight counts as new: its contents are searched under itself from then on, even where
+        they are kept under another window, and are not found any more (rule 10.25). Raises BadInput when the assigner merges
         windows that are not in flight.
         """
         merges = _Merges()
         self._assigner.merge_windows([*self._mapping, new_window], merges)
         result = new_window
         merged_new_window = False
-        for merge_result, merged in merges.found.items():
+        for merge_result, merged in merges.by_result.items():
             if new_window in merged:
                 merged.remove(new_window)
                 merged_new_window = True
                 result = merge_result
             self._merge(merge_result, merged, merge_function)
-        if not merges.found or (result == new_window and not merged_new_window):
+        if not merges.by_result or (result == new_window and not merged_new_window):
             self._mapping.put(result, result)
         return result
 
@@ -95,7 +95,7 @@ class MergingWindowSet:
                 f"{type(self._assigner).__name__}.merge_windows: expected windows in flight to be merged into "
                 f"{merge_result}, got {merged}"
             )
-        state_windows = [kept for window in merged if (kept := self._mapping.remove(window)) is not None]
+        state_windows = [state for window in merged if (state := self._mapping.remove(window)) is not None]
         self._mapping.put(merge_result, state_window)
         state_windows.remove(state_window)
         # A new window inside an old one changes nothing.
@@ -104,15 +104,15 @@ class MergingWindowSet:
 
 
 class _Merges:
-    """Collects what an assigner wants to merge."""
+    """Collects the merges of an assigner."""
 
-    __slots__ = ("found",)
+    __slots__ = ("by_result",)
 
     def __init__(self) -> None:
-        self.found: JavaHashMap[Window, list[Window]] = JavaHashMap(_java_hash)
+        self.by_result: JavaHashMap[Window, list[Window]] = JavaHashMap(_java_hash)
 
     def merge(self, to_be_merged: Collection[Window], merge_result: Window) -> None:
-        self.found.put(merge_result, list(to_be_merged))
+        self.by_result.put(merge_result, list(to_be_merged))
 
 
 def _java_hash(window: Window) -> int:

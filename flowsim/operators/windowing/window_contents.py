@@ -11,9 +11,6 @@ from flowsim.operators.stream_operator import Value
 Pane = object
 """The contents of one key and window, in a form that only its ``WindowContents`` understands."""
 
-Account = tuple[int, int, int]
-"""Rows, fingerprint_sum, fingerprint_xor, as in table ``window_fire``."""
-
 
 class AggregateFunction(Protocol):
     """Folds the records of a window into an accumulator. Flink: AggregateFunction."""
@@ -36,7 +33,7 @@ class MergingAggregateFunction(AggregateFunction, Protocol):
 class WindowContents(Protocol):
     """Makes, grows, merges and reads panes.
 
-    A pane that is None is none: the next record makes a new one, and nothing is fired with it, as in Flink's state.
+    A pane that is None counts as no pane: the next record makes a new one, and it fires nothing, as in Flink's state.
     """
 
     def create(self, value: Value) -> Pane:
@@ -49,10 +46,10 @@ class WindowContents(Protocol):
         """Raises BadInput unless ``merge`` will do, for windows that merge."""
 
     def merge(self, pane: Pane, other: Pane) -> Pane:
-        """One pane of both, which may be the first; nobody uses the other one afterwards."""
+        """One pane of both, which may be the first; the other one is not used afterwards."""
 
     def result(self, pane: Pane) -> object:
-        """What the window function is given; None: it is not called."""
+        """What the window function receives; None: it is not called."""
 
 
 class ListContents:
@@ -64,8 +61,8 @@ class ListContents:
         return [value]
 
     def add(self, value: Value, pane: Pane) -> Pane:
-        assert isinstance(pane, list)
-        pane.append(value)
+        # Not asserted to be a list: that would take a tenth of the time of a record in a tumbling window (25 of 250 ns).
+        pane.append(value)  # type: ignore[attr-defined]
         return pane
 
     def check_can_merge(self) -> None:
@@ -135,61 +132,3 @@ class AggregatingContents:
     def merge(self, pane: Pane, other: Pane) -> Pane:
         function: MergingAggregateFunction = self._function  # type: ignore[assignment]  # checked by check_can_merge
         return function.merge(pane, other)
-
-
-class TracedPane:
-    """A pane with the account of the records that really went into it; inside, the pane may have become None."""
-
-    __slots__ = ("pane", "rows", "fingerprint_sum", "fingerprint_xor")
-
-    def __init__(self, pane: Pane, fingerprint: int) -> None:
-        self.pane = pane
-        self.rows = 1
-        self.fingerprint_sum = fingerprint >> 31
-        self.fingerprint_xor = fingerprint
-
-
-class TracedContents:
-    """Other contents, counting and fingerprinting exactly what is added to them (table ``window_fire``)."""
-
-    __slots__ = ("_contents", "_add", "fingerprint")
-
-    fingerprint: int
-    """Of the record being added; set by the operator when it takes the record in."""
-
-    def __init__(self, contents: WindowContents) -> None:
-        self._contents = contents
-        self._add = contents.add
-        self.fingerprint = 0
-
-    def create(self, value: Value) -> Pane:
-        return TracedPane(self._contents.create(value), self.fingerprint)
-
-    def add(self, value: Value, pane: Pane) -> Pane:
-        assert isinstance(pane, TracedPane)
-        number = self.fingerprint
-        inside = pane.pane
-        pane.pane = self._contents.create(value) if inside is None else self._add(value, inside)
-        pane.rows += 1
-        pane.fingerprint_sum += number >> 31
-        pane.fingerprint_xor ^= number
-        return pane
-
-    def check_can_merge(self) -> None:
-        self._contents.check_can_merge()
-
-    def merge(self, pane: Pane, other: Pane) -> Pane:
-        assert isinstance(pane, TracedPane)
-        assert isinstance(other, TracedPane)
-        if pane.pane is None:
-            pane.pane = other.pane
-        elif other.pane is not None:
-            pane.pane = self._contents.merge(pane.pane, other.pane)
-        pane.rows += other.rows
-        pane.fingerprint_sum += other.fingerprint_sum
-        pane.fingerprint_xor ^= other.fingerprint_xor
-        return pane
-
-    def result(self, pane: Pane) -> object:
-        assert isinstance(pane, TracedPane)
-        return None if pane.pane is None else self._contents.result(pane.pane)

@@ -38,17 +38,17 @@ class WindowingOperator(Protocol):
     def current_key_id(self) -> object: ...
 
     def state_of(self, namespace: Hashable) -> KeyedStateStore:
-        """State of the current key in one namespace; None is the namespace of state that windows share."""
+        """State of the current key in one namespace; None is the namespace of the state that windows share."""
 
 
 class OperatorTriggerContext:
-    """One per operator; ``at`` is the window it speaks for now. Flink: WindowOperator.Context."""
+    """One per operator; ``at`` is the window it is used for now. Flink: WindowOperator.Context."""
 
     __slots__ = ("at", "merged_windows", "_operator")
 
     at: Window
     merged_windows: Collection[Window]
-    """What was merged into ``at`` last."""
+    """The windows that were merged into ``at`` last."""
 
     def __init__(self, operator: WindowingOperator) -> None:
         self.at = TimeWindow(0, 0)
@@ -97,7 +97,7 @@ class OperatorTriggerContext:
 
 
 class OperatorWindowContext:
-    """One per operator; ``at`` is the window it speaks for now. Flink: WindowOperator.WindowContext."""
+    """One per operator; ``at`` is the window it is used for now. Flink: WindowOperator.WindowContext."""
 
     __slots__ = ("at", "_operator")
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Final, Protocol
 
 from flowsim.operators.stream_operator import Value
+from flowsim.operators.windowing.pane_store import PaneStore
 from flowsim.operators.windowing.triggers.trigger import (
     AnyTrigger,
     OnMergeContext,
@@ -13,7 +14,8 @@ from flowsim.operators.windowing.triggers.trigger import (
     TriggerContext,
     TriggerResult,
 )
-from flowsim.operators.windowing.window_contents import Pane, WindowContents
+from flowsim.operators.windowing.window_contents import WindowContents
+from flowsim.operators.windowing.window_lifetime import WindowLifetime
 from flowsim.operators.windowing.windows import Window
 
 WINDOW_LOSES_ROW: Final = "window_loses_row"
@@ -41,118 +43,100 @@ PURGE_FORGOTTEN: Final = "purge_forgotten"
 """The first purge of a subtask leaves the contents of the window as they are."""
 
 
-class BreakableOperator(Protocol):
-    """The doors of a window operator that faults are put into."""
+class BreakableParts(Protocol):
+    """The collaborators of a window operator that faults replace."""
 
-    contents: WindowContents
     trigger: AnyTrigger
+    panes: PaneStore
+    lifetime: WindowLifetime
     records_in: int
-    is_window_late: Callable[[Window], bool]
-    is_element_late: Callable[[int | None], bool]
-    is_cleanup_time: Callable[[Window, int], bool]
-    purge: Callable[[Window], None]
 
 
-def switch_on(faults: Collection[str], operator: BreakableOperator) -> None:
-    """Breaks the operator in the ways asked for; called once, when its doors are as they should be."""
-    if WINDOW_LOSES_ROW in faults:
-        operator.contents = LosingContents(operator.contents)
-    if SESSION_LOSES_ROWS in faults:
-        operator.contents = ForgetfulContents(operator.contents)
+def switch_on(faults: Collection[str], operator: BreakableParts) -> None:
+    """Replaces collaborators by ones with these faults; called once, at the beginning of ``setup``."""
+    operator.panes = FaultyPaneStore(operator.panes.contents, faults)
     if WINDOW_FIRES_EARLY in faults:
         operator.trigger = EarlyTrigger(operator.trigger)
+    repeating = None
     if WINDOW_FIRES_TWICE in faults:
         operator.trigger = repeating = RepeatingTrigger(operator.trigger)
-        at_cleanup = operator.is_cleanup_time
-        operator.is_cleanup_time = lambda window, time: at_cleanup(window, time) and not repeating.repeats(window, time)
-    if LATE_ROW_KEPT in faults:
-        operator.is_window_late = lambda window: False
-    if LATE_ROW_LOST_EARLY in faults:
-        past_cleanup, past_lateness = operator.is_window_late, operator.is_element_late
-        operator.is_window_late = lambda window: operator.records_in == 2 or past_cleanup(window)
-        operator.is_element_late = lambda timestamp: operator.records_in == 2 or past_lateness(timestamp)
-    if LATE_ROW_VANISHES in faults:
-        operator.is_element_late = _overlooking_once(operator.is_element_late)
-    if PURGE_FORGOTTEN in faults:
-        operator.purge = _forgetting_once(operator.purge)
+    operator.lifetime = FaultyLifetime(operator.lifetime, faults, operator, repeating)
 
 
-def _forgetting_once(purge: Callable[[Window], None]) -> Callable[[Window], None]:
-    forgot = False
+class FaultyPaneStore(PaneStore):
+    """Loses one record, forgets one absorbed pane, or leaves one pane as it is when it is purged."""
 
-    def forgetting(window: Window) -> None:
-        nonlocal forgot
-        if forgot:
-            purge(window)
-        forgot = True
+    __slots__ = ("_loses_record", "_forgets_absorbed", "_ignores_purge")
 
-    return forgetting
+    def __init__(self, contents: WindowContents, faults: Collection[str]) -> None:
+        super().__init__(contents)
+        self._loses_record = WINDOW_LOSES_ROW in faults
+        self._forgets_absorbed = SESSION_LOSES_ROWS in faults
+        self._ignores_purge = PURGE_FORGOTTEN in faults
+
+    def add(self, window: Window, key_id: object, value: Value) -> None:
+        if self._loses_record and self.get(window, key_id) is not None:
+            self._loses_record = False
+            return
+        super().add(window, key_id, value)
+
+    def purge(self, window: Window, key_id: object) -> None:
+        if self._ignores_purge:
+            self._ignores_purge = False
+            return
+        super().purge(window, key_id)
+
+    def merge(self, target: Window, sources: Collection[Window], key_id: object) -> None:
+        if self._forgets_absorbed:
+            # Of the panes in the order in which they merge, the second; the target's pane is the first of all.
+            present = [window for window in sources if self.get(window, key_id) is not None]
+            forgotten = present[1:2] or (present if self.get(target, key_id) is not None else [])
+            for window in forgotten:
+                self.remove(window, key_id)
+                self._forgets_absorbed = False
+        super().merge(target, sources, key_id)
 
 
-def _overlooking_once(is_late: Callable[[int | None], bool]) -> Callable[[int | None], bool]:
-    overlooked = False
+class FaultyLifetime(WindowLifetime):
+    """Keeps late records, drops a record that is in time, overlooks a late one, or lets a window live once more."""
 
-    def overlooking(timestamp: int | None) -> bool:
-        nonlocal overlooked
-        if not is_late(timestamp):
+    __slots__ = ("_faults", "_operator", "_repeating", "_overlooks_late")
+
+    def __init__(
+        self,
+        lifetime: WindowLifetime,
+        faults: Collection[str],
+        operator: BreakableParts,
+        repeating: RepeatingTrigger | None,
+    ) -> None:
+        super().__init__(lifetime.is_event_time, lifetime.allowed_lateness_ms)
+        self._faults = faults
+        self._operator = operator
+        self._repeating = repeating
+        self._overlooks_late = LATE_ROW_VANISHES in faults
+
+    def is_cleanup_time(self, window: Window, time: int) -> bool:
+        is_repeated = self._repeating is not None and self._repeating.repeats(window, time)
+        return super().is_cleanup_time(window, time) and not is_repeated
+
+    def is_window_late(self, window: Window, watermark: int) -> bool:
+        if self._drops_record():
+            return True
+        return LATE_ROW_KEPT not in self._faults and super().is_window_late(window, watermark)
+
+    def is_element_late(self, timestamp: int | None, watermark: int) -> bool:
+        is_late = self._drops_record() or super().is_element_late(timestamp, watermark)
+        if is_late and self._overlooks_late:
+            self._overlooks_late = False
             return False
-        found, overlooked = overlooked, True
-        return found
+        return is_late
 
-    return overlooking
-
-
-class BrokenContents:
-    """Contents as they should be; what breaks them overrides one door."""
-
-    __slots__ = ("_contents", "_is_broken")
-
-    def __init__(self, contents: WindowContents) -> None:
-        self._contents = contents
-        self._is_broken = False
-
-    def create(self, value: Value) -> Pane:
-        return self._contents.create(value)
-
-    def add(self, value: Value, pane: Pane) -> Pane:
-        return self._contents.add(value, pane)
-
-    def check_can_merge(self) -> None:
-        self._contents.check_can_merge()
-
-    def merge(self, pane: Pane, other: Pane) -> Pane:
-        return self._contents.merge(pane, other)
-
-    def result(self, pane: Pane) -> object:
-        return self._contents.result(pane)
-
-
-class LosingContents(BrokenContents):
-    """Contents that lose one row."""
-
-    __slots__ = ()
-
-    def add(self, value: Value, pane: Pane) -> Pane:
-        if self._is_broken:
-            return super().add(value, pane)
-        self._is_broken = True
-        return pane
-
-
-class ForgetfulContents(BrokenContents):
-    """Contents that one merge leaves as they are."""
-
-    __slots__ = ()
-
-    def merge(self, pane: Pane, other: Pane) -> Pane:
-        if self._is_broken:
-            return super().merge(pane, other)
-        self._is_broken = True
-        return pane
+    def _drops_record(self) -> bool:
+        return LATE_ROW_LOST_EARLY in self._faults and self._operator.records_in == 2
 
 
 class BrokenTrigger(Trigger[object, Window]):
-    """A trigger as it should be; what breaks it overrides one door."""
+    """Another trigger, unchanged; a subclass overrides one method."""
 
     __slots__ = ("_trigger",)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from random import Random
-from typing import Protocol
 
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import FireCause, WindowResult
@@ -13,80 +11,60 @@ from flowsim.operators.stream_operator import OperatorContext, Output, Value
 from flowsim.operators.user_functions import FunctionLife, RuntimeContext, emit_results
 from flowsim.operators.windowing.assigners.window_assigner import AnyWindowAssigner
 from flowsim.operators.windowing.merging_windows import MergingWindows, merging_assigner
+from flowsim.operators.windowing.pane_store import PaneStore
 from flowsim.operators.windowing.triggers.trigger import CONTINUE, AnyTrigger, TriggerResult
-from flowsim.operators.windowing.window_contents import Account, Pane, TracedContents, TracedPane, WindowContents
+from flowsim.operators.windowing.window_contents import Pane, WindowContents
 from flowsim.operators.windowing.window_contexts import OperatorTriggerContext, OperatorWindowContext
 from flowsim.operators.windowing.window_faults import switch_on
 from flowsim.operators.windowing.window_functions import InternalWindowFunction
-from flowsim.operators.windowing.window_trace import Accounts, Intake, WindowTrace
-from flowsim.operators.windowing.windows import Window, check_window
+from flowsim.operators.windowing.window_lifetime import WindowLifetime
+from flowsim.operators.windowing.window_observer import (
+    GapObserver,
+    PaneSummary,
+    RecordedContents,
+    RecordedPane,
+    WindowObserver,
+)
+from flowsim.operators.windowing.windows import Window
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.timers.internal_timer_service import InternalTimerService
-from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, as_long
 from flowsim.values import state_key
-from flowsim.values.java_long import wrapped
-
-
-class ElementDoor(Protocol):
-    """``StreamOperator.process_element`` as a value."""
-
-    def __call__(self, value: Value, timestamp: int | None) -> None: ...
 
 
 class WindowOperator(KeyedOperator):
     """Windows of a keyed stream. Flink: WindowOperator.
 
-    AnyTrigger and cleanup timers live in the service "window-timers" with the window as their namespace. Results carry the
-    window's last millisecond as timestamp (rule 10.11). Late records go to the side output ``late_tag`` or are counted in
-    ``records_dropped`` (rule 10.10). Contents are kept under the window, or under the state window where windows merge
-    (rule 10.27). What is recorded, and which faults are on, is decided in ``setup``: an unrecorded, faultless run takes
-    the plain path. Raises BadInput if the assigner's windows merge and the trigger or the contents cannot (rule 10.24).
+    Trigger and cleanup timers are in the service "window-timers" with the window as their namespace. Results carry the
+    window's last millisecond as timestamp (rule 10.11). Late records are emitted to the side output ``late_tag`` or counted
+    in ``records_dropped`` (rule 10.10). Contents are kept under the window, or under the state window where windows merge
+    (rule 10.27). Raises BadInput if the assigner's windows merge and the trigger or the contents cannot (rule 10.24).
+
+    The constructor makes ``trigger``, ``panes`` and ``lifetime``; others of their classes may replace them until ``setup``.
     """
 
     __slots__ = (
-        "process_element",
-        "take",
         "assigner",
-        "trigger",
-        "timers",
-        "windows",
         "window_function",
-        "contents",
+        "trigger",
+        "panes",
+        "lifetime",
         "merging",
-        "allowed_lateness_ms",
-        "is_window_late",
-        "is_element_late",
-        "is_cleanup_time",
-        "purge",
+        "timers",
         "trigger_context",
-        "window_trace",
+        "observer",
         "_life",
         "_late_tag",
-        "_is_event_time",
         "_window_context",
-        "_intake",
-        "_add",
     )
 
-    process_element: ElementDoor
-    """Bound in ``setup`` to the path that recording and faults ask for."""
-    take: Callable[[Value, int | None, Value, object], None]
-    """The path behind the intake: value, timestamp, key, ``state_key`` of the key."""
-    timers: InternalTimerService[Window]
-    windows: dict[Window, dict[object, Pane]]
-    """Contents by (state) window and ``state_key``."""
     merging: MergingWindows | None
     """None where windows never merge."""
-    is_window_late: Callable[[Window], bool]
-    is_element_late: Callable[[int | None], bool]
-    is_cleanup_time: Callable[[Window, int], bool]
-    purge: Callable[[Window], None]
+    timers: InternalTimerService[Window]
     trigger_context: OperatorTriggerContext
-    window_trace: WindowTrace | None
-    _intake: Intake
-    """Of ``window_trace``; there only when facts are recorded."""
-    _add: Callable[[Value, Pane], Pane]
+    observer: WindowObserver | None
+    """None when nothing is recorded."""
+    _window_context: OperatorWindowContext
 
     def __init__(
         self,
@@ -97,41 +75,33 @@ class WindowOperator(KeyedOperator):
         allowed_lateness_ms: int = 0,
         late_tag: OutputTag | None = None,
     ) -> None:
-        if allowed_lateness_ms < 0:
-            raise ValueError(f"allowed lateness must be 0 ms or more, got {allowed_lateness_ms}")
         self.assigner = assigner
-        self.contents = contents
         self.window_function = window_function
-        self._life = FunctionLife(window_function)
         self.trigger = trigger if trigger is not None else assigner.get_default_trigger(None)
-        self.allowed_lateness_ms = allowed_lateness_ms
+        self.panes = PaneStore(contents)
+        self.lifetime = WindowLifetime(assigner.is_event_time(), allowed_lateness_ms)
+        self._life = FunctionLife(window_function)
         self._late_tag = late_tag
         merging = merging_assigner(assigner, self.trigger, contents)
         self.merging = None if merging is None else MergingWindows(self, merging)
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
-        self.windows = {}
-        self.timers = self.time_services.internal_timer_service("window-timers", self, _bounds)
-        self._is_event_time = self.assigner.is_event_time()
-        self.is_window_late = self._past_cleanup
-        self.is_element_late = self._past_lateness
-        self.is_cleanup_time = self._at_cleanup
-        self.purge = self.clear_contents
-        self.window_trace = None
-        self.take = self.take_generally if self.merging is None else self._take_merging
-        self.process_element = self._process_plain
-        if ctx.trace is not None and self.key_facts is not None:
-            account = self._account_contents()
-            self.window_trace = WindowTrace(ctx.trace, ctx.operator_index, self.key_facts, account)
-            self._intake = self.window_trace.intake
-            is_gap_unknown = self.merging is not None and self.merging.has_unknown_gaps
-            self.process_element = self._process_traced_gap if is_gap_unknown else self._process_traced
         if ctx.faults:
             switch_on(ctx.faults, self)
-        self._add = self.contents.add
+        self.timers = self.time_services.internal_timer_service("window-timers", self, _bounds)
         self.trigger_context = OperatorTriggerContext(self)
         self._window_context = OperatorWindowContext(self)
+        self.observer = None
+        if ctx.trace is not None and self.key_facts is not None:
+            has_unknown_gaps = self.merging is not None and self.merging.has_unknown_gaps
+            create_observer = GapObserver if has_unknown_gaps else WindowObserver
+            self.observer = create_observer(ctx.trace, ctx.operator_index, self.key_facts, self)
+            self.record_contents(self.observer)
+
+    def record_contents(self, observer: WindowObserver) -> None:
+        """Makes the panes keep the summaries that firings are recorded with."""
+        self.panes.contents = RecordedContents(self.panes.contents, observer)
 
     def open(self) -> None:
         self._life.open(self.runtime_context)
@@ -140,99 +110,65 @@ class WindowOperator(KeyedOperator):
         self._life.close()
 
     def get_current_processing_time(self) -> int:
-        """What a processing-time assigner asks, in ms (rule 10.6)."""
+        """For processing-time assigners, in ms (rule 10.6)."""
         return self.timers.current_processing_time_ms()
 
     def get_runtime_context(self) -> RuntimeContext:
-        """What an assigner counts in that keeps state of the key."""
+        """For assigners that keep state of the key."""
         return self.runtime_context
 
     def random(self) -> Random:
-        """What a random stagger is drawn from (rule 10.3)."""
+        """For a random stagger (rule 10.3)."""
         return self.ctx.random
 
     # A record.
 
-    def _process_plain(self, value: Value, timestamp: int | None) -> None:
-        self.clock.now_ns += self.cost_ns
-        self.records_in += 1
-        key = self.key_selector(value)
-        self.take(value, timestamp, key, state_key(key))
-
-    def _process_traced(self, value: Value, timestamp: int | None) -> None:
-        """Records the intake before anything is decided, so that a judge can decide for itself."""
-        self.clock.now_ns += self.cost_ns
-        self.records_in += 1
-        key = self.key_selector(value)
-        kind = type(key)
-        key_id = key if kind is str or kind is int else state_key(key)
-        self._intake(value, timestamp, key, key_id, self.timers.current_watermark)
-        self.take(value, timestamp, key, key_id)
-
-    def _process_traced_gap(self, value: Value, timestamp: int | None) -> None:
-        """The same where a judge cannot know the record's gap by itself."""
+    def process_element(self, value: Value, timestamp: int | None) -> None:
         self.clock.now_ns += self.cost_ns
         self.records_in += 1
         key = self.key_selector(value)
         key_id = state_key(key)
-        merging = self.merging
-        assert merging is not None
-        self.set_current_key(key, key_id)
-        # Asked once: the extractor is the user's.
-        windows = self.assigner.assign_windows(value, timestamp, self)
-        gap = wrapped(sum(window.end - window.start for window in windows))
-        self._intake(value, timestamp, key, key_id, self.timers.current_watermark, gap)
-        if merging.take(value, timestamp, windows):
-            self._drop_if_late(value, timestamp)
+        observer = self.observer
+        if observer is not None:
+            # Before anything is decided, also before the assigner can fail, so that laws can decide independently.
+            observer.on_element(value, timestamp, key, key_id, self.timers.current_watermark)
+        self.process_in_windows(value, timestamp, key, key_id)
 
-    def take_generally(self, value: Value, timestamp: int | None, key: Value, key_id: object) -> None:
-        """Handles one record in every window it belongs to (rules 10.7, 10.10)."""
+    def process_in_windows(self, value: Value, timestamp: int | None, key: Value, key_id: object) -> None:
+        """Adds one record to every window it belongs to (rules 10.7, 10.10); ``key_id`` is ``state_key(key)``."""
         self.set_current_key(key, key_id)
-        all_late = True
-        for window in self.assigner.assign_windows(value, timestamp, self):
-            if not self.is_window_late(window):
-                all_late = False
-                self.take_into(window, window, value, timestamp)
+        windows = self.assigner.assign_windows(value, timestamp, self)
+        observer = self.observer
+        if observer is not None:
+            observer.on_windows_assigned(windows)
+        if self.merging is not None:
+            all_late = self.merging.add(windows, value, timestamp)
+        else:
+            all_late = True
+            for window in windows:
+                if not self.lifetime.is_window_late(window, self.timers.current_watermark):
+                    all_late = False
+                    self.add_to_window(window, window, value, timestamp)
         if all_late:
             self._drop_if_late(value, timestamp)
 
-    def _take_merging(self, value: Value, timestamp: int | None, key: Value, key_id: object) -> None:
-        self.set_current_key(key, key_id)
-        merging = self.merging
-        assert merging is not None
-        if merging.take(value, timestamp, self.assigner.assign_windows(value, timestamp, self)):
-            self._drop_if_late(value, timestamp)
-
-    def take_into(self, window: Window, state_window: Window, value: Value, timestamp: int | None) -> None:
-        """Adds a record to a window that is not late, and asks the trigger (rule 10.7)."""
-        self._add_to_pane(state_window, value, timestamp)
+    def add_to_window(self, window: Window, state_window: Window, value: Value, timestamp: int | None) -> None:
+        """Adds a record to a window that is not late, and calls the trigger (rule 10.7)."""
+        self.panes.add(state_window, self.current_key_id, value)
         context = self.trigger_context
         context.at = window
         result = self.trigger.on_element(value, timestamp, window, context)
         if result is not CONTINUE:
             self._act_on(result, window, state_window, FireCause.ELEMENT, timestamp)
-        self._register_cleanup_timer(window)
-
-    def _add_to_pane(self, state_window: Window, value: Value, timestamp: int | None) -> None:
-        panes = self.windows.get(state_window)
-        if panes is None:
-            panes = self.windows[state_window] = {}
-        key_id = self.current_key_id
-        pane = panes.get(key_id)
-        if pane is None:
-            check_window(state_window)
-            panes[key_id] = self.contents.create(value)
-        else:
-            panes[key_id] = self._add(value, pane)
+        self.lifetime.register_cleanup_timer(window, self.timers)
 
     def _drop_if_late(self, value: Value, timestamp: int | None) -> None:
-        """Rule 10.10: the side output and the counter exclude each other."""
-        if not self.is_element_late(timestamp):
+        """Emits a late record to the side output or counts it, never both (rule 10.10)."""
+        if not self.lifetime.is_element_late(timestamp, self.timers.current_watermark):
             return
         late_tag = self._late_tag
-        if self.window_trace is not None:
-            watermark = self.timers.current_watermark
-            self.window_trace.late(timestamp, self.current_key, self.current_key_id, watermark, late_tag is not None)
+        if self.observer is not None:
+            self.observer.on_late(timestamp, late_tag is not None)
         if late_tag is not None:
             self.output.collect_side(late_tag, value, timestamp)
         else:
@@ -241,7 +177,7 @@ class WindowOperator(KeyedOperator):
     # A timer.
 
     def on_event_time(self, timer: InternalTimer[Window]) -> None:
-        """The trigger is asked first, then the window is cleaned up if this was its time (rules 10.13-10.16)."""
+        """Calls the trigger first, then cleans the window up if this is its time (rules 10.13-10.16)."""
         window = timer.namespace
         state_window = window if self.merging is None else self.merging.state_window(window)
         if state_window is None:
@@ -250,7 +186,7 @@ class WindowOperator(KeyedOperator):
         result = self.trigger.on_event_time(timer.timestamp, window, self.trigger_context)
         if result is not CONTINUE:
             self._act_on(result, window, state_window, FireCause.EVENT_TIME_TIMER, timer.timestamp)
-        if self._is_event_time and self.is_cleanup_time(window, timer.timestamp):
+        if self.lifetime.is_event_time and self.lifetime.is_cleanup_time(window, timer.timestamp):
             self._clear_window(window, state_window)
 
     def on_processing_time(self, timer: InternalTimer[Window]) -> None:
@@ -263,10 +199,10 @@ class WindowOperator(KeyedOperator):
         result = self.trigger.on_processing_time(timer.timestamp, window, self.trigger_context)
         if result is not CONTINUE:
             self._act_on(result, window, state_window, FireCause.PROCESSING_TIME_TIMER, timer.timestamp)
-        if not self._is_event_time and self.is_cleanup_time(window, timer.timestamp):
+        if not self.lifetime.is_event_time and self.lifetime.is_cleanup_time(window, timer.timestamp):
             self._clear_window(window, state_window)
 
-    # What a trigger says.
+    # The result of a trigger.
 
     def _act_on(
         self, result: TriggerResult, window: Window, state_window: Window, cause: FireCause, at: int | None
@@ -277,113 +213,37 @@ class WindowOperator(KeyedOperator):
             raise BadInput(
                 f"trigger {type(self.trigger).__name__}: expected a TriggerResult, got {result!r:.60}"
             ) from None
-        if fires:
-            self._emit_window_contents(window, state_window, result.recorded, cause, at)
-        elif self.window_trace is not None:
-            pane = self._pane(state_window)
-            if pane is not None:
-                self._record(window, self._account(pane), result.recorded, cause, at)
-        if result.is_purge():
-            self.purge(state_window)
-
-    def _pane(self, state_window: Window) -> Pane | None:
-        panes = self.windows.get(state_window)
-        return None if panes is None else panes.get(self.current_key_id)
-
-    def _emit_window_contents(
-        self, window: Window, state_window: Window, result: WindowResult, cause: FireCause, at: int | None
-    ) -> None:
-        pane = self._pane(state_window)
+        pane = self.panes.get(state_window, self.current_key_id)
         if pane is not None:
-            self._emit_pane(pane, window, window.max_timestamp(), result, cause, at)
+            if fires:
+                self.emit_pane(pane, window, state_window, result.recorded, cause, at)
+            elif self.observer is not None:
+                self.observer.on_fire(window, self.summary_of(pane), result.recorded, cause, at)
+        if result.is_purge():
+            self.panes.purge(state_window, self.current_key_id)
 
-    def _emit_pane(
-        self, pane: Pane, window: Window, timestamp: int, result: WindowResult, cause: FireCause, at: int | None
+    def emit_pane(
+        self, pane: Pane, window: Window, state_window: Window, result: WindowResult, cause: FireCause, at: int | None
     ) -> None:
-        """Hands a pane to the window function, whose results carry ``timestamp``."""
-        if self.window_trace is not None:
-            self._record(window, self._account(pane), result, cause, at)
-        contents = self.contents.result(pane)
+        """Calls the window function with a pane; its results carry the window's last millisecond (rule 10.11)."""
+        if self.observer is not None:
+            self.observer.on_fire(window, self.summary_of(pane), result, cause, at)
+        contents = self.panes.contents.result(pane)
         if contents is None:
             return
         self._window_context.at = window
         results = self.window_function.process(self.current_key, self._window_context, contents)
-        emit_results(results, timestamp, self.output)
+        emit_results(results, window.max_timestamp(), self.output)
 
-    def _record(self, window: Window, account: Account, result: WindowResult, cause: FireCause, at: int | None) -> None:
-        assert self.window_trace is not None
-        watermark = self.timers.current_watermark
-        self.window_trace.fire(window, account, self.current_key, self.current_key_id, watermark, result, cause, at)
-
-    def _account(self, pane: Pane) -> Account:
-        """What a recording says of the contents; asked only when facts are recorded."""
-        assert isinstance(pane, TracedPane)
+    def summary_of(self, pane: Pane) -> PaneSummary:
+        """What a firing of the pane is recorded with; called only when facts are recorded."""
+        assert isinstance(pane, RecordedPane)
         return pane.rows, pane.fingerprint_sum, pane.fingerprint_xor
 
-    def _account_contents(self) -> Accounts:
-        """Makes the contents keep accounts."""
-        self.contents = traced = TracedContents(self.contents)
-        return traced
-
-    # Cleaning up.
-
-    def cleanup_time(self, window: Window) -> int:
-        """When the window's state goes, in ms (rule 10.8)."""
-        max_timestamp = window.max_timestamp()
-        if not self._is_event_time:
-            return max_timestamp
-        cleanup_time = max_timestamp + self.allowed_lateness_ms
-        return cleanup_time if cleanup_time < MAX_WATERMARK else MAX_WATERMARK
-
-    def _at_cleanup(self, window: Window, timestamp: int) -> bool:
-        return timestamp == self.cleanup_time(window)
-
-    def _past_cleanup(self, window: Window) -> bool:
-        """Rule 10.9: isWindowLate."""
-        return self._is_event_time and self.cleanup_time(window) <= self.timers.current_watermark
-
-    def _past_lateness(self, timestamp: int | None) -> bool:
-        """Rule 10.9: isElementLate."""
-        at = NO_TIMESTAMP if timestamp is None else timestamp
-        return self._is_event_time and as_long(at + self.allowed_lateness_ms) <= self.timers.current_watermark
-
-    def _register_cleanup_timer(self, window: Window) -> None:
-        """Rule 10.8; rule 10.15: with lateness 0 this is the trigger's own timer."""
-        cleanup_time = self.cleanup_time(window)
-        if cleanup_time == MAX_WATERMARK:
-            return
-        if self._is_event_time:
-            self.timers.register_event_time_timer(window, cleanup_time)
-        else:
-            self.timers.register_processing_time_timer(window, cleanup_time)
-
-    def delete_cleanup_timer(self, window: Window) -> None:
-        """What ``_register_cleanup_timer`` registered is gone."""
-        cleanup_time = self.cleanup_time(window)
-        if cleanup_time == MAX_WATERMARK:
-            return
-        if self._is_event_time:
-            self.timers.delete_event_time_timer(window, cleanup_time)
-        else:
-            self.timers.delete_processing_time_timer(window, cleanup_time)
-
-    def clear_contents(self, state_window: Window) -> None:
-        """Forgets what the current key has there."""
-        self.take_pane_out(state_window)
-
-    def take_pane_out(self, state_window: Window) -> Pane | None:
-        """What the current key has there, which is gone from there; None if nothing."""
-        panes = self.windows.get(state_window)
-        if panes is None:
-            return None
-        pane = panes.pop(self.current_key_id, None)
-        if not panes:
-            del self.windows[state_window]
-        return pane
-
     def _clear_window(self, window: Window, state_window: Window) -> None:
-        """Rule 10.13: contents, trigger, then what the function kept for the window, then the place in the merging set."""
-        self.clear_contents(state_window)
+        """Removes contents, trigger state, the function's state of the window, and its entry in the merging set."""
+        # Rule 10.13: in this order.
+        self.panes.remove(state_window, self.current_key_id)
         self.trigger_context.at = window
         self.trigger.clear(window, self.trigger_context)
         self._window_context.at = window
@@ -393,5 +253,5 @@ class WindowOperator(KeyedOperator):
 
 
 def _bounds(window: Window) -> tuple[int, int]:
-    """What recordings say of a window."""
+    """How recordings show a window."""
     return window.start, window.end

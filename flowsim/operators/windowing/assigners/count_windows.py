@@ -43,7 +43,7 @@ class CountWindow:
         return isinstance(other, CountWindow) and self.id == other.id
 
     def __hash__(self) -> int:
-        return hash(self.id)
+        return self.id
 
     def __repr__(self) -> str:
         return f"CountWindow(id={self.id})"

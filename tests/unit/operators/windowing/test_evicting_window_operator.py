@@ -72,7 +72,7 @@ def test_the_function_is_called_even_if_nothing_was_left_and_then_the_window_is_
     with OneInputOperatorHarness(operator, key_selector=lambda value: 0) as harness:
         harness.process_element("a", 1)
         assert harness.take_output() == [("rec", [], MAX_WATERMARK)]
-        assert operator.windows == {}
+        assert operator.panes.by_window == {}
 
 
 def test_an_empty_window_that_fires_emits_nothing() -> None:
@@ -128,4 +128,4 @@ def test_a_purging_trigger_leaves_nothing_for_the_next_firing() -> None:
     with OneInputOperatorHarness(operator, key_selector=lambda value: 0) as harness:
         harness.process_elements([("a", 2), ("b", 4), ("c", 6), ("d", 8)])
         assert [each[1] for each in harness.output] == [["a", "b"], ["c", "d"]]  # type: ignore[misc]
-        assert operator.windows == {}
+        assert operator.panes.by_window == {}

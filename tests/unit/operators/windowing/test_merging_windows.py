@@ -84,7 +84,9 @@ def bench(operator: WindowOperator) -> OneInputOperatorHarness:
 def nothing_is_left(operator: WindowOperator) -> bool:
     timers = operator.timers.num_event_time_timers + operator.timers.num_processing_time_timers
     assert operator.merging is not None
-    return not operator.windows and not operator.merging.pairs and not timers and not operator.state.key_groups()
+    return (
+        not operator.panes.by_window and not operator.merging.pairs and not timers and not operator.state.key_groups()
+    )
 
 
 def test_records_closer_than_the_gap_share_a_session_even_if_the_one_between_comes_last() -> None:
@@ -104,7 +106,7 @@ def test_contents_stay_under_the_state_window_while_the_session_grows() -> None:
     operator = sessions()
     with bench(operator) as harness:
         harness.process_elements([("a1", 0), ("a2", 5), ("a3", 9)])
-        assert list(operator.windows) == [TimeWindow(0, 5)]
+        assert list(operator.panes.by_window) == [TimeWindow(0, 5)]
         assert operator.merging is not None
         assert operator.merging.pairs == {"a": [(TimeWindow(0, 14), TimeWindow(0, 5))]}
         assert operator.timers.num_event_time_timers == 1

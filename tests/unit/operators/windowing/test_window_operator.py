@@ -128,9 +128,9 @@ def test_nothing_of_a_window_is_left_after_its_cleanup_time() -> None:
             harness.process_element("a", 3)
             assert operator.timers.num_event_time_timers == timers
             harness.process_watermark(9 + lateness - 1)
-            assert list(operator.windows) == [TimeWindow(0, 10)]
+            assert list(operator.panes.by_window) == [TimeWindow(0, 10)]
             harness.process_watermark(9 + lateness)
-            assert operator.windows == {}
+            assert operator.panes.by_window == {}
             assert operator.timers.num_event_time_timers == 0
             assert function.cleared == TimeWindow(0, 10)
 
@@ -143,7 +143,7 @@ def test_lateness_beyond_the_end_of_time_means_that_a_window_is_never_cleaned_up
         assert operator.timers.num_event_time_timers == 1
         harness.process_watermark(MAX_WATERMARK)
         assert harness.take_output() == [("rec", ["a"], 9), ("wm", MAX_WATERMARK)]
-        assert list(operator.windows) == [TimeWindow(0, 10)]
+        assert list(operator.panes.by_window) == [TimeWindow(0, 10)]
         assert operator.timers.num_event_time_timers == 0
 
 
@@ -294,7 +294,7 @@ def test_a_count_trigger_fires_every_n_rows_and_contents_accumulate_unless_purge
             harness.process_elements([("a", 1), ("b", 2), ("c", 3), ("d", 4), ("e", 5)])
             harness.process_watermark(9)
             assert harness.output == [("rec", ["a", "b"], 9), ("rec", second, 9), ("wm", 9)]
-            assert operator.windows == {}
+            assert operator.panes.by_window == {}
             assert operator.state.key_groups() == []
 
 
@@ -346,7 +346,7 @@ def test_processing_time_windows_fire_by_the_clock_and_know_no_lateness() -> Non
         harness.process_elements([("a", None), ("b", 5)])
         harness.set_processing_time(9)
         assert harness.output == [("wm", MAX_WATERMARK), ("rec", ["a", "b"], 9)]
-        assert operator.windows == {}
+        assert operator.panes.by_window == {}
 
 
 def test_the_shortcut_is_taken_only_where_assigner_and_trigger_are_the_common_ones() -> None:

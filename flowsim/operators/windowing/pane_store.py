@@ -1,0 +1,69 @@
+"""What a window operator keeps of its records, by window and key. Flink: WindowOperator's windowState."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from flowsim.operators.windowing.window_contents import Pane, WindowContents
+from flowsim.operators.windowing.windows import Window, check_window
+
+KeyId = object
+"""``values.state_key`` of a key."""
+
+
+class PaneStore:
+    """The panes of one operator; ``contents`` makes, grows and merges them.
+
+    Where windows merge, a pane is kept under the state window (rule 10.27).
+    """
+
+    __slots__ = ("contents", "by_window")
+
+    by_window: dict[Window, dict[KeyId, Pane]]
+    """A window without panes is not in it."""
+
+    def __init__(self, contents: WindowContents) -> None:
+        self.contents = contents
+        self.by_window = {}
+
+    def get(self, window: Window, key_id: KeyId) -> Pane | None:
+        panes = self.by_window.get(window)
+        return None if panes is None else panes.get(key_id)
+
+    def add(self, window: Window, key_id: KeyId, value: object) -> None:
+        """Adds a record to the pane, which is created with the first one."""
+        panes = self.by_window.get(window)
+        if panes is None:
+            panes = self.by_window[window] = {}
+        pane = panes.get(key_id)
+        if pane is None:
+            check_window(window)
+            panes[key_id] = self.contents.create(value)
+        else:
+            panes[key_id] = self.contents.add(value, pane)
+
+    def remove(self, window: Window, key_id: KeyId) -> Pane | None:
+        """Removes the pane and returns it; None if there is none."""
+        panes = self.by_window.get(window)
+        if panes is None:
+            return None
+        pane = panes.pop(key_id, None)
+        if not panes:
+            del self.by_window[window]
+        return pane
+
+    def purge(self, window: Window, key_id: KeyId) -> None:
+        """Empties the pane of a window that goes on."""
+        self.remove(window, key_id)
+
+    def merge(self, target: Window, sources: Collection[Window], key_id: KeyId) -> None:
+        """Moves the panes of the sources into the pane of the target (rule 10.26)."""
+        merged: Pane | None = None
+        for source in sources:
+            pane = self.remove(source, key_id)
+            if pane is not None:
+                merged = pane if merged is None else self.contents.merge(merged, pane)
+        if merged is not None:
+            panes = self.by_window.setdefault(target, {})
+            present = panes.get(key_id)
+            panes[key_id] = merged if present is None else self.contents.merge(present, merged)

@@ -1,0 +1,164 @@
+"""What a window operator records (tables ``window_intake``, ``window_fire``, ``window_merge``, ``late_drop``)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Protocol
+
+from flowsim.facts.kinds import FireCause, WindowResult
+from flowsim.facts.tracer import TaskTrace
+from flowsim.operators.stream_operator import Value
+from flowsim.operators.windowing.window_contents import Pane, WindowContents
+from flowsim.operators.windowing.windows import Window
+from flowsim.timers.internal_timer_service import InternalTimerService
+from flowsim.timers.recorded_timer_service import KeyFacts
+from flowsim.units import NO_TIMESTAMP
+from flowsim.values import fingerprint
+from flowsim.values.java_long import wrapped
+
+PaneSummary = tuple[int, int, int]
+"""Rows, fingerprint_sum, fingerprint_xor, as in table ``window_fire``."""
+
+
+class ObservedOperator(Protocol):
+    """The part of the window operator that facts are about; the current key is the one set in it."""
+
+    timers: InternalTimerService[Window]
+
+    @property
+    def current_key(self) -> object: ...
+
+    @property
+    def current_key_id(self) -> object: ...
+
+
+class WindowObserver:
+    """Receives what a window operator does, at the boundary where it does it, and records it.
+
+    ``fingerprint`` is that of the record being processed; the recorded contents count with it.
+    """
+
+    __slots__ = ("fingerprint", "_trace", "_operator_index", "_key_facts", "_operator")
+
+    def __init__(self, trace: TaskTrace, operator_index: int, key_facts: KeyFacts, operator: ObservedOperator) -> None:
+        self.fingerprint = 0
+        self._trace = trace
+        self._operator_index = operator_index
+        self._key_facts = key_facts
+        self._operator = operator
+
+    def on_element(self, value: Value, timestamp: int | None, key: Value, key_id: object, watermark: int) -> None:
+        """A record arrived; nothing is decided about it yet, and its key is not the current one yet."""
+        self._record_element(value, timestamp, key, key_id, watermark, 0)
+
+    def on_windows_assigned(self, windows: Collection[Window]) -> None:
+        """The assigner answered for the record that arrived last."""
+
+    def on_fire(
+        self, window: Window, summary: PaneSummary, result: WindowResult, cause: FireCause, at: int | None
+    ) -> None:
+        """A trigger fired or purged a pane that is not empty."""
+        operator = self._operator
+        key_hash, key_number = self._key_facts.of(operator.current_key, operator.current_key_id)
+        watermark = operator.timers.current_watermark
+        start, end = window.start, window.end
+        fired = (*summary, result, cause, NO_TIMESTAMP if at is None else at)
+        self._trace.window_fire(self._operator_index, key_hash, key_number, start, end, watermark, *fired)
+
+    def on_merge(self, merged: Collection[Window], into: Window) -> None:
+        """These windows became part of that one."""
+        operator = self._operator
+        watermark = operator.timers.current_watermark
+        key_hash, key_number = self._key_facts.of(operator.current_key, operator.current_key_id)
+        for window in merged:
+            absorbed, whole = (window.start, window.end), (into.start, into.end)
+            self._trace.window_merge(self._operator_index, key_hash, key_number, absorbed, whole, watermark)
+
+    def on_late(self, timestamp: int | None, has_side_output: bool) -> None:
+        """The record that arrived last was late."""
+        operator = self._operator
+        key_hash, key_number = self._key_facts.of(operator.current_key, operator.current_key_id)
+        at = NO_TIMESTAMP if timestamp is None else timestamp
+        watermark = operator.timers.current_watermark
+        self._trace.late_drop(
+            self._operator_index, key_hash, key_number, at, self.fingerprint, watermark, has_side_output
+        )
+
+    def _record_element(
+        self, value: Value, timestamp: int | None, key: Value, key_id: object, watermark: int, gap_ms: int
+    ) -> None:
+        trace, operator_index, key_facts = self._trace, self._operator_index, self._key_facts
+        key_hash, key_number = key_facts.known.get(key_id) or key_facts.of(key, key_id)
+        is_as_decoded = operator_index == 0 and value is trace.seen_value
+        number = trace.seen_fingerprint if is_as_decoded else fingerprint(timestamp, value)
+        self.fingerprint = number
+        at = NO_TIMESTAMP if timestamp is None else timestamp
+        trace.window_intake(operator_index, key_hash, key_number, at, number, watermark, gap_ms)
+
+
+class GapObserver(WindowObserver):
+    """For assigners whose gap depends on the record: an element is recorded once the assigner has answered its gap."""
+
+    __slots__ = ("_element",)
+
+    _element: tuple[Value, int | None, Value, object, int]
+
+    def on_element(self, value: Value, timestamp: int | None, key: Value, key_id: object, watermark: int) -> None:
+        self._element = (value, timestamp, key, key_id, watermark)
+
+    def on_windows_assigned(self, windows: Collection[Window]) -> None:
+        self._record_element(*self._element, wrapped(sum(window.end - window.start for window in windows)))
+
+
+class RecordedPane:
+    """A pane with the summary of the records that really went into it; inside, the pane may have become None."""
+
+    __slots__ = ("pane", "rows", "fingerprint_sum", "fingerprint_xor")
+
+    def __init__(self, pane: Pane, fingerprint: int) -> None:
+        self.pane = pane
+        self.rows = 1
+        self.fingerprint_sum = fingerprint >> 31
+        self.fingerprint_xor = fingerprint
+
+
+class RecordedContents:
+    """Other contents, counting and fingerprinting exactly what is added to them (table ``window_fire``)."""
+
+    __slots__ = ("_contents", "_observer")
+
+    def __init__(self, contents: WindowContents, observer: WindowObserver) -> None:
+        self._contents = contents
+        self._observer = observer
+
+    def create(self, value: Value) -> Pane:
+        return RecordedPane(self._contents.create(value), self._observer.fingerprint)
+
+    def add(self, value: Value, pane: Pane) -> Pane:
+        assert isinstance(pane, RecordedPane)
+        number = self._observer.fingerprint
+        inside = pane.pane
+        pane.pane = self._contents.create(value) if inside is None else self._contents.add(value, inside)
+        pane.rows += 1
+        pane.fingerprint_sum += number >> 31
+        pane.fingerprint_xor ^= number
+        return pane
+
+    def check_can_merge(self) -> None:
+        self._contents.check_can_merge()
+
+    def merge(self, pane: Pane, other: Pane) -> Pane:
+        assert isinstance(pane, RecordedPane)
+        assert isinstance(other, RecordedPane)
+        if pane.pane is None:
+            pane.pane = other.pane
+        elif other.pane is not None:
+            pane.pane = self._contents.merge(pane.pane, other.pane)
+        pane.rows += other.rows
+        pane.fingerprint_sum += other.fingerprint_sum
+        pane.fingerprint_xor ^= other.fingerprint_xor
+        return pane
+
+    def result(self, pane: Pane) -> object:
+        assert isinstance(pane, RecordedPane)
+        return None if pane.pane is None else self._contents.result(pane.pane)

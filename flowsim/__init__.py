@@ -1,3 +1,71 @@
-"""flowsim: an asyncio actor simulator of Apache Flink 2.3.0 task graphs."""
+"""flowsim simulates Apache Flink 2.3.0 task graphs with asyncio actors, records what happens, and judges the recording.
 
-__version__ = "0.1.0"
+``docs/api.md`` lists the supported names of this package and of ``flowsim.datastream``, ``flowsim.connectors``,
+``flowsim.simulation`` and ``flowsim.testing``; every other module is internal. A name is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flowsim.api import open_recording, run_scenario, validate_recording
+    from flowsim.datastream.environment import StreamExecutionEnvironment
+    from flowsim.distribution import __version__
+    from flowsim.errors import (
+        BadInput,
+        Deadlock,
+        FlowsimError,
+        InvariantViolation,
+        JobFailed,
+        MissingExtra,
+        ScenarioError,
+    )
+    from flowsim.recording.reader import Recording
+
+_MODULE_OF = {
+    "run_scenario": "flowsim.api",
+    "validate_recording": "flowsim.api",
+    "open_recording": "flowsim.api",
+    "Recording": "flowsim.recording.reader",
+    "StreamExecutionEnvironment": "flowsim.datastream.environment",
+    "FlowsimError": "flowsim.errors",
+    "BadInput": "flowsim.errors",
+    "ScenarioError": "flowsim.errors",
+    "JobFailed": "flowsim.errors",
+    "Deadlock": "flowsim.errors",
+    "InvariantViolation": "flowsim.errors",
+    "MissingExtra": "flowsim.errors",
+    "__version__": "flowsim.distribution",
+}
+
+__all__ = [
+    "run_scenario",
+    "validate_recording",
+    "open_recording",
+    "Recording",
+    "StreamExecutionEnvironment",
+    "FlowsimError",
+    "BadInput",
+    "ScenarioError",
+    "JobFailed",
+    "Deadlock",
+    "InvariantViolation",
+    "MissingExtra",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Imports the module of a public name on its first use: ``flowsim --help`` must not wait for all of them."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_MODULE_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Also the names that are not loaded yet."""
+    return sorted({*globals(), *__all__})

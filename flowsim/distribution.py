@@ -1,6 +1,6 @@
-"""The distribution that carries this package, whose name is not that of the package: ``flowsim`` belongs to others on PyPI.
+"""The distribution that carries this package: its version, its name, and the command that adds an extra.
 
-Only the error path calls what is here: it reads a file of the checkout.
+The name is not that of the package, because ``flowsim`` is an unrelated package on PyPI.
 """
 
 from __future__ import annotations
@@ -9,6 +9,9 @@ import shlex
 import tomllib
 from pathlib import Path
 from typing import Final
+
+__version__: Final = "0.1.0"
+"""The version of flowsim."""
 
 DISTRIBUTION: Final = "flowsim-flink"
 

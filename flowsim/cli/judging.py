@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
 from flowsim.errors import BadInput
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from flowsim.laws.catalogue import Outcome
     from flowsim.scenario.compiled import Recompute
     from flowsim.validation.verdict import Line, Report
 
@@ -91,6 +89,8 @@ class Judge:
 
         names = None if self.laws is None else [law for law in self.laws if law != RECOMPUTE]
         if session is None:
+            from flowsim.api import judge_in_process
+
             report = judge_in_process(paths, names, progress)
         else:
             from flowsim.validation.judge import validate
@@ -100,27 +100,6 @@ class Judge:
         if self.laws is not None and RECOMPUTE not in self.laws:
             return report
         return report.with_lines(*[_recomputed(session, plan) for plan in plans])
-
-
-def judge_in_process(paths: Sequence[Path], laws: Sequence[str] | None, progress: Progress) -> Report:
-    """The same report as Spark's, from the checks that explorations use; holds a recording in memory."""
-    from flowsim.laws.catalogue import LAWS
-    from flowsim.laws.job_graph import job_graph
-    from flowsim.laws.judge import WHOLE, check
-    from flowsim.recording.reader import Recording
-    from flowsim.validation.verdict import Line, Report
-
-    chosen = [law for law in LAWS if laws is None or law.id in laws]
-    recordings = [Recording.open(path) for path in paths]
-    lines: list[Line] = []
-    for run, recording in enumerate(recordings):
-        graph = job_graph(recording)
-        for number, law in enumerate(chosen):
-            progress(run * len(chosen) + number, len(recordings) * len(chosen), law.id)
-            started_s = perf_counter()
-            outcome: Outcome = check(law, recording, graph, recording.status.value == WHOLE)
-            lines.append(Line(run, outcome, perf_counter() - started_s))
-    return Report(tuple(str(recording.directory) for recording in recordings), tuple(lines))
 
 
 def _recomputed(session: SparkSession | None, plan: RecomputePlan) -> Line:

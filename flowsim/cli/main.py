@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from flowsim import __version__
 from flowsim.cli.command import ExitCode
 from flowsim.cli.commands.catalogues import faults, laws, schema
 from flowsim.cli.commands.check import check
@@ -20,6 +19,7 @@ from flowsim.cli.commands.run import run
 from flowsim.cli.commands.study import study
 from flowsim.cli.commands.trace import trace
 from flowsim.cli.commands.validate import validate
+from flowsim.distribution import __version__
 
 app = typer.Typer(
     name="flowsim",

@@ -29,7 +29,7 @@ class RunProgress:
         self._next_s = 0.0
 
     def __call__(self, progress: Progress) -> None:
-        """For ``run_scenario(on_progress=...)``; called after every batch, so most calls only look at the clock."""
+        """For ``run_compiled(on_progress=...)``; called after every batch, so most calls only look at the clock."""
         now_s = time.monotonic()
         if self._bar is None or self._task is None or now_s < self._next_s:
             return

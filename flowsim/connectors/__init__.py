@@ -1,0 +1,136 @@
+"""Sources and sinks for ``StreamExecutionEnvironment.from_source`` and ``DataStream.sink_to``.
+
+Files, generated rows, scripts, collections, and the protocols for sources and sinks of your own.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flowsim.connectors.files.columns import Column, ColumnType
+    from flowsim.connectors.files.csv import CsvSource
+    from flowsim.connectors.files.file_sources import JsonLinesSource, ParquetSource
+    from flowsim.connectors.files.parquet import ParquetSink
+    from flowsim.connectors.files.text_sinks import CsvSink, JsonLinesSink
+    from flowsim.connectors.generator import (
+        Choice,
+        GeneratorSource,
+        JitteredTime,
+        Normal,
+        SequenceOf,
+        UniformDouble,
+        UniformInt,
+    )
+    from flowsim.connectors.lookup_table import LookupTable, read_latency_trace, read_lookup_table
+    from flowsim.connectors.memory import CollectionSource, CollectSink
+    from flowsim.connectors.print import PrintSink
+    from flowsim.connectors.script import ScriptedSource
+    from flowsim.connectors.script_entries import (
+        EndEntry,
+        IdleEntry,
+        RecordEntry,
+        SleepEntry,
+        WatermarkEntry,
+        end,
+        idle,
+        record,
+        sleep,
+        watermark,
+    )
+    from flowsim.connectors.source import Sink, Source
+    from flowsim.operators.sink import SinkWriter
+    from flowsim.operators.sources.source_reader import SourceReader
+
+_MODULE_OF = {
+    "CsvSource": "flowsim.connectors.files.csv",
+    "ParquetSource": "flowsim.connectors.files.file_sources",
+    "JsonLinesSource": "flowsim.connectors.files.file_sources",
+    "CollectionSource": "flowsim.connectors.memory",
+    "GeneratorSource": "flowsim.connectors.generator",
+    "SequenceOf": "flowsim.connectors.generator",
+    "UniformInt": "flowsim.connectors.generator",
+    "UniformDouble": "flowsim.connectors.generator",
+    "Normal": "flowsim.connectors.generator",
+    "Choice": "flowsim.connectors.generator",
+    "JitteredTime": "flowsim.connectors.generator",
+    "ScriptedSource": "flowsim.connectors.script",
+    "record": "flowsim.connectors.script_entries",
+    "watermark": "flowsim.connectors.script_entries",
+    "idle": "flowsim.connectors.script_entries",
+    "sleep": "flowsim.connectors.script_entries",
+    "end": "flowsim.connectors.script_entries",
+    "RecordEntry": "flowsim.connectors.script_entries",
+    "WatermarkEntry": "flowsim.connectors.script_entries",
+    "IdleEntry": "flowsim.connectors.script_entries",
+    "SleepEntry": "flowsim.connectors.script_entries",
+    "EndEntry": "flowsim.connectors.script_entries",
+    "CsvSink": "flowsim.connectors.files.text_sinks",
+    "ParquetSink": "flowsim.connectors.files.parquet",
+    "JsonLinesSink": "flowsim.connectors.files.text_sinks",
+    "CollectSink": "flowsim.connectors.memory",
+    "PrintSink": "flowsim.connectors.print",
+    "LookupTable": "flowsim.connectors.lookup_table",
+    "read_lookup_table": "flowsim.connectors.lookup_table",
+    "read_latency_trace": "flowsim.connectors.lookup_table",
+    "Column": "flowsim.connectors.files.columns",
+    "ColumnType": "flowsim.connectors.files.columns",
+    "Source": "flowsim.connectors.source",
+    "SourceReader": "flowsim.operators.sources.source_reader",
+    "Sink": "flowsim.connectors.source",
+    "SinkWriter": "flowsim.operators.sink",
+}
+
+__all__ = [
+    "CsvSource",
+    "ParquetSource",
+    "JsonLinesSource",
+    "CollectionSource",
+    "GeneratorSource",
+    "SequenceOf",
+    "UniformInt",
+    "UniformDouble",
+    "Normal",
+    "Choice",
+    "JitteredTime",
+    "ScriptedSource",
+    "record",
+    "watermark",
+    "idle",
+    "sleep",
+    "end",
+    "RecordEntry",
+    "WatermarkEntry",
+    "IdleEntry",
+    "SleepEntry",
+    "EndEntry",
+    "CsvSink",
+    "ParquetSink",
+    "JsonLinesSink",
+    "CollectSink",
+    "PrintSink",
+    "LookupTable",
+    "read_lookup_table",
+    "read_latency_trace",
+    "Column",
+    "ColumnType",
+    "Source",
+    "SourceReader",
+    "Sink",
+    "SinkWriter",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Imports the module of a connector on its first use: files need pyarrow, the others do not."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_MODULE_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Also the names that are not loaded yet."""
+    return sorted({*globals(), *__all__})

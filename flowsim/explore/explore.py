@@ -15,7 +15,7 @@ from flowsim.laws.judge import check_all
 from flowsim.recording.manifest import RunStatus
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.expectations import ExpectationOutcome
-from flowsim.scenario.runner import ScenarioRun, run_scenario
+from flowsim.scenario.runner import ScenarioRun, run_compiled
 
 Compile = Callable[[], CompiledScenario]
 """Makes the job afresh, so that no run sees what another left in its operators."""
@@ -136,7 +136,7 @@ def explore_once(
     """One run under one schedule, judged in memory."""
     digest = scenario_id(compiled.scenario.digest())
     token = Token(digest, strategy.name, seed, budget_records, strategy.choices)
-    run = run_scenario(
+    run = run_compiled(
         compiled,
         seed=seed,
         policy=strategy.policy(seed),

@@ -20,7 +20,7 @@ from flowsim.sim.policy import SchedulingPolicy
 
 @dataclass(frozen=True, slots=True)
 class Rerun:
-    """The arguments of ``run_scenario`` that repeat a recorded run."""
+    """The arguments of ``run_compiled`` that repeat a recorded run."""
 
     seed: int
     policy: Literal["fifo", "random"]

@@ -11,6 +11,7 @@ from flowsim.cluster.faults import Fault
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, Progress, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.recorded_run import run_and_close
+from flowsim.errors import InvariantViolation, JobFailed
 from flowsim.facts.kinds import Level
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.recording.manifest import Manifest
@@ -64,7 +65,7 @@ class ScenarioRun:
         return None if self.facts is None else self.facts.facts_digest()
 
 
-def run_scenario(
+def run_compiled(
     compiled: CompiledScenario,
     *,
     out: str | Path | None = None,
@@ -147,6 +148,13 @@ def resolved_settings(
 def policy_of(settings: RunSettings) -> SchedulingPolicy:
     """The policy by its name, drawing from the run's seed."""
     return SeededRandomPolicy(RandomStreams(settings.seed)) if settings.policy == "random" else FifoPolicy()
+
+
+def broken_invariant(error: Exception | None) -> InvariantViolation | None:
+    """The violated invariant that the error of a job is or was caused by; None for any other error."""
+    if isinstance(error, JobFailed) and isinstance(error.cause, InvariantViolation):
+        return error.cause
+    return error if isinstance(error, InvariantViolation) else None
 
 
 def _sinks(compiled: CompiledScenario, cluster: MiniCluster) -> tuple[SinkOutcome, ...]:

@@ -14,7 +14,7 @@ from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario
 from flowsim.scenario.run_directory import RUN_FILE, RunDirectory
-from flowsim.scenario.runner import run_scenario
+from flowsim.scenario.runner import run_compiled
 from flowsim.studies.async_stage import AsyncStage
 from flowsim.studies.measures import Measures, measured
 from flowsim.studies.variation import Combination, Variation, combinations_of
@@ -93,7 +93,7 @@ def run_combination(plan: StudyPlan, combination: Combination, out: Path) -> Stu
 
     Raises BadInput, InvariantViolation, KeyboardInterrupt.
     """
-    run = run_scenario(
+    run = run_compiled(
         plan.compiled(combination, out),
         out=out,
         seed=plan.seed,

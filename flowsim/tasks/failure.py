@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-import flowsim
 from flowsim.errors import ElementFailed, EscapedExit, JobFailed
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.sim.asyncio_services import AnswerFromThread
@@ -13,7 +12,7 @@ from flowsim.timers.internal_timer import InternalTimer
 from flowsim.units import NO_TIMESTAMP
 
 _RECORD_CHARACTERS: Final = 200
-_PACKAGE: Final = Path(flowsim.__file__).parent
+_PACKAGE: Final = Path(__file__).parents[1]
 
 
 def job_failed(task: str, error: BaseException) -> JobFailed:

@@ -104,7 +104,7 @@ def test_the_package_is_imported_from_an_empty_directory(installed: Path, tmp_pa
 
 
 def test_the_command_helps_from_an_empty_directory(installed: Path, tmp_path: Path) -> None:
-    text = run_in(tmp_path, installed, "-m", "flowsim.cli", "--help")
+    text = run_in(tmp_path, installed, "-m", "flowsim", "--help")
     assert "Usage" in text
     assert list(tmp_path.iterdir()) == []
 

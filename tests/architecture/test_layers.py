@@ -11,7 +11,6 @@ import grimp
 REPOSITORY = Path(__file__).parents[2]
 
 THE_JUDGE_MAY_IMPORT = {
-    "flowsim",
     "flowsim.distribution",
     "flowsim.errors",
     "flowsim.facts",

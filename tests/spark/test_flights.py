@@ -46,7 +46,7 @@ class Run:
 
 def start(scenario: str, out: Path, hash_seed: int, *options: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "flowsim.cli", "run", str(SCENARIOS / scenario), "--out", str(out), "--json", *options],
+        [sys.executable, "-m", "flowsim", "run", str(SCENARIOS / scenario), "--out", str(out), "--json", *options],
         env={**os.environ, "PYTHONHASHSEED": str(hash_seed)},
         stdout=subprocess.PIPE,
         text=True,

@@ -17,7 +17,7 @@ from flowsim.laws.judge import check_all
 from flowsim.recording.reader import Recording
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario
-from flowsim.scenario.runner import run_scenario
+from flowsim.scenario.runner import run_compiled
 from flowsim.studies.async_stage import AsyncStage, async_stages
 from flowsim.validation.judge import validate
 from flowsim.validation.recompute import recompute
@@ -47,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         part.writelines(islice(whole, FLIGHTS + 1))
     for mode, name in MODES.items():
         compiled = compile_scenario(load_scenario(folder / name), out_dir=folder / mode, allow_python=True)
-        run_scenario(compiled, out=folder / mode, record=Level.ELEMENTS)
+        run_compiled(compiled, out=folder / mode, record=Level.ELEMENTS)
     return folder
 
 

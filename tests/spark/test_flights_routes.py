@@ -17,7 +17,7 @@ from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import LAWS, Verdict
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario
-from flowsim.scenario.runner import ScenarioRun, run_scenario
+from flowsim.scenario.runner import ScenarioRun, run_compiled
 from flowsim.validation.judge import validate
 from flowsim.validation.recompute import recompute
 
@@ -53,7 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(folder: Path) -> ScenarioRun:
     scenario = load_scenario(folder / "01c_nyc_flights_routes.yaml")
     compiled = compile_scenario(scenario, out_dir=folder / "out", allow_python=True)
-    return run_scenario(compiled, out=folder / "out", record=Level.ELEMENTS)
+    return run_compiled(compiled, out=folder / "out", record=Level.ELEMENTS)
 
 
 def rows(run: ScenarioRun, sink: str) -> int:

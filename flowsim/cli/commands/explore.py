@@ -103,8 +103,8 @@ def explore(
 
 def exit_code(found: Exploration, has_faults: bool) -> ExitCode:
     """Of the first finding; laws that no run examined are no success either."""
-    from flowsim.cli.commands.run import broken_invariant
     from flowsim.cluster.job_execution import JobStatus
+    from flowsim.scenario.runner import broken_invariant
 
     step = found.first_finding
     if step is None:

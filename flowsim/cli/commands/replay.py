@@ -61,7 +61,7 @@ def _again(
     from flowsim.cli.progress import run_progress
     from flowsim.cli.scenarios import compiled_as_recorded
     from flowsim.scenario.run_description import rerun_of
-    from flowsim.scenario.runner import run_scenario
+    from flowsim.scenario.runner import run_compiled
 
     try:
         rerun = rerun_of(recording.manifest)
@@ -69,7 +69,7 @@ def _again(
         raise BadInput(f"{path}: cannot be replayed: {error}") from None
     compiled = compiled_as_recorded(recording, folder, out, allow_python, allow_path)
     with run_progress(f"replaying {compiled.scenario.model.name}", quiet) as progress:
-        return run_scenario(
+        return run_compiled(
             compiled,
             out=out,
             seed=rerun.seed,

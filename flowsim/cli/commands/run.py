@@ -25,7 +25,7 @@ from flowsim.cli.options import (
     default_out,
 )
 from flowsim.cli.scenarios import compiled_scenario
-from flowsim.errors import BadInput, InvariantViolation, JobFailed
+from flowsim.errors import BadInput, InvariantViolation
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -64,7 +64,7 @@ def run(
     from flowsim.cli.judging import Judge
     from flowsim.cli.progress import run_progress
     from flowsim.facts.kinds import Level
-    from flowsim.scenario.runner import resolved_settings, run_scenario
+    from flowsim.scenario.runner import broken_invariant, resolved_settings, run_compiled
 
     judge = Judge(engine, master, remote)
     directory = out or default_out(scenario)
@@ -79,7 +79,7 @@ def run(
     if validate:
         judge.require()
     with run_progress(compiled.scenario.model.name, json_output) as progress:
-        done = run_scenario(
+        done = run_compiled(
             compiled,
             out=directory,
             seed=seed,
@@ -96,13 +96,6 @@ def run(
 
 
 _ENDS = {"failed": "failed", "deadlocked": "deadlocked", "canceled": "was canceled"}
-
-
-def broken_invariant(error: Exception | None) -> InvariantViolation | None:
-    """The bug of ours behind the error of a job, if that is what it is."""
-    if isinstance(error, JobFailed) and isinstance(error.cause, InvariantViolation):
-        return error.cause
-    return error if isinstance(error, InvariantViolation) else None
 
 
 def _judged(judge: Judge, done: ScenarioRun, out: Path, allow_python: bool, quiet: bool) -> Report:

@@ -61,7 +61,7 @@ IN_FIRST_EPOCH = 300_000
 
 
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "flowsim.cli", *arguments]
+    return [sys.executable, "-m", "flowsim", *arguments]
 
 
 def endless_run(folder: Path, lines: int) -> subprocess.Popen[str]:

@@ -67,7 +67,7 @@ def test_a_job_that_fails_unexpectedly_is_exit_code_3(flowsim: Any, write: Any) 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_ctrl_c_keeps_what_is_finished(jobs: str, flowsim: Any, tmp_path: Path) -> None:
     command = [
-        sys.executable, "-m", "flowsim.cli", "study", "tiny.yaml", "--vary", "sources.numbers.generator.count=9,100000000",
+        sys.executable, "-m", "flowsim", "study", "tiny.yaml", "--vary", "sources.numbers.generator.count=9,100000000",
         "--out", "out/s", "--jobs", jobs,
     ]  # fmt: skip
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True)

@@ -246,7 +246,7 @@ def test_a_damaged_part_ends_the_document_with_the_error(recorded: Flowsim) -> N
 
 
 def test_a_reader_who_has_seen_enough_ends_it_in_peace(recorded: Flowsim) -> None:
-    command = f"{sys.executable} -m flowsim.cli trace tiny | head -1; echo ${{PIPESTATUS[0]}}"
+    command = f"{sys.executable} -m flowsim trace tiny | head -1; echo ${{PIPESTATUS[0]}}"
 
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60)
 

@@ -16,7 +16,7 @@ from flowsim.facts.schema import CHOICES
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_text
-from flowsim.scenario.runner import run_scenario
+from flowsim.scenario.runner import run_compiled
 
 TWO_SOURCES = """\
 flowsim: 1
@@ -62,7 +62,7 @@ def test_it_stops_at_the_first_finding_unless_told_to_go_on() -> None:
 
 
 def test_the_recorded_choices_repeat_a_run_as_a_script() -> None:
-    random = run_scenario(compile_two(), seed=5, policy="random", record=Level.FULL, budget_records=1)
+    random = run_compiled(compile_two(), seed=5, policy="random", record=Level.FULL, budget_records=1)
     assert random.facts is not None
     choices = tuple(row[1] for row in random.facts.rows(CHOICES.name))
     assert choices

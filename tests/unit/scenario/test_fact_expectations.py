@@ -10,7 +10,7 @@ from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_text
-from flowsim.scenario.runner import ScenarioRun, run_scenario
+from flowsim.scenario.runner import ScenarioRun, run_compiled
 
 NOWHERE = Path("never-written")
 JOB = """\
@@ -29,7 +29,7 @@ expect:
 
 def run(expected: str, level: Level = Level.ELEMENTS) -> ScenarioRun:
     compiled = compile_scenario(load_text(JOB % expected, "three.yaml", Path()), out_dir=NOWHERE)
-    return run_scenario(compiled, record=level)
+    return run_compiled(compiled, record=level)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_facts_are_counted_and_compared(expected: str, wanted: str, found: str, 
 def test_facts_on_disk_say_the_same_as_facts_in_memory(tmp_path: Path) -> None:
     expected = "of: out, where: {kind: RECORD}, exactly: 3"
     compiled = compile_scenario(load_text(JOB % expected, "three.yaml", Path()), out_dir=tmp_path / "out")
-    assert run_scenario(compiled, out=tmp_path / "out").expectations == run(expected).expectations
+    assert run_compiled(compiled, out=tmp_path / "out").expectations == run(expected).expectations
 
 
 def test_facts_that_were_not_recorded_are_not_judged() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flowsim.scenario.runner import run_scenario
+from flowsim.scenario.runner import run_compiled
 from tests.support.jobs.scenarios import compiled, refused
 
 JOB = """\
@@ -36,14 +36,14 @@ expect: {results: {EXPECTED}}
 def test_records_are_compared_one_by_one_in_order(
     rows: str, met: bool, wanted: str, found: str, tmp_path: Path
 ) -> None:
-    outcome = run_scenario(compiled(JOB.replace("EXPECTED", f"out: {rows}"), tmp_path)).expectations[-1]
+    outcome = run_compiled(compiled(JOB.replace("EXPECTED", f"out: {rows}"), tmp_path)).expectations[-1]
     assert (outcome.what, outcome.met) == ("results of sink out", met)
     assert (outcome.expected, outcome.found) == (wanted, found)
 
 
 def test_a_run_that_was_cut_short_is_not_judged(tmp_path: Path) -> None:
     job = compiled(JOB.replace("EXPECTED", "out: []"), tmp_path)
-    outcome = run_scenario(job, until_ns=1).expectations[-1]
+    outcome = run_compiled(job, until_ns=1).expectations[-1]
     assert (outcome.met, outcome.reason) == (None, "the run was cut short")
 
 

@@ -19,7 +19,7 @@ from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_text
 from flowsim.scenario.run_description import rerun_of
-from flowsim.scenario.runner import ScenarioRun, run_scenario
+from flowsim.scenario.runner import ScenarioRun, run_compiled
 from flowsim.sim.policy import ScriptedPolicy
 
 COUNTS = """\
@@ -41,7 +41,7 @@ def compiled(out: Path, *overrides: str) -> CompiledScenario:
 
 
 def run(folder: Path, **options: object) -> ScenarioRun:
-    return run_scenario(compiled(folder), **options)  # type: ignore[arg-type]
+    return run_compiled(compiled(folder), **options)  # type: ignore[arg-type]
 
 
 def test_facts_stay_in_memory_without_a_directory_and_have_the_same_digest(tmp_path: Path) -> None:
@@ -125,14 +125,14 @@ def test_ctrl_c_leaves_a_whole_recording_that_was_canceled(tmp_path: Path) -> No
 
 def test_a_job_that_an_action_cancels_is_fine_and_can_be_repeated(tmp_path: Path) -> None:
     cancel = ("actions=[{cancel: {at: 3 us}}]", "expect={}")
-    done = run_scenario(compiled(tmp_path / "o", *cancel), out=tmp_path / "o")
+    done = run_compiled(compiled(tmp_path / "o", *cancel), out=tmp_path / "o")
     assert (done.result.status, done.result.elapsed_ns) == (JobStatus.CANCELED, 3_000)
     (job,) = (outcome for outcome in done.expectations if outcome.what == "job")
     assert (job.expected, job.found, job.met) == ("finished", "canceled", True)
     recording = Recording.open(tmp_path / "o")
     assert recording.status is RunStatus.CANCELED
     assert rerun_of(recording.manifest).seed == done.settings.seed
-    again = run_scenario(compiled(tmp_path, *cancel))
+    again = run_compiled(compiled(tmp_path, *cancel))
     assert again.digest == done.digest
 
 
@@ -141,7 +141,7 @@ def test_any_source_can_be_played_by_a_source_function(tmp_path: Path, watermark
     overrides = ["sources.words.legacy=true", "settings.latency_interval=1 ms"]
     if watermarks:
         overrides.append("sources.words.watermarks={timestamp: len(word), emit: every_record}")
-    done = run_scenario(compiled(tmp_path, *overrides))
+    done = run_compiled(compiled(tmp_path, *overrides))
     assert done.result.status is JobStatus.FINISHED
     assert done.sinks[0].rows == 5
     assert done.result.tasks[0].name.startswith("Source: words -> words watermarks" if watermarks else "Source: words")
@@ -152,6 +152,6 @@ def test_any_source_can_be_played_by_a_source_function(tmp_path: Path, watermark
 
 def test_the_same_compiled_scenario_runs_twice(tmp_path: Path) -> None:
     job = compiled(tmp_path)
-    first, second = run_scenario(job), run_scenario(job)
+    first, second = run_compiled(job), run_compiled(job)
     assert first.result.status is second.result.status is JobStatus.FINISHED
     assert first.digest == second.digest

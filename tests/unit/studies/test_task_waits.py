@@ -10,7 +10,7 @@ from flowsim.facts.kinds import Level
 from flowsim.recording.reader import Recording
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario, load_text
-from flowsim.scenario.runner import run_scenario
+from flowsim.scenario.runner import run_compiled
 from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.studies.task_waits import ALIGNMENT, ANSWERS, OWN_DATA, TaskWaits, Wait, task_waits
 
@@ -38,7 +38,7 @@ sinks: {out: {input: asked, collect: {}}}
 def waits_of(scenario: str | Path, out: Path, until_ns: int | None = None) -> TaskWaits:
     loaded = load_scenario(scenario) if isinstance(scenario, Path) else load_text(scenario, "asks.yaml", out)
     compiled = compile_scenario(loaded, out_dir=out / "run")
-    result = run_scenario(compiled, out=out / "run", record=Level.ELEMENTS, until_ns=until_ns).result
+    result = run_compiled(compiled, out=out / "run", record=Level.ELEMENTS, until_ns=until_ns).result
     return task_waits(Recording.open(out / "run" / "recording"), result.tasks, START_NS + result.elapsed_ns)
 
 

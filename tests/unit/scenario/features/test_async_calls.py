@@ -12,7 +12,7 @@ from flowsim.errors import Deadlock, JobFailed
 from flowsim.facts.kinds import AsyncAction, Level
 from flowsim.facts.schema import TABLES
 from flowsim.graph.stream_graph import ChainingStrategy
-from flowsim.scenario.runner import run_scenario
+from flowsim.scenario.runner import run_compiled
 from tests.support.jobs.scenarios import compiled, results, sinks
 
 HEAD = """\
@@ -47,7 +47,7 @@ def ns(block: str, tmp_path: Path) -> list[object]:
 
 def calls(block: str, tmp_path: Path) -> list[int]:
     """The entry of every call, in order."""
-    run = run_scenario(compiled(HEAD + body(block), tmp_path), record=Level.ELEMENTS)
+    run = run_compiled(compiled(HEAD + body(block), tmp_path), record=Level.ELEMENTS)
     assert run.facts is not None
     names = TABLES["async_elements"].names
     entry, action = names.index("entry"), names.index("action")
@@ -206,7 +206,7 @@ def test_answers_without_results_are_tried_again_only_when_that_is_said(tmp_path
     table = "lookup: {csv: t.csv, columns: {id: string, who: string}, key: word, key_column: id, missing: drop}"
     for said, times in (("", 1), (", when_empty: true", 3), (", when: n > 0", 1)):
         job = compiled(HEAD + body(RETRY.format(table, said)), tmp_path, tmp_path)
-        run = run_scenario(job, record=Level.ELEMENTS)
+        run = run_compiled(job, record=Level.ELEMENTS)
         assert run.facts is not None
         names = TABLES["async_elements"].names
         rows = run.facts.rows("async_elements")
@@ -220,7 +220,7 @@ def test_pauses_grow_up_to_a_limit(tmp_path: Path) -> None:
         "{mode: ordered, timeout: 2 s, latency: 0, add: {m: n}, fails: {when: n == 2, first_attempts: 4}, "
         "retry: {exponential: {max_attempts: 4, initial: 10 ms, max: 50 ms, multiplier: 3}}}"
     )
-    run = run_scenario(compiled(HEAD + body(block), tmp_path), record=Level.ELEMENTS)
+    run = run_compiled(compiled(HEAD + body(block), tmp_path), record=Level.ELEMENTS)
     assert run.facts is not None
     names = TABLES["async_elements"].names
     entry, action, time_ns = (names.index(name) for name in ("entry", "action", "time_ns"))

@@ -12,7 +12,7 @@ import pytest
 from flowsim.cluster.mini_cluster import execute
 from flowsim.errors import JobFailed
 from flowsim.facts.kinds import Level
-from flowsim.scenario.runner import run_scenario
+from flowsim.scenario.runner import run_compiled
 from tests.support.jobs.scenarios import compiled, refused
 
 CSV = "csv: {path: PATH, columns: {n: long}}"
@@ -94,11 +94,11 @@ def test_parquet_brings_its_own_columns(tmp_path: Path) -> None:
 def test_a_jsonl_sink_writes_a_file_per_subtask_that_a_jsonl_source_reads(tmp_path: Path) -> None:
     write(tmp_path, "csv", "a", 1, 2)
     job = compiled(scenario(CSV, "a.csv", sink="jsonl: {}"), tmp_path, tmp_path)
-    run_scenario(job, out=tmp_path / "out", record=Level.OFF)
+    run_compiled(job, out=tmp_path / "out", record=Level.OFF)
     part = tmp_path / "out" / "sinks" / "out" / "part-0.jsonl"
     assert part.read_text() == '{"n":1}\n{"n":2}\n'
     assert read(scenario(JSONL, "out/sinks/out/part-0.jsonl"), tmp_path) == [1, 2]
-    run_scenario(compiled(scenario(CSV, "a.csv", sink="jsonl: {}"), tmp_path, tmp_path), out=tmp_path / "out")
+    run_compiled(compiled(scenario(CSV, "a.csv", sink="jsonl: {}"), tmp_path, tmp_path), out=tmp_path / "out")
     assert part.read_text() == '{"n":1}\n{"n":2}\n'
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from flowsim.facts.kinds import ElementKind, Level
-from flowsim.scenario.runner import run_scenario
+from flowsim.scenario.runner import run_compiled
 from flowsim.units import MAX_WATERMARK
 from tests.support.jobs.scenarios import compiled, refused
 
@@ -37,7 +37,7 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 def test_each_way_makes_its_watermarks(way: str, tmp_path: Path) -> None:
     """All records come before the first periodic call, so a periodic generator says nothing until the end."""
-    run = run_scenario(compiled(JOB.replace("WAY", way), tmp_path, allow_python=True), record=Level.ELEMENTS)
+    run = run_compiled(compiled(JOB.replace("WAY", way), tmp_path, allow_python=True), record=Level.ELEMENTS)
     assert run.facts is not None
     made = [row[5] for row in run.facts.rows("task_watermark") if row[4] == ElementKind.WATERMARK]
     assert made == [*WAYS[way], MAX_WATERMARK]
@@ -56,7 +56,7 @@ def test_a_periodic_watermark_comes_with_the_clock_and_none_where_none_is_wanted
         .replace("WAY", f"emit: {way}")
         .replace("sinks:", "settings: {buffer_timeout: 0}\nsinks:")
     )
-    run = run_scenario(compiled(text, tmp_path), record=Level.ELEMENTS)
+    run = run_compiled(compiled(text, tmp_path), record=Level.ELEMENTS)
     assert run.facts is not None
     found = [row[5] for row in run.facts.rows("task_watermark") if row[4] == ElementKind.WATERMARK]
     assert found == [*made, MAX_WATERMARK]
@@ -101,7 +101,7 @@ sinks:
 
 @pytest.mark.parametrize(("group", "waits"), [("g", True), ("another", False)])
 def test_sources_of_one_group_wait_for_each_other(group: str, waits: bool, tmp_path: Path) -> None:
-    run = run_scenario(compiled(ALIGNED.replace("GROUP", group), tmp_path), record=Level.ELEMENTS)
+    run = run_compiled(compiled(ALIGNED.replace("GROUP", group), tmp_path), record=Level.ELEMENTS)
     assert run.facts is not None
     assert bool(run.facts.rows("alignment")) is waits
     assert run.sinks[0].rows == 3300

@@ -1,0 +1,102 @@
+"""What a simulated run has beyond a job of PyFlink: its network, its actions and faults, simulated calls, its results."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flowsim.cluster.faults import Fault
+    from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, LatencySummary, RunOptions, TaskSummary
+    from flowsim.cluster.run_actions import CancelJob, SnapshotTask, StopJob
+    from flowsim.facts.kinds import Level
+    from flowsim.graph.stream_graph import BufferDebloatSettings, Link
+    from flowsim.laws.catalogue import Verdict
+    from flowsim.operators.async_wait.latency import (
+        ExponentialLatency,
+        FixedLatency,
+        Latency,
+        LognormalLatency,
+        NormalLatency,
+        RecordLatency,
+        SpikyLatency,
+        TraceLatency,
+        UniformLatency,
+    )
+    from flowsim.operators.async_wait.simulated_calls import SimulatedAsyncFunction, SimulatedCallFailed, SomeCalls
+    from flowsim.scenario.runner import ScenarioRun
+    from flowsim.validation.verdict import Report
+
+_MODULE_OF = {
+    "Link": "flowsim.graph.stream_graph",
+    "BufferDebloatSettings": "flowsim.graph.stream_graph",
+    "StopJob": "flowsim.cluster.run_actions",
+    "CancelJob": "flowsim.cluster.run_actions",
+    "SnapshotTask": "flowsim.cluster.run_actions",
+    "RunOptions": "flowsim.cluster.job_execution",
+    "Level": "flowsim.facts.kinds",
+    "Fault": "flowsim.cluster.faults",
+    "SimulatedAsyncFunction": "flowsim.operators.async_wait.simulated_calls",
+    "SomeCalls": "flowsim.operators.async_wait.simulated_calls",
+    "SimulatedCallFailed": "flowsim.operators.async_wait.simulated_calls",
+    "Latency": "flowsim.operators.async_wait.latency",
+    "FixedLatency": "flowsim.operators.async_wait.latency",
+    "UniformLatency": "flowsim.operators.async_wait.latency",
+    "NormalLatency": "flowsim.operators.async_wait.latency",
+    "LognormalLatency": "flowsim.operators.async_wait.latency",
+    "ExponentialLatency": "flowsim.operators.async_wait.latency",
+    "TraceLatency": "flowsim.operators.async_wait.latency",
+    "RecordLatency": "flowsim.operators.async_wait.latency",
+    "SpikyLatency": "flowsim.operators.async_wait.latency",
+    "JobExecutionResult": "flowsim.cluster.job_execution",
+    "JobStatus": "flowsim.cluster.job_execution",
+    "TaskSummary": "flowsim.cluster.job_execution",
+    "LatencySummary": "flowsim.cluster.job_execution",
+    "ScenarioRun": "flowsim.scenario.runner",
+    "Report": "flowsim.validation.verdict",
+    "Verdict": "flowsim.laws.catalogue",
+}
+
+__all__ = [
+    "Link",
+    "BufferDebloatSettings",
+    "StopJob",
+    "CancelJob",
+    "SnapshotTask",
+    "RunOptions",
+    "Level",
+    "Fault",
+    "SimulatedAsyncFunction",
+    "SomeCalls",
+    "SimulatedCallFailed",
+    "Latency",
+    "FixedLatency",
+    "UniformLatency",
+    "NormalLatency",
+    "LognormalLatency",
+    "ExponentialLatency",
+    "TraceLatency",
+    "RecordLatency",
+    "SpikyLatency",
+    "JobExecutionResult",
+    "JobStatus",
+    "TaskSummary",
+    "LatencySummary",
+    "ScenarioRun",
+    "Report",
+    "Verdict",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Imports the module of a public name on its first use."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_MODULE_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Also the names that are not loaded yet."""
+    return sorted({*globals(), *__all__})

@@ -11,7 +11,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 p
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format bench bench-judge lock clean
+.PHONY: help install demo test lint format docs bench bench-judge lock clean
 
 help: ## Shows this list.
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -48,6 +48,11 @@ lint: $(STAMP) ## Only the static checks.
 format: $(STAMP) ## Formats the code and mends what ruff can mend.
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(STAMP) ## Writes the pages that are made of the code: docs/api.md, docs/recording.md, docs/scenario.schema.json.
+	$(BIN)/python -m tests.support.pages.api_page > docs/api.md
+	$(BIN)/python -m tests.support.pages.recording_page > docs/recording.md
+	$(BIN)/flowsim schema > docs/scenario.schema.json
 
 bench: $(STAMP) ## Prints the benchmark table; QUICK=1 ends within 50 seconds.
 	$(BIN)/python tests/benchmarks/bench.py $(if $(QUICK),--quick)

@@ -39,7 +39,7 @@ def run_scenario(
     allow_python: bool = False,
     allow_path: bool = False,
 ) -> ScenarioRun:
-    """Runs a scenario: the path of a YAML file, or its text, which is told from a path by a line break.
+    """Runs a scenario: the path of a YAML file, or, if it has a line break, the text of one.
 
     ``out`` receives the recording and the files of sinks; an earlier run there is replaced. Without it the facts stay
     in memory. What is None is as in the scenario; ``overrides`` are ``"KEY=VALUE"`` as for ``flowsim run --set``, and

@@ -51,7 +51,7 @@ class MissingExtra(BadInput):
 
 
 class InvariantViolation(FlowsimError):
-    """flowsim broke one of its own invariants: a bug of ours, told with the story that led to it."""
+    """flowsim broke one of its own invariants, which is a bug in flowsim; the message has the steps that led to it."""
 
     def __init__(self, message: str, story: tuple[str, ...] = ()) -> None:
         super().__init__("\n  ".join((message, *story)))

@@ -81,7 +81,7 @@ class StopJob:
 
 @dataclass(frozen=True, slots=True)
 class CancelJob:
-    """Ends the job where it stands, ``at_ns`` after its start: nothing is flushed, nothing finished (rule 4.23).
+    """Ends the job at once, ``at_ns`` after its start: nothing is flushed, nothing finished (rule 4.23).
 
     Flink: JobClient.cancel.
     """

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+__all__ = ["empty_result_predicate", "exception_type_predicate", "has_exception_predicate"]
+
 
 def empty_result_predicate(result: Sequence[object] | None) -> bool:
     """Whether the call answered without a single result."""

@@ -21,7 +21,7 @@ from flowsim.recording.parquet_part import arrow_schema, part_name, to_packed
 
 
 class Recording:
-    """A recording on disk. Implements ``laws.facts.Facts``; every door raises BadInput for what is damaged.
+    """A recording on disk. Implements ``laws.facts.Facts``; every method raises BadInput for what is damaged.
 
     Parts without an epoch marker are what a killed run had open; they are not read.
     """

@@ -74,11 +74,6 @@ def check_parallelism(max_parallelism: int, parallelism: int = 1) -> None:
         )
 
 
-def compute_key_group_for_key_hash(key_hash: int, max_parallelism: int) -> int:
-    """Key group of a Java hash code (rule 1.18)."""
-    return murmur_hash(key_hash) % max_parallelism
-
-
 def assign_to_key_group(key: object, max_parallelism: int, key_type: str | TypeInformation | None = None) -> int:
     """Key group of a key, whose Java hash depends on its declared type; raises ValueNotAllowed for None (rule 1.22).
 
@@ -86,14 +81,6 @@ def assign_to_key_group(key: object, max_parallelism: int, key_type: str | TypeI
     121
     """
     return murmur_hash(key_hash(key, key_type)) % max_parallelism
-
-
-def assign_key_to_parallel_operator(
-    key: object, max_parallelism: int, parallelism: int, key_type: str | TypeInformation | None = None
-) -> int:
-    """Subtask that owns a key (rule 1.18)."""
-    key_group = assign_to_key_group(key, max_parallelism, key_type)
-    return compute_operator_index_for_key_group(max_parallelism, parallelism, key_group)
 
 
 def compute_operator_index_for_key_group(max_parallelism: int, parallelism: int, key_group: int) -> int:

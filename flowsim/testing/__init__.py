@@ -1,6 +1,6 @@
-"""For tests of jobs: strategies for data and schedules, assertions about runs, operators on a bench (``docs/testing.md``).
+"""For tests of jobs: strategies for data and schedules, assertions about runs, harnesses (``docs/testing.md``).
 
-The strategies need the extra ``testing`` (Hypothesis); asking for one without it raises MissingExtra that says so.
+The strategies need the extra ``testing`` (Hypothesis); importing one without it raises MissingExtra.
 """
 
 from __future__ import annotations
@@ -9,16 +9,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from flowsim.testing.assertions import (
-        assert_laws,
-        assert_same_output_for_all_schedules,
-        outputs,
-        per_key_order,
-    )
+    from flowsim.cluster.faults import Fault
+    from flowsim.testing.assertions import assert_laws, assert_same_output_for_all_schedules, outputs, per_key_order
     from flowsim.testing.async_harness import AsyncFunctionHarness
     from flowsim.testing.async_steps import Answer, AsyncStep, Retry
     from flowsim.testing.async_strategies import async_jobs, async_steps
-    from flowsim.testing.harness import OneInputOperatorHarness
+    from flowsim.testing.harness import (
+        CollectingOutput,
+        Emitted,
+        ManualClock,
+        MultipleInputOperatorHarness,
+        OneInputOperatorHarness,
+    )
     from flowsim.testing.random_job import RandomJob, SourceStage, Stage
     from flowsim.testing.random_windows import WindowJob, window_jobs
     from flowsim.testing.runs import JobRun, run_job
@@ -40,70 +42,104 @@ if TYPE_CHECKING:
         values,
     )
 
-_HOME = {
-    "assertions": ("assert_laws", "assert_same_output_for_all_schedules", "outputs", "per_key_order"),
-    "async_harness": ("AsyncFunctionHarness",),
-    "async_steps": ("Answer", "AsyncStep", "Retry"),
-    "async_strategies": ("async_jobs", "async_steps"),
-    "harness": ("OneInputOperatorHarness",),
-    "runs": ("JobRun", "run_job"),
-    "random_job": ("RandomJob", "SourceStage", "Stage"),
-    "random_windows": ("WindowJob", "window_jobs"),
-    "scripted_calls": ("Reply", "ScriptedCalls"),
-    "schedule": ("FIFO", "Schedule", "some_schedules"),
-    "strategies": (
-        "event_streams", "flat_records", "job_settings", "keys", "network_settings", "policies", "random_jobs", "scalars",
-        "schedules", "scripted_sources",
-        "seeds", "timestamps", "values",
-    ),
-}  # fmt: skip
-
-_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+_MODULE_OF = {
+    "run_job": "flowsim.testing.runs",
+    "JobRun": "flowsim.testing.runs",
+    "assert_laws": "flowsim.testing.assertions",
+    "assert_same_output_for_all_schedules": "flowsim.testing.assertions",
+    "outputs": "flowsim.testing.assertions",
+    "per_key_order": "flowsim.testing.assertions",
+    "Schedule": "flowsim.testing.schedule",
+    "FIFO": "flowsim.testing.schedule",
+    "some_schedules": "flowsim.testing.schedule",
+    "OneInputOperatorHarness": "flowsim.testing.harness",
+    "MultipleInputOperatorHarness": "flowsim.testing.harness",
+    "CollectingOutput": "flowsim.testing.harness",
+    "Emitted": "flowsim.testing.harness",
+    "ManualClock": "flowsim.testing.harness",
+    "AsyncFunctionHarness": "flowsim.testing.async_harness",
+    "ScriptedCalls": "flowsim.testing.scripted_calls",
+    "Reply": "flowsim.testing.scripted_calls",
+    "Fault": "flowsim.cluster.faults",
+    "event_streams": "flowsim.testing.strategies",
+    "flat_records": "flowsim.testing.strategies",
+    "values": "flowsim.testing.strategies",
+    "scalars": "flowsim.testing.strategies",
+    "keys": "flowsim.testing.strategies",
+    "timestamps": "flowsim.testing.strategies",
+    "seeds": "flowsim.testing.strategies",
+    "policies": "flowsim.testing.strategies",
+    "schedules": "flowsim.testing.strategies",
+    "scripted_sources": "flowsim.testing.strategies",
+    "job_settings": "flowsim.testing.strategies",
+    "network_settings": "flowsim.testing.strategies",
+    "random_jobs": "flowsim.testing.strategies",
+    "window_jobs": "flowsim.testing.random_windows",
+    "async_steps": "flowsim.testing.async_strategies",
+    "async_jobs": "flowsim.testing.async_strategies",
+    "RandomJob": "flowsim.testing.random_job",
+    "SourceStage": "flowsim.testing.random_job",
+    "Stage": "flowsim.testing.random_job",
+    "WindowJob": "flowsim.testing.random_windows",
+    "AsyncStep": "flowsim.testing.async_steps",
+    "Answer": "flowsim.testing.async_steps",
+    "Retry": "flowsim.testing.async_steps",
+}
 
 __all__ = [
-    "FIFO",
-    "Answer",
-    "AsyncFunctionHarness",
-    "AsyncStep",
+    "run_job",
     "JobRun",
-    "OneInputOperatorHarness",
-    "RandomJob",
-    "Reply",
-    "Retry",
+    "assert_laws",
+    "assert_same_output_for_all_schedules",
+    "outputs",
+    "per_key_order",
     "Schedule",
+    "FIFO",
+    "some_schedules",
+    "OneInputOperatorHarness",
+    "MultipleInputOperatorHarness",
+    "CollectingOutput",
+    "Emitted",
+    "ManualClock",
+    "AsyncFunctionHarness",
     "ScriptedCalls",
+    "Reply",
+    "Fault",
+    "event_streams",
+    "flat_records",
+    "values",
+    "scalars",
+    "keys",
+    "timestamps",
+    "seeds",
+    "policies",
+    "schedules",
+    "scripted_sources",
+    "job_settings",
+    "network_settings",
+    "random_jobs",
+    "window_jobs",
+    "async_steps",
+    "async_jobs",
+    "RandomJob",
     "SourceStage",
     "Stage",
     "WindowJob",
-    "assert_laws",
-    "assert_same_output_for_all_schedules",
-    "async_jobs",
-    "async_steps",
-    "event_streams",
-    "flat_records",
-    "job_settings",
-    "keys",
-    "network_settings",
-    "outputs",
-    "per_key_order",
-    "policies",
-    "random_jobs",
-    "run_job",
-    "scalars",
-    "schedules",
-    "scripted_sources",
-    "seeds",
-    "some_schedules",
-    "timestamps",
-    "values",
-    "window_jobs",
+    "AsyncStep",
+    "Answer",
+    "Retry",
 ]
 
 
 def __getattr__(name: str) -> object:
-    """Loads what is asked for, and no more: neither pytest's start nor the harness should wait for the rest."""
+    """Imports the module of a public name on its first use: pytest's start must not wait for all of them."""
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-    globals()[name] = found
-    return found
+    value = getattr(import_module(_MODULE_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Also the names that are not loaded yet."""
+    return sorted({*globals(), *__all__})

@@ -38,7 +38,7 @@ Emitted = (
 
 
 class ManualClock:
-    """The task's clock, moved by hand (and by the cost of records); ``batch_end_ns`` lets a source run to its end."""
+    """The task's clock, moved by the test (and by the cost of records); ``batch_end_ns`` lets a source run to its end."""
 
     __slots__ = ("now_ns", "batch_end_ns")
 
@@ -283,7 +283,7 @@ class OneInputOperatorHarness:
 
 
 class MultipleInputOperatorHarness(OneInputOperatorHarness):
-    """As the harness for one input; each door has the id of an input, from 1. Flink: MultiInputStreamOperatorTestHarness."""
+    """As the harness for one input; each method takes the id of an input, from 1. Flink: MultiInputStreamOperatorTestHarness."""
 
     def __init__(
         self, operator: StreamOperator, *, key_selectors: Sequence[KeySelector] = (), key_type: str | None = None

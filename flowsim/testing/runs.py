@@ -118,7 +118,7 @@ _JUDGED_AS = {
 
 @dataclass(frozen=True)
 class JobRun:
-    """What came of one run; the same job, schedule and faults give the same run again."""
+    """The result of one run; the same job, schedule and faults give the same run again."""
 
     schedule: Schedule
     faults: tuple[Fault, ...]

@@ -11,7 +11,7 @@ from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
 
 class WatermarkOutput(Protocol):
-    """Where a generator emits; whoever stands behind it drops what does not grow (rule 8.5). Flink: WatermarkOutput."""
+    """Where a generator emits; the output drops what does not grow (rule 8.5). Flink: WatermarkOutput."""
 
     def emit_watermark(self, timestamp: int) -> None: ...
 

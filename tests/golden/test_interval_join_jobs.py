@@ -16,10 +16,10 @@ import pytest
 
 from flowsim.operators.functions.interval_join import IntervalBounds, IntervalJoinOperator, JoinContext
 from flowsim.operators.user_functions import RuntimeContext
-from flowsim.state.key_group_range import assign_key_to_parallel_operator
 from flowsim.streamrecord.elements import OutputTag, WatermarkStatus
 from flowsim.testing.harness import Emitted, MultipleInputOperatorHarness
 from flowsim.units import MAX_WATERMARK
+from tests.support.flink.key_groups import assign_key_to_parallel_operator
 
 DATA = Path(__file__).parent / "data" / "job" / "interval_join.jsonl.gz"
 LEFT, RIGHT = OutputTag("late_left"), OutputTag("late_right")

@@ -26,12 +26,12 @@ from flowsim.operators.windowing.tumbling_window_operator import create_window_o
 from flowsim.operators.windowing.window_contents import ListContents
 from flowsim.operators.windowing.window_functions import InternalProcessWindowFunction, WindowContext
 from flowsim.operators.windowing.window_operator import WindowOperator
-from flowsim.state.key_group_range import assign_key_to_parallel_operator
 from flowsim.streamrecord.elements import OutputTag, WatermarkStatus
 from flowsim.testing.harness import Emitted, OneInputOperatorHarness
 from flowsim.units import MAX_WATERMARK
 from flowsim.watermark.status_watermark_valve import StatusWatermarkValve
 from flowsim.watermark.watermark_strategy import WatermarkStrategy
+from tests.support.flink.key_groups import assign_key_to_parallel_operator
 
 DATA = Path(__file__).parent / "data" / "job"
 MAX_PARALLELISM = 128

@@ -20,7 +20,7 @@ Z_OF_P99: Final = 2.3263478740408408
 
 
 class Latency(Protocol):
-    """Says of each call how long it takes."""
+    """How long each call takes."""
 
     def draw_ns(self, value: Value, random: Random) -> int:
         """For a call over ``value``, in ns."""
@@ -139,7 +139,7 @@ class TraceLatency:
 
 
 class RecordLatency:
-    """What a function says of the record, in ms: for teaching and tests, where each call must take what it shall take."""
+    """What a function returns for the record, in ms: for examples and tests, where each call takes a chosen time."""
 
     __slots__ = ("_ms_of",)
 
@@ -158,7 +158,7 @@ class RecordLatency:
 
 @dataclass(frozen=True, slots=True)
 class SpikyLatency:
-    """Some calls, a ``share`` of them, take what ``spike`` says instead of what ``base`` says."""
+    """Some calls, a ``share`` of them, take what ``spike`` gives instead of what ``base`` gives."""
 
     base: Latency
     share: float

@@ -116,6 +116,7 @@ class NoRetryStrategy(AsyncRetryStrategy):
 
 
 NO_RETRY_STRATEGY: Final = NoRetryStrategy()
+"""The strategy of calls that are not tried again."""
 
 
 class FixedDelayRetryStrategy(AsyncRetryStrategy):

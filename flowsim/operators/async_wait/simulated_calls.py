@@ -25,7 +25,7 @@ class SimulatedCallFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SomeCalls:
-    """Which calls something befalls: all that meet ``when``, of those a ``share``, of those the first attempts.
+    """Selects calls: all that meet ``when``, of those a ``share``, of those the first attempts.
 
     ``when`` None: every record; ``first_attempts`` None: every attempt. Raises BadInput for a share that is none.
     """

@@ -18,8 +18,8 @@ from flowsim.facts.kinds import Level
 from flowsim.recording.manifest import RunDescription, RunStatus
 from flowsim.recording.parquet_part import arrow_schema
 from flowsim.recording.reader import Recording
-from flowsim.recording.schema_page import schema_page
 from flowsim.recording.writer import RecordingWriter
+from tests.support.pages.recording_page import recording_page
 
 # Records for ever, and says when each epoch is on disk.
 ENDLESS = """
@@ -159,9 +159,7 @@ def test_changed_facts_do_not_have_the_manifests_digest(tmp_path: Path) -> None:
 
 def test_the_page_about_the_format_is_current() -> None:
     page = Path(__file__).parents[3] / "docs" / "recording.md"
-    assert page.read_text(encoding="utf-8") == schema_page(), (
-        "python -m flowsim.recording.schema_page > docs/recording.md"
-    )
+    assert page.read_text(encoding="utf-8") == recording_page(), "write it again: make docs"
 
 
 def test_the_manifest_is_json_that_people_can_read(tmp_path: Path) -> None:

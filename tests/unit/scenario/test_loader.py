@@ -204,7 +204,7 @@ def test_the_digest_follows_the_meaning_not_the_layout() -> None:
 
 def test_the_published_json_schema_is_current() -> None:
     published = json.loads((ROOT / "docs" / "scenario.schema.json").read_text(encoding="utf-8"))
-    assert published == json_schema(), "write it again: flowsim schema > docs/scenario.schema.json"
+    assert published == json_schema(), "write it again: make docs"
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "scenarios").glob("*.yaml")), ids=lambda path: path.stem)

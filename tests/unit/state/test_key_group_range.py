@@ -7,12 +7,12 @@ import pytest
 from flowsim.errors import BadInput, ValueNotAllowed
 from flowsim.state.key_group_range import (
     KeyGroupRange,
-    assign_key_to_parallel_operator,
     assign_to_key_group,
     compute_default_max_parallelism,
     compute_key_group_range_for_operator_index,
     murmur_hash,
 )
+from tests.support.flink.key_groups import assign_key_to_parallel_operator
 
 INT_MIN, INT_MAX = -(2**31), 2**31 - 1
 

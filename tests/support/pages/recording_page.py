@@ -1,4 +1,4 @@
-"""Writes ``docs/recording.md`` from the schema: ``python -m flowsim.recording.schema_page > docs/recording.md``."""
+"""The page ``docs/recording.md``, made of the schema of recordings; ``make docs`` writes it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ tables.
 """
 
 
-def schema_page() -> str:
+def recording_page() -> str:
     """The whole page, as Markdown."""
     lines = [_HEAD]
     lines += ["## Fact tables", ""]
@@ -94,4 +94,4 @@ def _values(members: Iterable[IntEnum]) -> str:
 
 
 if __name__ == "__main__":
-    print(schema_page(), end="")
+    print(recording_page(), end="")

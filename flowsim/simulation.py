@@ -6,10 +6,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from flowsim.cluster.faults import Fault
     from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, LatencySummary, RunOptions, TaskSummary
     from flowsim.cluster.run_actions import CancelJob, SnapshotTask, StopJob
     from flowsim.facts.kinds import Level
+    from flowsim.faults.catalogue import Fault
+    from flowsim.faults.faulty_components import FaultyComponents
     from flowsim.graph.stream_graph import BufferDebloatSettings, Link
     from flowsim.laws.catalogue import Verdict
     from flowsim.operators.async_wait.latency import (
@@ -35,7 +36,8 @@ _MODULE_OF = {
     "SnapshotTask": "flowsim.cluster.run_actions",
     "RunOptions": "flowsim.cluster.job_execution",
     "Level": "flowsim.facts.kinds",
-    "Fault": "flowsim.cluster.faults",
+    "Fault": "flowsim.faults.catalogue",
+    "FaultyComponents": "flowsim.faults.faulty_components",
     "SimulatedAsyncFunction": "flowsim.operators.async_wait.simulated_calls",
     "SomeCalls": "flowsim.operators.async_wait.simulated_calls",
     "SimulatedCallFailed": "flowsim.operators.async_wait.simulated_calls",
@@ -66,6 +68,7 @@ __all__ = [
     "RunOptions",
     "Level",
     "Fault",
+    "FaultyComponents",
     "SimulatedAsyncFunction",
     "SomeCalls",
     "SimulatedCallFailed",

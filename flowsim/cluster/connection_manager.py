@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from flowsim.cluster.faults import DeployedFaults
+from flowsim.cluster.components import SubtaskComponents
 from flowsim.graph.edge_expansion import EdgeExpansion, Subtask
 from flowsim.graph.execution_graph import ExecutionGraph
 from flowsim.graph.stream_graph import Link
@@ -30,19 +30,19 @@ class ConnectionManager:
     the connections that take time. Flink: NettyConnectionManager.
     """
 
-    __slots__ = ("timed", "_execution", "_faults", "_tasks", "_gates", "_clients", "_first")
+    __slots__ = ("timed", "_execution", "_components", "_tasks", "_gates", "_clients", "_first")
 
     def __init__(
         self,
         execution: ExecutionGraph,
-        faults: DeployedFaults,
+        components: Sequence[SubtaskComponents],
         tasks: Sequence[StreamTask],
         gates: Mapping[GateKey, SingleInputGate],
         timers: TimerService,
     ) -> None:
         self.timed = TimedConnections(timers)
         self._execution = execution
-        self._faults = faults
+        self._components = components
         self._tasks = tasks
         self._gates = gates
         self._clients: dict[tuple[int, int], PartitionRequestClient] = {}
@@ -70,7 +70,7 @@ class ConnectionManager:
         return PartitionRequestClient(queue, receiver.outbox, wires.backward)
 
     def _queue(self, sender: StreamTask, transport: ImmediateTransport | TimedTransport) -> PartitionRequestQueue:
-        return self._faults.create_partition_request_queue(sender.id, transport, sender.outbox)
+        return self._components[sender.id].create_partition_request_queue(transport, sender.outbox)
 
     def connect(
         self, source: Subtask, expansion: EdgeExpansion, subpartition: ResultSubpartition
@@ -96,8 +96,8 @@ class ConnectionManager:
     def _create_reader(self, sender: StreamTask, channel: RemoteInputChannel) -> CreditBasedSequenceNumberingViewReader:
         queue = channel.client.queue
         trace = sender.trace.full if sender.trace is not None else None
-        reader = self._faults.create_view_reader(
-            sender.id, queue, channel, channel.initial_credit, channel.channel_id, trace
+        reader = self._components[sender.id].create_view_reader(
+            queue, channel, channel.initial_credit, channel.channel_id, trace
         )
         queue.notify_reader_created(reader)
         sender.view_readers.append(reader)

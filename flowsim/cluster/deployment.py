@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flowsim.cluster.faults import DeployedFaults, Fault
+from flowsim.cluster.components import Components
 from flowsim.cluster.network_environment import NetworkEnvironment
 from flowsim.cluster.watermark_alignment import WatermarkAlignment
 from flowsim.errors import BadInput
@@ -13,28 +13,17 @@ from flowsim.graph.edge_expansion import Subtask
 from flowsim.graph.execution_graph import ExecutionGraph, input_count
 from flowsim.graph.job_graph import ChainedOperator
 from flowsim.graph.stream_graph import JobSettings
-from flowsim.legacy.tasks import create_legacy_task
-from flowsim.network.gates.input_gate import InputGate
-from flowsim.network.gates.union_input_gate import UnionInputGate
 from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.scheduler import Scheduler
 from flowsim.tasks.batches import BatchBudget
-from flowsim.tasks.inputs.multiple_input_processor import StreamMultipleInputProcessor
-from flowsim.tasks.inputs.network_input import (
-    CanEmitBatchOfRecordsChecker,
-    StreamTaskNetworkInput,
-    StreamTaskNetworkOutput,
-)
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
 from flowsim.tasks.operator_outputs import ChainingOutput, OperatorOutput, OutputEdge
-from flowsim.tasks.source_operator_stream_task import SourceOperatorStreamTask
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_clock import TaskClock
-from flowsim.watermark.status_watermark_valve import StatusWatermarkValve
 
 
 class Deployment:
@@ -46,7 +35,7 @@ class Deployment:
         scheduler: Scheduler,
         streams: RandomStreams,
         recorder: Recorder | None,
-        faults: tuple[Fault, ...] = (),
+        components: Components | None = None,
         budget_records: int | None = None,
     ) -> None:
         self.execution = execution
@@ -54,25 +43,20 @@ class Deployment:
         self.scheduler = scheduler
         self.streams = streams
         self.recorder = recorder
-        self.faults = DeployedFaults(faults, execution)
+        self._components = (Components() if components is None else components).of_subtasks(execution)
         self._budget = BatchBudget(self.settings.budget_records if budget_records is None else budget_records)
         self._actor_ids = len(execution.subtasks) - 1
         self.tasks: list[StreamTask] = [self._create_task(subtask) for subtask in execution.subtasks]
-        self.network = NetworkEnvironment(execution, streams, self.faults, self.tasks, scheduler)
+        self.network = NetworkEnvironment(execution, streams, self._components, self.tasks, scheduler)
         for subtask in execution.subtasks:
             self._wire(subtask)
         self.alignment = WatermarkAlignment(execution, self.tasks, scheduler)
-        self.faults.apply_to_tasks(self.tasks)
 
     def _create_task(self, subtask: Subtask) -> StreamTask:
         clock = TaskClock(self.scheduler.now_ns)
         trace = None if self.recorder is None else TaskTrace(subtask.id, clock, self.recorder, self.scheduler)
-        budget = self._budget
-        legacy = create_legacy_task(subtask, self.scheduler, budget, trace, clock, self._new_actor_id)
-        if legacy is not None:
-            return legacy
-        kind = SourceOperatorStreamTask if subtask.vertex.operators[0].node.is_source else StreamTask
-        return kind(subtask.id, subtask.name, self.scheduler, budget, trace, clock)
+        components = self._components[subtask.id]
+        return components.create_task(self.scheduler, self._budget, trace, clock, self._new_actor_id)
 
     def _new_actor_id(self) -> int:
         """Of an actor besides those that are known by the numbers of their tasks."""
@@ -84,42 +68,32 @@ class Deployment:
         out_edges = self.execution.job.out_edges(subtask.vertex)
         writers = {edge.id: self.network.create_writer(subtask, edge) for edge in out_edges}
         chain = self._create_chain(subtask, task, writers)
-        head = chain.head
-        if head.is_source:
-            task.wire(chain, task.create_source_input(head), list(writers.values()))
-            return
         task.wire(chain, self._create_input(subtask, task, chain), list(writers.values()))
 
     def _create_input(self, subtask: Subtask, task: StreamTask, chain: OperatorChain) -> TaskInput:
-        """One gate per edge; those of one input are united (rule 7.11)."""
+        head, components = chain.head, self._components[subtask.id]
+        if head.is_source:
+            return components.create_source_input(task, head)
         edges = self.execution.job.in_edges(subtask.vertex)
-        inputs = chain.head.inputs
-        connected = input_count(self.execution.job, subtask.vertex)
-        if len(inputs) != connected:
-            raise BadInput(f"operator '{subtask.vertex.head.name}' has {len(inputs)} inputs, the job feeds {connected}")
-        create_deserializer = self.faults.deserializer_factory(subtask, task)
-        can_emit_batch = CanEmitBatchOfRecordsChecker(task.clock, emits_batches=len(inputs) == 1)
-        made: list[StreamTaskNetworkInput] = []
-        for index, head_input in enumerate(inputs):
-            gates = [self.network.create_gate(subtask, edge) for edge in edges if edge.input_index == index]
-            gate: InputGate = gates[0] if len(gates) == 1 else UnionInputGate(gates)
-            output = StreamTaskNetworkOutput(head_input, index, task.trace)
-            channels = sum(each.count for each in gates)
-            valve = StatusWatermarkValve(channels, output, self.faults.of_input(subtask))
-            deserializer = create_deserializer()
-            made.append(StreamTaskNetworkInput(gate, output, valve, deserializer, can_emit_batch, task.trace))
-        if len(made) == 1:
-            return made[0]
-        return StreamMultipleInputProcessor(made, chain.head.input_selectable, chain.end_input_of_head_of)
+        count, connected = len(head.inputs), input_count(self.execution.job, subtask.vertex)
+        if count != connected:
+            raise BadInput(f"operator '{subtask.vertex.head.name}' has {count} inputs, the job feeds {connected}")
+        gates = [
+            [self.network.create_gate(subtask, edge) for edge in edges if edge.input_index == index]
+            for index in range(count)
+        ]
+        return components.create_network_input(task, chain, gates)
 
     def _create_chain(self, subtask: Subtask, task: StreamTask, writers: Mapping[int, RecordWriter]) -> OperatorChain:
         """Tail first, so that every operator's consumers exist when it is wired (rule 4.2)."""
+        components = self._components[subtask.id]
         wrappers: dict[int, OperatorWrapper] = {}
         for chained in reversed(subtask.vertex.operators):
-            operator = chained.node.operator_factory()
+            operator = components.create_operator(chained)
             edges = self._output_edges(subtask, task, chained, operator, wrappers, writers)
             wrappers[chained.index] = self._set_up(subtask, task, chained, operator, edges)
-        return OperatorChain([wrappers[chained.index] for chained in subtask.vertex.operators], task.trace)
+        in_order = [wrappers[chained.index] for chained in subtask.vertex.operators]
+        return components.create_operator_chain(in_order, task.trace)
 
     def _output_edges(
         self,
@@ -156,7 +130,7 @@ class Deployment:
         executor = task.mailbox_processor.executor(chained.chain_index)
         processing_time = task.create_processing_time(chained.index, executor)
         context = task.create_operator_context(subtask, chained, self.settings, executor, processing_time, random)
-        context.faults = self.faults.of_operator(subtask, chained)
+        context.components = self._components[subtask.id].create_operator_components(chained)
         operator.setup(context, output)
         return OperatorWrapper(operator, node.name, chained.index, output, executor, processing_time, context.cost_ns)
 

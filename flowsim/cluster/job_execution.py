@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Literal
 
-from flowsim.cluster.faults import Fault
+from flowsim.cluster.components import Components
+from flowsim.cluster.job_status import JobStatus
 from flowsim.cluster.run_actions import RunAction
 from flowsim.facts.tracer import Recorder
 from flowsim.graph.job_graph import JobGraph
@@ -16,6 +16,16 @@ from flowsim.sim.policy import SchedulingPolicy
 from flowsim.tasks.snapshots import TaskSnapshot
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_metrics import MetricsSample
+
+__all__ = [
+    "JobExecutionResult",
+    "JobStatus",
+    "LatencySummary",
+    "Progress",
+    "RunOptions",
+    "TaskSummary",
+    "latency_summaries",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +61,6 @@ def latency_summaries(job: JobGraph, tasks: Sequence[StreamTask]) -> tuple[Laten
     )
 
 
-class JobStatus(Enum):
-    """How a run ended."""
-
-    FINISHED = "finished"
-    FAILED = "failed"
-    STOPPED = "stopped"
-    """At ``until``, or quiescent because a fault stopped a task."""
-    CANCELED = "canceled"
-    """By the action ``CancelJob``; a job that ``StopJob`` stopped is finished, as in Flink."""
-    DEADLOCKED = "deadlocked"
-
-
 @dataclass(frozen=True, slots=True)
 class Progress:
     """What a run has done so far: records read by sources, and the job's clock in ns since its start."""
@@ -85,7 +83,10 @@ class RunOptions:
     policy: Literal["fifo", "random"] | SchedulingPolicy = "fifo"
     until_ns: int | None = None
     recorder: Recorder | None = None
-    faults: tuple[Fault, ...] = ()
+    components: Components = field(default_factory=Components)
+    """What the run constructs; ``flowsim.faults`` has some that are faulty on purpose."""
+    on_invariant_violation: Literal["raise", "fail_job"] = "raise"
+    """A violation is a bug of flowsim, and is raised; that of a faulty component is the failure of the job."""
     on_progress: Callable[[Progress], None] | None = None
     budget_records: int | None = None
     actions: tuple[RunAction, ...] = ()

@@ -78,9 +78,8 @@ class MiniCluster:
                 raise
             self._failure.add_note(f"then the job did not end well: {polls}")
         except InvariantViolation as broken:
-            if not self._options.faults:
+            if self._options.on_invariant_violation == "raise":
                 raise
-            # What is broken on purpose fails the job, so that its facts are judged like those of any other.
             self._failure = JobFailed("network", None, None, broken)
             self._status = JobStatus.FAILED
         finally:
@@ -119,7 +118,7 @@ class MiniCluster:
         self._started_ns = scheduler.now_ns
         options = self._options
         deployment = Deployment(
-            self.execution, scheduler, self._streams, options.recorder, options.faults, options.budget_records
+            self.execution, scheduler, self._streams, options.recorder, options.components, options.budget_records
         )
         self.deployment = deployment
         self._ended = asyncio.get_running_loop().create_future()
@@ -249,10 +248,10 @@ class MiniCluster:
         self._end(JobStatus.STOPPED)
 
     def _on_quiescent(self) -> None:
-        """D4: a task stopped by a fault is no deadlock."""
-        stalled = self.deployment is not None and any(task.stalled for task in self.deployment.tasks)
+        """D4: no task can run any more."""
         self._report = self.wait_for_report()
-        self._end(JobStatus.STOPPED if stalled else JobStatus.DEADLOCKED)
+        tasks = [] if self.deployment is None else self.deployment.tasks
+        self._end(self._options.components.status_when_quiescent(tasks))
 
     def wait_for_report(self) -> str:
         """Who waits for what, one line per unfinished task."""

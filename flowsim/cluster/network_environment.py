@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from flowsim.cluster.components import SubtaskComponents
 from flowsim.cluster.connection_manager import ConnectionManager, GateKey, PartitionConnector
-from flowsim.cluster.faults import DeployedFaults
-from flowsim.cluster.partitioners import create_partitioner
 from flowsim.facts.tracer import TaskTrace
 from flowsim.graph.edge_expansion import EdgeExpansion, Subtask
 from flowsim.graph.execution_graph import ExecutionGraph
@@ -37,27 +36,27 @@ class NetworkEnvironment:
     """Wires tasks to each other. Flink: NettyShuffleEnvironment.
 
     Every task manager has a network buffer pool, which the subtasks placed on it share (D5).
-    ``tasks`` are at the index of their subtask's id.
+    ``tasks`` and ``components``: by the id of their subtask.
     """
 
     def __init__(
         self,
         execution: ExecutionGraph,
         streams: RandomStreams,
-        faults: DeployedFaults,
+        components: Sequence[SubtaskComponents],
         tasks: Sequence[StreamTask],
         scheduler: Scheduler,
     ) -> None:
         self.execution = execution
         self.settings: JobSettings = execution.job.graph.settings
         self._streams = streams
-        self._faults = faults
+        self._components = components
         self._tasks = tasks
         self._pools: dict[int, NetworkBufferPool] = {}
         self._partitions: dict[tuple[int, int], ResultPartition] = {}
         self._gates: dict[GateKey, SingleInputGate] = {}
         self._debloaters: dict[int, list[BufferDebloater]] = {}
-        self.connections = ConnectionManager(execution, faults, tasks, self._gates, scheduler)
+        self.connections = ConnectionManager(execution, components, tasks, self._gates, scheduler)
         self._spill = SpillDirectory()
         self._flushers: dict[int, list[OutputFlusher]] = {}
         """Of the tasks that have not started."""
@@ -72,7 +71,7 @@ class NetworkEnvironment:
 
     def create_writer(self, subtask: Subtask, edge: JobEdge) -> RecordWriter:
         """The output of a subtask to one edge: its pool, its partition, its writer."""
-        task = self._tasks[subtask.id]
+        task, components = self._tasks[subtask.id], self._components[subtask.id]
         expansion = self.execution.expansion(edge)
         count = expansion.subpartitions(subtask.index)
         partition = self._create_partition(subtask, expansion, count)
@@ -81,8 +80,8 @@ class NetworkEnvironment:
         if edge.buffer_timeout_ms > 0:
             flusher = OutputFlusher(task.timers, task.outbox, edge.buffer_timeout_ms)
         random = self._streams.stream("partitioner", edge.id, subtask.index)
-        partitioner = create_partitioner(edge.partitioner, count, edge.target.max_parallelism, random)
-        writer = RecordWriter(
+        partitioner = components.create_partitioner(edge.partitioner, count, edge.target.max_parallelism, random)
+        writer = components.create_record_writer(
             partition,
             partitioner,
             edge.buffer_timeout_ms,
@@ -91,7 +90,6 @@ class NetworkEnvironment:
             task.trace,
             NO_FLUSHER if flusher is None else flusher,
         )
-        self._faults.apply_to_writer(subtask, edge, writer)
         if flusher is not None:
             flusher.attach(writer)
             self._flushers.setdefault(subtask.id, []).append(flusher)
@@ -170,8 +168,8 @@ class NetworkEnvironment:
             return LocalInputChannel(gate, flattened_index, channel_id, producer, task.outbox, _full(task))
         client = self.connections.create_partition_request_client(source_id, subtask.id, edge.id)
         credit = self.execution.memory.inputs[edge.id, subtask.id].credit
-        return self._faults.create_remote_input_channel(
-            source_id, gate, flattened_index, channel_id, credit, client, self._network_pool(subtask), _full(task)
+        return self._components[source_id].create_remote_input_channel(
+            gate, flattened_index, channel_id, credit, client, self._network_pool(subtask), _full(task)
         )
 
     def start(self, task: StreamTask) -> None:

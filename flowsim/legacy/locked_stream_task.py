@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from flowsim.errors import InvariantViolation
 from flowsim.facts.kinds import WaitKind
@@ -37,7 +37,7 @@ from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.processing_time import OperatorProcessingTimeService
 from flowsim.tasks.snapshots import TaskSnapshot
 from flowsim.tasks.source_operator_stream_task import SourceOperatorStreamTask
-from flowsim.tasks.stream_task import TaskState
+from flowsim.tasks.stream_task import TaskComponents, TaskState
 from flowsim.tasks.task_clock import TaskClock
 from flowsim.timers.processing_time_service import ProcessingTimeService
 
@@ -166,6 +166,12 @@ class EmitterThreads:
 _Thread = TypeVar("_Thread", bound=LockedThread)
 
 
+class LockedTaskComponents(TaskComponents, Protocol):
+    """Constructs what the task consists of."""
+
+    def create_locked_loop_batches(self, task: LockedStreamTask) -> LockedLoopBatches: ...
+
+
 class LockedStreamTask(SourceOperatorStreamTask):
     """The mailbox loop is one holder of the checkpoint lock among others: emitters, timers, snapshots, a source function.
 
@@ -182,12 +188,14 @@ class LockedStreamTask(SourceOperatorStreamTask):
         budget: BatchBudget,
         trace: TaskTrace | None,
         clock: TaskClock,
+        components: LockedTaskComponents,
         new_actor_id: Callable[[], int],
         feeders: Mapping[int, int],
         emitters: bool = True,
     ) -> None:
         self.lock = CheckpointLock()
-        super().__init__(task_id, name, scheduler, budget, trace, clock)
+        self._locked_components = components
+        super().__init__(task_id, name, scheduler, budget, trace, clock, components)
         self.lock.owner = self.actor
         self.new_actor_id = new_actor_id
         self.threads: list[LockedThread] = []
@@ -203,7 +211,13 @@ class LockedStreamTask(SourceOperatorStreamTask):
     def add_thread(self, kind: type[_Thread], name: str) -> _Thread:
         """Another holder of the lock; called before the task is wired."""
         thread = kind(
-            self.new_actor_id(), self.name, name, self.scheduler, self.lock, self._create_batches, self.fail_from_thread
+            self.new_actor_id(),
+            self.name,
+            name,
+            self.scheduler,
+            self.lock,
+            self._create_batches_of_thread,
+            self.fail_from_thread,
         )
         self.threads.append(thread)
         return thread
@@ -230,15 +244,18 @@ class LockedStreamTask(SourceOperatorStreamTask):
             return super().create_processing_time(operator_index, executor)
         return LockedProcessingTimeService(self.timers, executor, self._timer_thread, operator_index)
 
-    def _create_batches(self, actor: Actor) -> Batches:
-        kind = LockedLoopBatches if actor is self.actor else Batches
-        batches = kind(actor, self.scheduler, self.timers, self.outbox, self.times, self.budget, self._note_queues)
-        if isinstance(batches, LockedLoopBatches):
-            batches.lock = self.lock
-            batches.failure = None
-            batches.reads_input = True
-        else:
-            batches.processor = self.mailbox_processor
+    def _create_batches(self) -> Batches:
+        batches = self._locked_components.create_locked_loop_batches(self)
+        batches.lock = self.lock
+        batches.failure = None
+        batches.reads_input = True
+        return batches
+
+    def _create_batches_of_thread(self, actor: Actor) -> Batches:
+        batches = Batches(
+            actor, self.scheduler, self.timers, self.outbox, self.times, self.budget, self.record_queue_peaks
+        )
+        batches.processor = self.mailbox_processor
         return batches
 
     @property

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 from flowsim.facts.tracer import TaskTrace
-from flowsim.legacy.locked_stream_task import LockedStreamTask
+from flowsim.legacy.locked_stream_task import LockedStreamTask, LockedTaskComponents
 from flowsim.legacy.source_thread import SourceThread
 from flowsim.legacy.stream_source import StreamSource
 from flowsim.mailbox.task_mailbox import MailboxState
@@ -18,6 +19,13 @@ from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.stream_task import TaskState
 from flowsim.tasks.task_clock import TaskClock
 from flowsim.units import NO_TIMESTAMP
+
+
+class SourceTaskComponents(LockedTaskComponents, Protocol):
+    """Constructs what the task consists of."""
+
+    @property
+    def source_thread(self) -> type[SourceThread]: ...
 
 
 class SourceStreamTask(LockedStreamTask):
@@ -37,13 +45,13 @@ class SourceStreamTask(LockedStreamTask):
         budget: BatchBudget,
         trace: TaskTrace | None,
         clock: TaskClock,
+        components: SourceTaskComponents,
         new_actor_id: Callable[[], int],
         feeders: Mapping[int, int],
         emitters: bool = False,
     ) -> None:
-        super().__init__(task_id, name, scheduler, budget, trace, clock, new_actor_id, feeders, emitters)
-        self.thread = self.add_thread(SourceThread, "source thread")
-        self.thread.is_stalled = lambda: self.stalled
+        super().__init__(task_id, name, scheduler, budget, trace, clock, components, new_actor_id, feeders, emitters)
+        self.thread = self.add_thread(components.source_thread, "source thread")
         self._loop.reads_input = False
         self._finishing = StopMode.DRAIN
         self._is_stopped = False
@@ -115,6 +123,7 @@ class LegacySourceInput:
     current_watermark = NO_TIMESTAMP
     queued_buffers = 0
     is_available = False
+    waits_for = "input"
 
     def __init__(self, source: StreamSource) -> None:
         self._source = source

@@ -39,8 +39,6 @@ class SourceThread(LockedThread):
         super().__init__(actor_id, task, name, scheduler, lock, make, on_failure)
         self._scheduler = scheduler
         self._is_started = False
-        self.is_stalled: Callable[[], bool] = lambda: False
-        """The stop fault: the source does nothing any more."""
         self._source: StreamSource
         self._timers: TaskTimers
         self._on_end: Callable[[Exception | None], None]
@@ -71,7 +69,7 @@ class SourceThread(LockedThread):
     def enter(self) -> None:
         """From here on the function has the lock, and what it does belongs to a batch."""
         if self._action is None:
-            self.acquire(lambda: not self.is_stalled())
+            self.acquire()
             has_mail = self.batches.processor.mailbox.has_mail
             self._timers.clock.batch_end_ns = 0 if has_mail else self._timers.batch_limit_ns
         self._depth += 1

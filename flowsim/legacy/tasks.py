@@ -8,7 +8,7 @@ from flowsim.facts.tracer import TaskTrace
 from flowsim.graph.edge_expansion import Subtask
 from flowsim.legacy.async_designs import has_legacy_async_operator
 from flowsim.legacy.locked_stream_task import LockedStreamTask
-from flowsim.legacy.source_stream_task import SourceStreamTask
+from flowsim.legacy.source_stream_task import SourceStreamTask, SourceTaskComponents
 from flowsim.sim.scheduler import Scheduler
 from flowsim.tasks.batches import BatchBudget
 from flowsim.tasks.task_clock import TaskClock
@@ -20,6 +20,7 @@ def create_legacy_task(
     budget: BatchBudget,
     trace: TaskTrace | None,
     clock: TaskClock,
+    components: SourceTaskComponents,
     new_actor_id: Callable[[], int],
 ) -> LockedStreamTask | None:
     """The task of a source function or of an async operator of the legacy design; None for all other subtasks.
@@ -33,5 +34,14 @@ def create_legacy_task(
     kind = SourceStreamTask if vertex.is_legacy_source else LockedStreamTask
     upstream_operators = {chained.index: chained.input_operator for chained in vertex.operators}
     return kind(
-        subtask.id, subtask.name, scheduler, budget, trace, clock, new_actor_id, upstream_operators, has_emitters
+        subtask.id,
+        subtask.name,
+        scheduler,
+        budget,
+        trace,
+        clock,
+        components,
+        new_actor_id,
+        upstream_operators,
+        has_emitters,
     )

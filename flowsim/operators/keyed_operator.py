@@ -92,15 +92,9 @@ class KeyedOperator(StreamOperator):
         trace = ctx.trace
         self.key_facts = KeyFacts(trace, ctx.key_type) if trace is not None else None
         full = trace.full if trace is not None else None
-        self.time_services = InternalTimeServiceManager(
-            self,
-            ctx.processing_time,
-            ctx.operator_index,
-            full,
-            self.key_facts,
-            ctx.faults,
-            KeyGroups(ctx.key_group_range, ctx.max_parallelism, ctx.key_type),
-            ctx.cancellation,
+        groups = KeyGroups(ctx.key_group_range, ctx.max_parallelism, ctx.key_type)
+        self.time_services = ctx.components.create_time_service_manager(
+            self, ctx.processing_time, ctx.operator_index, full, self.key_facts, groups, ctx.cancellation
         )
 
     def _keep_move(self) -> None:

@@ -17,6 +17,7 @@ from flowsim.mailbox.mail import MailOptions
 from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.input_selection import InputSelectable
 from flowsim.operators.latency_stats import LatencyStats
+from flowsim.operators.operator_components import OperatorComponents
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.streamrecord.elements import LatencyMarker, OutputTag, StreamElement, WatermarkStatus
 from flowsim.timers.internal_timer_service import CancellationContext
@@ -131,8 +132,8 @@ class OperatorContext:
     cost_ns: int
     """Virtual cost of one record; add it to ``clock.now_ns`` first thing in ``process_element``."""
     trace: TaskTrace | None
-    faults: frozenset[str] = field(default_factory=frozenset)
-    """Names of the faults switched on in this operator, e.g. ``window_loses_row``."""
+    components: OperatorComponents = field(default_factory=OperatorComponents)
+    """Constructs collaborators of the operator while it is set up."""
     key_selectors: tuple[KeySelector | None, ...] = ()
     """Of every input, for an operator with several."""
     vertex_id: int = -1

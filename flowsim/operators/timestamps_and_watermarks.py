@@ -5,10 +5,10 @@ from __future__ import annotations
 from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator, Value, checked_timestamp
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
-from flowsim.watermark.broken_generators import strategy_under
 from flowsim.watermark.generators import WatermarkGenerator
 from flowsim.watermark.idleness import PausableRelativeClock
 from flowsim.watermark.recorded_watermarks import ObservedGenerator, RecordedWatermarks
+from flowsim.watermark.status_watermark_valve import ValveOutput
 from flowsim.watermark.watermark_strategy import TimestampExtractor, WatermarkStrategy
 from flowsim.watermark.watermark_to_data_output import WatermarkToDataOutput
 
@@ -23,7 +23,7 @@ class TimestampsAndWatermarksOperator(StreamOperator):
     __slots__ = (
         "_input_activity_clock",
         "watermark_output",
-        "_strategy",
+        "strategy",
         "_interval_ms",
         "_generator",
         "_extract",
@@ -36,22 +36,21 @@ class TimestampsAndWatermarksOperator(StreamOperator):
     _extract: TimestampExtractor | None
 
     def __init__(self, strategy: WatermarkStrategy, auto_watermark_interval_ms: int = 200) -> None:
-        self._strategy = strategy
+        self.strategy = strategy
         self._interval_ms = auto_watermark_interval_ms
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
         clock = ctx.clock
         self._input_activity_clock = activity = PausableRelativeClock(lambda: clock.now_ns)
-        strategy = strategy_under(self._strategy, ctx.faults)
-        generator = strategy.create_generator(activity.relative_time_ns, activity.is_paused)
-        self.watermark_output = WatermarkToDataOutput(output, None, ctx.faults)
+        generator = self.strategy.create_generator(activity.relative_time_ns, activity.is_paused)
+        stream: ValveOutput = output
         if ctx.trace is not None:
             generator = observed = ObservedGenerator(generator)
-            facts = RecordedWatermarks(ctx.trace, ctx.operator_index, observed, output)
-            self.watermark_output = WatermarkToDataOutput(facts, None, ctx.faults)
+            stream = RecordedWatermarks(ctx.trace, ctx.operator_index, observed, output)
+        self.watermark_output = ctx.components.create_watermark_output(stream)
         self._generator = generator
-        self._extract = self._strategy.timestamp_extractor
+        self._extract = self.strategy.timestamp_extractor
         self._assigner_name = f"{ctx.operator_name}: timestamp assigner"
 
     @property
@@ -85,7 +84,7 @@ class TimestampsAndWatermarksOperator(StreamOperator):
         self._generator.on_periodic_emit(self.watermark_output)
 
     def _schedule_periodic_emit(self) -> None:
-        if self._interval_ms > 0 and self._strategy.periodic:
+        if self._interval_ms > 0 and self.strategy.periodic:
             service = self.ctx.processing_time
             due_ms = service.current_processing_time_ms() + self._interval_ms
             service.register_timer(due_ms, self._on_periodic_emit, daemon_while_not=self._has_pending_effect)

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from flowsim.cluster.faults import Fault
 from flowsim.cluster.job_execution import Progress, RunOptions
 from flowsim.cluster.run_actions import RunAction
 from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.facts.tracer import Recorder
+from flowsim.faults.catalogue import Fault
+from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.scenario.context import CompiledSink
 from flowsim.scenario.features.expect import ExpectModel
@@ -53,13 +54,13 @@ class CompiledScenario:
     ) -> RunOptions:
         """The options to run it under; the recorder is the caller's, at level ``run.record``."""
         run = self.run
-        return RunOptions(
+        options = RunOptions(
             seed=run.seed,
             clock=run.clock,
             policy=run.policy,
             until_ns=run.until_ns,
             recorder=recorder,
-            faults=self.faults,
             actions=self.actions,
             on_progress=on_progress,
         )
+        return with_faults(options, self.faults)

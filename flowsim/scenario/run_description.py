@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from flowsim.cluster.faults import Fault
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
+from flowsim.faults.catalogue import Fault
 from flowsim.recording.manifest import Manifest, RunDescription, RunStatus, scenario_text
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.loader import Scenario, load_text

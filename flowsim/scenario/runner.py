@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from flowsim.cluster.faults import Fault
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, Progress, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.recorded_run import run_and_close
 from flowsim.errors import InvariantViolation, JobFailed
 from flowsim.facts.kinds import Level
+from flowsim.faults.catalogue import Fault
+from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.recording.manifest import Manifest
 from flowsim.recording.memory import MemoryRecorder
@@ -105,12 +106,12 @@ def run_compiled(
         policy=schedule,
         until_ns=settings.until_ns,
         recorder=writer or facts,
-        faults=(*compiled.faults, *faults),
         on_progress=on_progress,
         budget_records=budget_records,
         actions=compiled.actions,
     )
     wall: dict[str, object] = {"scenario_folder": str(compiled.scenario.folder)}
+    options = with_faults(options, (*compiled.faults, *faults))
     cluster, result, manifest = run_and_close(compiled.stream_graph(), options, writer, wall)
     sinks = _sinks(compiled, cluster)
     cut_short = until_ns is not None and result.status is JobStatus.STOPPED

@@ -37,7 +37,6 @@ class Batches:
         "actor",
         "waiting_for",
         "on_batch_end",
-        "reentrancy_fault",
         "chain",
         "processor",
         "_on_begin",
@@ -65,7 +64,6 @@ class Batches:
         """What the actor waits for, told in the wait-for report of a deadlock."""
         self.on_batch_end: Callable[[], None] | None = None
         """Called after every published batch: progress is shown from here."""
-        self.reentrancy_fault = False
         self.chain: OperatorChain
         """Its records cost what the batch charges; set when the task is wired."""
         self.processor: MailboxProcessor
@@ -142,8 +140,6 @@ class Batches:
         priority = OUTPUT_FULL if soft else -1
         number = processor.begin_wait(kind, priority)
         wait()
-        if self.reentrancy_fault and kind is WaitKind.COST and processor.mailbox.has_mail:
-            processor.run_mail(processor.mailbox.take_nowait(-1))
         processor.end_wait(kind, number, priority)
 
     def wait_for_mail(self, priority: int) -> None:

@@ -25,6 +25,7 @@ class StreamTaskSourceInput:
 
     current_watermark = NO_TIMESTAMP
     queued_buffers = 0
+    waits_for = "input"
 
     def __init__(self, source: SourceOperator, timers: TaskTimers) -> None:
         self._source = source

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
 from enum import Enum
 from random import Random
+from typing import Protocol
 
 from flowsim.errors import InvariantViolation
 from flowsim.facts.kinds import ActionKind, LifeEvent
@@ -54,6 +55,16 @@ class TaskState(Enum):
         return self in (TaskState.FINISHED, TaskState.CANCELED, TaskState.FAILED)
 
 
+class TaskComponents(Protocol):
+    """Constructs what a task consists of."""
+
+    def create_mailbox(
+        self, on_put: Callable[[], None], trace: TaskTrace | None, is_mailbox_thread: Callable[[], bool]
+    ) -> TaskMailbox: ...
+
+    def create_batches(self, task: StreamTask) -> Batches: ...
+
+
 class StreamTask:
     """Runs one operator chain: a mailbox loop in an actor's greenlet. Flink: StreamTask.
 
@@ -73,6 +84,7 @@ class StreamTask:
         budget: BatchBudget,
         trace: TaskTrace | None,
         clock: TaskClock,
+        components: TaskComponents,
     ) -> None:
         self.id = task_id
         self.name = name
@@ -85,10 +97,11 @@ class StreamTask:
         self.async_calls = TaskAsyncCalls(self.timers, self.fail_externally)
         self.actor = Actor(task_id, name, scheduler, self._run)
         self.outbox = Outbox()
-        self.mailbox = TaskMailbox(self._on_mail, self._full, self._is_inside)
+        self.mailbox = components.create_mailbox(self._on_mail, self._full, self._is_inside)
         self.times = TimeBuckets(clock)
         self.budget = budget
-        self.batches = self._create_batches(self.actor)
+        self._components = components
+        self.batches = self._create_batches()
         self.mailbox_processor = self.batches.processor = MailboxProcessor(
             self._process_input,
             self.mailbox,
@@ -102,8 +115,6 @@ class StreamTask:
         self.input: TaskInput
         self.writers: Sequence[RecordWriter] = ()
         self._output: RecordWriterDelegate = NonRecordWriter()
-        self.stalled = False
-        """The stop fault: from now on the task takes nothing from its input."""
         self.failure: BaseException | None = None
         self.end_of_data: StopMode | None = None
         """How its data ended; None before, and when its inputs stopped without anybody saying so (rule 4.22)."""
@@ -129,10 +140,9 @@ class StreamTask:
         """What the task reads when its head is a source."""
         raise InvariantViolation(f"{self.name} is not a task for a source")
 
-    def _create_batches(self, actor: Actor) -> Batches:
-        return Batches(
-            actor, self.scheduler, self.timers, self.outbox, self.times, self.budget, on_begin=self._note_queues
-        )
+    def _create_batches(self) -> Batches:
+        """Of the mailbox loop."""
+        return self._components.create_batches(self)
 
     @property
     def actors(self) -> tuple[Actor, ...]:
@@ -309,7 +319,8 @@ class StreamTask:
         """Buffers that wait in the channels of the task."""
         return self.input.queued_buffers
 
-    def _note_queues(self) -> None:
+    def record_queue_peaks(self) -> None:
+        """Called when a batch begins."""
         self.input_queue_peak = max(self.input_queue_peak, self.input.queued_buffers)
         queued = sum(writer.partition.queued_buffers for writer in self.writers)
         self.output_queue_peak = max(self.output_queue_peak, queued)
@@ -330,7 +341,7 @@ class StreamTask:
     def _process_input(self) -> None:
         clock = self.clock
         clock.batch_end_ns = 0 if self.mailbox.has_mail or not self._output_available else self.timers.batch_limit_ns
-        status = DataInputStatus.NOTHING_AVAILABLE if self.stalled else self.input.emit_next()
+        status = self.input.emit_next()
         if status is DataInputStatus.MORE_AVAILABLE:
             if self._output_available:
                 return
@@ -359,11 +370,10 @@ class StreamTask:
             self.batches.waiting_for = "a free output buffer of " + ", ".join(
                 f"channels {w.first_channel}.." for w in full
             )
-        elif self.stalled or not self.input.is_available:
+        elif not self.input.is_available:
             suspension = self.mailbox_processor.suspend_default_action(self.times.idle)
-            if not self.stalled:
-                self.input.when_available(suspension.resume)
-            self.batches.waiting_for = "nothing: a fault stopped it" if self.stalled else "input"
+            self.input.when_available(suspension.resume)
+            self.batches.waiting_for = self.input.waits_for
 
     def _end_data(self, mode: StopMode) -> None:
         """Rules 4.9, 4.10."""
@@ -373,11 +383,6 @@ class StreamTask:
         self.chain.finish(mode)
         for writer in self.writers:
             writer.notify_end_of_data(mode)
-
-    def stall(self) -> None:
-        """Switches the stop fault on."""
-        self.stalled = True
-        self.clock.interrupt()
 
     def fail_externally(self, fail: Callable[[], None]) -> None:
         """The task fails with what the first ``fail`` raises, inside of an element too if it waits there for mail.

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from flowsim.cluster.faults import Fault
+    from flowsim.faults.catalogue import Fault
     from flowsim.testing.assertions import assert_laws, assert_same_output_for_all_schedules, outputs, per_key_order
     from flowsim.testing.async_harness import AsyncFunctionHarness
     from flowsim.testing.async_steps import Answer, AsyncStep, Retry
@@ -60,7 +60,7 @@ _MODULE_OF = {
     "AsyncFunctionHarness": "flowsim.testing.async_harness",
     "ScriptedCalls": "flowsim.testing.scripted_calls",
     "Reply": "flowsim.testing.scripted_calls",
-    "Fault": "flowsim.cluster.faults",
+    "Fault": "flowsim.faults.catalogue",
     "event_streams": "flowsim.testing.strategies",
     "flat_records": "flowsim.testing.strategies",
     "values": "flowsim.testing.strategies",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
-from flowsim.cluster.faults import Fault
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
+from flowsim.faults.catalogue import Fault
 from flowsim.laws.catalogue import LAW_IDS, LAWS, Outcome, Verdict
 from flowsim.testing.runs import Job, JobRun, run_job
 from flowsim.testing.schedule import FIFO, Schedule, some_schedules

@@ -20,8 +20,10 @@ from typing import Literal, Self
 
 from flowsim.errors import Deadlock
 from flowsim.facts.tracer import TaskTrace
+from flowsim.faults.faulty_operators import FaultyOperatorComponents, faulty_operator
 from flowsim.mailbox.mail import Mail, MailOptions
 from flowsim.operators.async_calls import AsyncCalls
+from flowsim.operators.operator_components import OperatorComponents
 from flowsim.operators.stream_operator import KeySelector, OperatorContext, StreamOperator, Value
 from flowsim.state.key_group_range import compute_key_group_range_for_operator_index
 from flowsim.streamrecord.elements import LatencyMarker, OutputTag, WatermarkStatus
@@ -211,15 +213,16 @@ class OneInputOperatorHarness:
         async_calls: AsyncCalls | None = None,
     ) -> None:
         """``trace`` builds the operator's trace over the harness's clock; None records nothing."""
-        self.operator = operator
+        name, chosen = type(operator).__name__, frozenset(faults)
+        self.operator = operator = faulty_operator(operator, chosen) if chosen else operator
         self.clock = ManualClock(NS_PER_MS)
         self.processing_time = ManualProcessingTimeService(self.clock)
         self.mailbox = QueueingMailboxExecutor()
         self.collected = CollectingOutput()
         self.context = OperatorContext(
-            operator_name=type(operator).__name__,
+            operator_name=name,
             operator_index=0,
-            task_name=f"{type(operator).__name__} ({subtask_index + 1}/{parallelism})",
+            task_name=f"{name} ({subtask_index + 1}/{parallelism})",
             subtask_index=subtask_index,
             parallelism=parallelism,
             max_parallelism=max_parallelism,
@@ -232,7 +235,7 @@ class OneInputOperatorHarness:
             random=Random(seed),
             cost_ns=cost_ns,
             trace=None if trace is None else trace(self.clock),
-            faults=frozenset(faults),
+            components=FaultyOperatorComponents(chosen) if chosen else OperatorComponents(),
             key_selectors=key_selectors,
             async_calls=async_calls,
         )

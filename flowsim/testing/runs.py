@@ -6,13 +6,14 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from flowsim.cluster.faults import Fault
 from flowsim.cluster.mini_cluster import JobExecutionResult, JobStatus, MiniCluster, RunOptions
 from flowsim.cluster.run_actions import RunAction
 from flowsim.connectors.memory import CollectSink
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
+from flowsim.faults.catalogue import Fault
+from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.stream_graph import OperatorDescription, StreamEdge, StreamGraph, StreamNode
 from flowsim.laws.catalogue import Outcome
 from flowsim.laws.judge import check_all
@@ -208,15 +209,14 @@ def run_job(
     """
     observed = observe(job)
     recorder = MemoryRecorder(level)
-    switched_on, done = tuple(faults), tuple(actions)
+    chosen, done = tuple(faults), tuple(actions)
     options = RunOptions(
         seed=schedule.seed,
         policy=schedule.policy,
         budget_records=schedule.budget_records,
         recorder=None if level is Level.OFF else recorder,
-        faults=switched_on,
         until_ns=None if until_ms is None else until_ms * NS_PER_MS,
         actions=done,
     )
-    result = MiniCluster(observed.graph, options).run()
-    return JobRun(schedule, switched_on, done, result, recorder, observed.ends)
+    result = MiniCluster(observed.graph, with_faults(options, chosen)).run()
+    return JobRun(schedule, chosen, done, result, recorder, observed.ends)

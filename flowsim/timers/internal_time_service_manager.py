@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from flowsim.errors import BadInput
 from flowsim.facts.tracer import TaskTrace
-from flowsim.timers.broken_timers import (
-    TIMER_FIRES_EARLY,
-    TIMER_UNDER_WRONG_KEY,
-    HastyTimers,
-    KeyContextThatStays,
-    queue_factory,
-)
 from flowsim.timers.heap_priority_queue import HeapPriorityQueueSet
 from flowsim.timers.internal_timer_service import (
     CancellationContext,
@@ -33,14 +26,13 @@ N = TypeVar("N", bound=Hashable)
 TimersOfKeyGroup = Mapping[str, TimersSnapshot[Any]]
 """By the name of their service."""
 
+CreateQueue = Callable[[KeyGroups], HeapPriorityQueueSet[Any]]
+"""Makes the queue of one time domain of a service. Flink: PriorityQueueSetFactory."""
+
 
 def no_window(namespace: object) -> tuple[int, int]:
     """What a recording shows of a timer that belongs to no window."""
     return 0, 0
-
-
-class _Advancing(Protocol):
-    def try_advance_watermark(self, timestamp: int, should_stop: Callable[[], bool] | None) -> bool: ...
 
 
 class InternalTimeServiceManager:
@@ -55,12 +47,11 @@ class InternalTimeServiceManager:
         "_trace",
         "_operator",
         "_key_facts",
-        "_faults",
         "_key_groups",
         "_cancellation",
+        "_create_queue",
         "_services",
         "_created",
-        "_advancing",
         "_in_order",
     )
 
@@ -71,23 +62,22 @@ class InternalTimeServiceManager:
         operator: int = 0,
         trace: TaskTrace | None = None,
         key_facts: KeyFacts | None = None,
-        faults: frozenset[str] = frozenset(),
         key_groups: KeyGroups | None = None,
         cancellation: CancellationContext | None = None,
+        create_queue: CreateQueue = HeapPriorityQueueSet,
     ) -> None:
         """``trace`` is that of level full, or None; with it ``key_facts`` must be given."""
-        self._key_context = KeyContextThatStays(key_context) if TIMER_UNDER_WRONG_KEY in faults else key_context
+        self._key_context = key_context
         self._processing_time = processing_time
         self._trace = trace
         self._operator = operator
         self._key_facts = key_facts
-        self._faults = faults
         self._key_groups = key_groups
         self._cancellation = cancellation
+        self._create_queue = create_queue
         self._services = JavaHashMap[str, InternalTimerService[Any]](java_hash)
         self._created: list[InternalTimerService[Any]] = []
-        self._advancing: dict[str, _Advancing] = {}
-        self._in_order: list[_Advancing] = []
+        self._in_order: list[InternalTimerService[Any]] = []
 
     def internal_timer_service(
         self, name: str, triggerable: Triggerable[N], window_of: Callable[[N], tuple[int, int]]
@@ -101,14 +91,12 @@ class InternalTimeServiceManager:
             service = self._create(name, triggerable, window_of)
             self._services.put(name, service)
             self._created.append(service)
-            self._advancing[name] = HastyTimers(service) if TIMER_FIRES_EARLY in self._faults else service
-            self._in_order = [self._advancing[each] for each in self._services]
+            self._in_order = self._services.values()
         return service
 
     def _create(
         self, name: str, triggerable: Triggerable[N], window_of: Callable[[N], tuple[int, int]]
     ) -> InternalTimerService[N]:
-        create_queue: Callable[[KeyGroups], HeapPriorityQueueSet[N]] = queue_factory(self._faults)
         if self._trace is None or self._key_facts is None:
             return InternalTimerService(
                 name,
@@ -117,7 +105,7 @@ class InternalTimeServiceManager:
                 triggerable,
                 self._key_groups,
                 self._cancellation,
-                create_queue,
+                self._create_queue,
             )
         timer_trace = TimerTrace(self._trace, self._operator, self._key_facts, window_of, len(self._services))
         return TracedInternalTimerService(
@@ -128,7 +116,7 @@ class InternalTimeServiceManager:
             timer_trace,
             self._key_groups,
             self._cancellation,
-            create_queue,
+            self._create_queue,
         )
 
     def advance_watermark(self, timestamp: int) -> None:

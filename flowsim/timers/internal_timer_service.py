@@ -66,13 +66,13 @@ class InternalTimerService(Generic[N]):
         "name",
         "current_watermark",
         "fired_timers",
-        "_key_context",
+        "key_context",
         "_processing_time",
-        "_triggerable",
+        "triggerable",
         "_key_groups",
         "_cancellation",
-        "_event_queue",
-        "_processing_queue",
+        "event_time_timers",
+        "processing_time_timers",
         "_next_timer",
     )
 
@@ -91,13 +91,13 @@ class InternalTimerService(Generic[N]):
         self.current_watermark = NO_TIMESTAMP
         self.fired_timers = 0
         """Flink: numFiredTimers (rule 9.14)."""
-        self._key_context = key_context
+        self.key_context = key_context
         self._processing_time = processing_time
-        self._triggerable = triggerable
+        self.triggerable = triggerable
         self._key_groups = key_groups if key_groups is not None else KeyGroups()
         self._cancellation = cancellation if cancellation is not None else CancellationContext()
-        self._event_queue: HeapPriorityQueueSet[N] = create_queue(self._key_groups)
-        self._processing_queue: HeapPriorityQueueSet[N] = create_queue(self._key_groups)
+        self.event_time_timers: HeapPriorityQueueSet[N] = create_queue(self._key_groups)
+        self.processing_time_timers: HeapPriorityQueueSet[N] = create_queue(self._key_groups)
         self._next_timer: TimerHandle | None = None
 
     def current_processing_time_ms(self) -> int:
@@ -105,25 +105,25 @@ class InternalTimerService(Generic[N]):
 
     @property
     def num_event_time_timers(self) -> int:
-        return len(self._event_queue)
+        return len(self.event_time_timers)
 
     @property
     def num_processing_time_timers(self) -> int:
-        return len(self._processing_queue)
+        return len(self.processing_time_timers)
 
     def register_event_time_timer(self, namespace: N, timestamp: int) -> None:
         """A timer at or before the current watermark fires at the next advance, not at once (rule 9.7)."""
-        context = self._key_context
-        self._event_queue.add(InternalTimer(timestamp, context.current_key, context.current_key_id, namespace))
+        context = self.key_context
+        self.event_time_timers.add(InternalTimer(timestamp, context.current_key, context.current_key_id, namespace))
 
     def delete_event_time_timer(self, namespace: N, timestamp: int) -> None:
         """A no-op where there is no such timer (rule 9.11)."""
-        self._event_queue.remove(self._timer(namespace, timestamp))
+        self.event_time_timers.remove(self._timer(namespace, timestamp))
 
     def register_processing_time_timer(self, namespace: N, timestamp: int) -> None:
         """A new earliest timer replaces the pending system timer (rule 9.8)."""
-        head = self._processing_queue.peek()
-        is_new_head = self._processing_queue.add(self._timer(namespace, timestamp))
+        head = self.processing_time_timers.peek()
+        is_new_head = self.processing_time_timers.add(self._timer(namespace, timestamp))
         if is_new_head and timestamp < (head.timestamp if head is not None else MAX_WATERMARK):
             if self._next_timer is not None:
                 self._next_timer.cancel()
@@ -131,7 +131,7 @@ class InternalTimerService(Generic[N]):
 
     def delete_processing_time_timer(self, namespace: N, timestamp: int) -> None:
         """The system timer stays: it will find nothing due (rule 9.11)."""
-        self._processing_queue.remove(self._timer(namespace, timestamp))
+        self.processing_time_timers.remove(self._timer(namespace, timestamp))
 
     def advance_watermark(self, timestamp: int) -> None:
         """Event time is now ``timestamp``: fires every timer up to it, those registered meanwhile too (rules 9.4-9.6)."""
@@ -144,10 +144,10 @@ class InternalTimerService(Generic[N]):
         """
         self.current_watermark = timestamp
         poll, cancellation, set_current_key, on_event_time = (
-            self._event_queue.poll,
+            self.event_time_timers.poll,
             self._cancellation,
-            self._key_context.set_current_key,
-            self._triggerable.on_event_time,
+            self.key_context.set_current_key,
+            self.triggerable.on_event_time,
         )
         while not cancellation.is_cancelled and (timer := poll(timestamp)) is not None:
             set_current_key(timer.key, timer.key_id)
@@ -157,41 +157,31 @@ class InternalTimerService(Generic[N]):
                 return False
         return True
 
-    def fire_next_event_time_timer(self) -> bool:
-        """Fires the earliest event-time timer whatever the time is; False where there is none. Only a fault asks for it."""
-        timer = self._event_queue.poll()
-        if timer is None:
-            return False
-        self._key_context.set_current_key(timer.key, timer.key_id)
-        self._triggerable.on_event_time(timer)
-        self.fired_timers += 1
-        return True
-
     def _on_processing_time(self, timestamp: int) -> None:
         """Fires what is due at the *registered* time, which may be earlier than now (rule 9.9)."""
         self._next_timer = None
-        queue, cancellation = self._processing_queue, self._cancellation
+        queue, cancellation = self.processing_time_timers, self._cancellation
         while not cancellation.is_cancelled and (timer := queue.poll(timestamp)) is not None:
-            self._key_context.set_current_key(timer.key, timer.key_id)
-            self._triggerable.on_processing_time(timer)
+            self.key_context.set_current_key(timer.key, timer.key_id)
+            self.triggerable.on_processing_time(timer)
             self.fired_timers += 1
         self.start()
 
     def start(self) -> None:
         """Arms the system timer for the earliest timer unless it is armed (rules 9.9, 9.15)."""
-        head = self._processing_queue.peek()
+        head = self.processing_time_timers.peek()
         if head is not None and self._next_timer is None:
             self._next_timer = self._processing_time.register_timer(head.timestamp, self._on_processing_time)
 
     def snapshot_timers_for_key_group(self, key_group: int) -> TimersSnapshot[N]:
         """The timers whose keys belong to ``key_group`` (rule 9.15)."""
-        return TimersSnapshot(_told(self._event_queue, key_group), _told(self._processing_queue, key_group))
+        return TimersSnapshot(_told(self.event_time_timers, key_group), _told(self.processing_time_timers, key_group))
 
     def restore_timers_for_key_group(self, snapshot: TimersSnapshot[N]) -> None:
         """Adds the timers of one key group; ``start`` arms what is overdue (rule 9.15)."""
         for queue, timers in (
-            (self._event_queue, snapshot.event_time),
-            (self._processing_queue, snapshot.processing_time),
+            (self.event_time_timers, snapshot.event_time),
+            (self.processing_time_timers, snapshot.processing_time),
         ):
             for timer in self._as_read([InternalTimer(*parts) for parts in timers]):
                 queue.add(timer)
@@ -201,13 +191,13 @@ class InternalTimerService(Generic[N]):
         return in_order_of_bins(timers, self._key_groups.timer_hash, capacity_for(len(timers)))
 
     def _timer(self, namespace: N, timestamp: int) -> InternalTimer[N]:
-        context = self._key_context
+        context = self.key_context
         return InternalTimer(timestamp, context.current_key, context.current_key_id, namespace)
 
     def validate(self) -> None:
         """Raises InvariantViolation when a queue is out of order."""
-        self._event_queue.validate()
-        self._processing_queue.validate()
+        self.event_time_timers.validate()
+        self.processing_time_timers.validate()
 
 
 def _told(queue: HeapPriorityQueueSet[N], key_group: int) -> tuple[tuple[int, object, object, N], ...]:

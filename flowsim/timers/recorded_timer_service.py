@@ -140,24 +140,24 @@ class TracedInternalTimerService(InternalTimerService[N]):
 
     def register_event_time_timer(self, namespace: N, timestamp: int) -> None:
         timer = self._timer(namespace, timestamp)
-        if timer not in self._event_queue:
+        if timer not in self.event_time_timers:
             self._timer_trace.record(_REGISTER, _EVENT_TIME, timer, self.current_watermark)
         super().register_event_time_timer(namespace, timestamp)
 
     def delete_event_time_timer(self, namespace: N, timestamp: int) -> None:
         timer = self._timer(namespace, timestamp)
-        if timer in self._event_queue:
+        if timer in self.event_time_timers:
             self._timer_trace.record(_DELETE, _EVENT_TIME, timer, self.current_watermark)
         super().delete_event_time_timer(namespace, timestamp)
 
     def register_processing_time_timer(self, namespace: N, timestamp: int) -> None:
         timer = self._timer(namespace, timestamp)
-        if timer not in self._processing_queue:
+        if timer not in self.processing_time_timers:
             self._timer_trace.record(_REGISTER, _PROCESSING_TIME, timer, self.current_watermark)
         super().register_processing_time_timer(namespace, timestamp)
 
     def delete_processing_time_timer(self, namespace: N, timestamp: int) -> None:
         timer = self._timer(namespace, timestamp)
-        if timer in self._processing_queue:
+        if timer in self.processing_time_timers:
             self._timer_trace.record(_DELETE, _PROCESSING_TIME, timer, self.current_watermark)
         super().delete_processing_time_timer(namespace, timestamp)

@@ -9,9 +9,6 @@ from flowsim.errors import InvariantViolation
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.units import NO_TIMESTAMP
 
-FAULT_TAKES_MAXIMUM: Final = "valve_takes_maximum"
-"""Fault: the fastest channel decides instead of the slowest."""
-
 _ACTIVE: Final = WatermarkStatus.ACTIVE
 _IDLE: Final = WatermarkStatus.IDLE
 
@@ -43,10 +40,9 @@ class StatusWatermarkValve:
         "_heap",
         "_in_heap",
         "_heap_is_filled",
-        "_takes_maximum",
     )
 
-    def __init__(self, channel_count: int, output: ValveOutput, faults: frozenset[str] = frozenset()) -> None:
+    def __init__(self, channel_count: int, output: ValveOutput) -> None:
         if channel_count < 1:
             raise ValueError(f"a valve needs at least one channel, got {channel_count}")
         self.last_output_watermark = NO_TIMESTAMP
@@ -61,7 +57,6 @@ class StatusWatermarkValve:
         self._heap: list[tuple[int, int]] = []
         self._in_heap = [False] * channel_count
         self._heap_is_filled = False
-        self._takes_maximum = FAULT_TAKES_MAXIMUM in faults
 
     def input_watermark(self, timestamp: int, channel: int) -> None:
         """A watermark arrived on ``channel`` (rule 8.9; rule 8.14: on an idle channel it is dropped, not stored)."""
@@ -133,11 +128,8 @@ class StatusWatermarkValve:
             elif entry != watermarks[channel]:
                 heapreplace(heap, (watermarks[channel], channel))
             else:
-                self._emit_if_new(entry if not self._takes_maximum else self._maximum_aligned())
+                self._emit_if_new(entry)
                 return
-
-    def _maximum_aligned(self) -> int:
-        return max(w for w, aligned in zip(self._watermarks, self._aligned, strict=True) if aligned)
 
     def _emit_if_new(self, timestamp: int) -> None:
         if timestamp > self.last_output_watermark:
@@ -153,7 +145,7 @@ class StatusWatermarkValve:
             if not self._aligned[channel]:
                 continue
             in_order = channel in entries and entries[channel] <= watermark
-            behind = watermark < self.last_output_watermark and not self._takes_maximum
+            behind = watermark < self.last_output_watermark
             if self._idle[channel] or behind or not in_order:
                 raise InvariantViolation(
                     f"valve: channel {channel} is aligned with watermark {watermark}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from typing import Protocol
 
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.units import NO_TIMESTAMP
@@ -30,27 +30,20 @@ class WatermarkUpdateListener(Protocol):
     def split_finished(self, split_id: str) -> None: ...
 
 
-FAULT_SPEAKS_WHILE_IDLE: Final = "idle_but_speaking"
-
-
 class WatermarkToDataOutput:
     """Lets only strictly increasing watermarks pass, and announces ACTIVE before the first one after an idle time.
 
-    ``listener`` hears of every watermark before it passes, and of every status after it did. ``faults`` may hold
-    ``FAULT_SPEAKS_WHILE_IDLE``: the end of an idle time is not announced.
+    ``listener`` is notified of every watermark before it passes, and of every status after it did.
     Flink: WatermarkToDataOutput, TimestampsAndWatermarksOperator.WatermarkEmitter.
     """
 
-    __slots__ = ("current_watermark", "idle", "_output", "_listener", "_hides_active")
+    __slots__ = ("current_watermark", "idle", "_output", "_listener")
 
-    def __init__(
-        self, output: ValveOutput, listener: WatermarkUpdateListener | None = None, faults: frozenset[str] = frozenset()
-    ) -> None:
+    def __init__(self, output: ValveOutput, listener: WatermarkUpdateListener | None = None) -> None:
         self.current_watermark = NO_TIMESTAMP
         self.idle = False
         self._output = output
         self._listener = listener
-        self._hides_active = FAULT_SPEAKS_WHILE_IDLE in faults
 
     def emit_watermark(self, timestamp: int) -> None:
         if timestamp > self.current_watermark:
@@ -75,8 +68,7 @@ class WatermarkToDataOutput:
         """Rule 8.12: only what changes is said."""
         idle = status is WatermarkStatus.IDLE
         if idle is not self.idle:
-            if idle or not self._hides_active:
-                self._output.emit_watermark_status(status)
+            self._output.emit_watermark_status(status)
             if self._listener is not None:
                 self._listener.update_idle(idle)
             self.idle = idle
@@ -91,10 +83,8 @@ class MainWatermarkOutput(WatermarkToDataOutput):
 
     __slots__ = ("split_local_output", "main_is_idle")
 
-    def __init__(
-        self, output: ValveOutput, listener: WatermarkUpdateListener | None = None, faults: frozenset[str] = frozenset()
-    ) -> None:
-        super().__init__(output, listener, faults)
+    def __init__(self, output: ValveOutput, listener: WatermarkUpdateListener | None = None) -> None:
+        super().__init__(output, listener)
         self.main_is_idle = True
         self.split_local_output = SplitLocalWatermarkOutput(self)
 

@@ -146,9 +146,10 @@ class GateBuffersSpecMachine(DifferentialMachine):
                 self.flink.java.java.util.Optional.empty(), *arguments
             )
             theirs = (
-                spec.getEffectiveExclusiveBuffersPerChannel(), spec.getRequiredFloatingBuffers(),
+                spec.getEffectiveExclusiveBuffersPerChannel(),
+                spec.getRequiredFloatingBuffers(),
                 spec.getTotalFloatingBuffers(),
-            )  # fmt: skip
+            )
             ours = create_gate_buffers_spec(channels + more, exclusive, floating, kind)
             self.same(theirs, lambda ours=ours: (ours.exclusive, ours.floating_required, ours.floating_maximum))
 

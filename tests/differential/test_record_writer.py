@@ -58,10 +58,14 @@ class RecordWriterMachine(DifferentialMachine):
     subject = "RecordWriter"
 
     @initialize(
-        count=st.integers(1, 4), size=st.sampled_from([16, 32, 64]), more=st.integers(3, 9),
-        overdraft=st.sampled_from([0, 2, 5]), timeout_ms=st.sampled_from([0, 0, -1]), broadcast=st.booleans(),
+        count=st.integers(1, 4),
+        size=st.sampled_from([16, 32, 64]),
+        more=st.integers(3, 9),
+        overdraft=st.sampled_from([0, 2, 5]),
+        timeout_ms=st.sampled_from([0, 0, -1]),
+        broadcast=st.booleans(),
         wish=st.sampled_from([UNLIMITED_SIZE, UNLIMITED_SIZE, 20]),
-    )  # fmt: skip
+    )
     def begin(
         self, count: int, size: int, more: int, overdraft: int, timeout_ms: int, broadcast: bool, wish: int
     ) -> None:
@@ -86,9 +90,14 @@ class RecordWriterMachine(DifferentialMachine):
         self.target = 0
         self.chance = Chosen(0)
         self.writer = RecordWriter(
-            self.partition, BroadcastPartitioner(count) if broadcast else chosen, timeout_ms, 0, self.chance, None,
+            self.partition,
+            BroadcastPartitioner(count) if broadcast else chosen,
+            timeout_ms,
+            0,
+            self.chance,
+            None,
             NO_FLUSHER,
-        )  # fmt: skip
+        )
         self.buffers: list[Buffer] = []
         self.held: list[int] = []
         for index in range(count):

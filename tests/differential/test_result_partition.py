@@ -72,10 +72,14 @@ class ResultPartitionMachine(DifferentialMachine):
     subject = "ResultPartition"
 
     @initialize(
-        count=st.integers(1, 4), size=st.sampled_from([4, 8, 16, 32]), more=st.integers(2, 9),
-        per_channel=st.sampled_from([UNLIMITED, UNLIMITED, 2, 3]), overdraft=st.sampled_from([0, 1, 2, 5]),
-        exclusive=st.sampled_from([0, 2, 2]), wish=st.sampled_from([UNLIMITED_SIZE, UNLIMITED_SIZE, 3, 12]),
-    )  # fmt: skip
+        count=st.integers(1, 4),
+        size=st.sampled_from([4, 8, 16, 32]),
+        more=st.integers(2, 9),
+        per_channel=st.sampled_from([UNLIMITED, UNLIMITED, 2, 3]),
+        overdraft=st.sampled_from([0, 1, 2, 5]),
+        exclusive=st.sampled_from([0, 2, 2]),
+        wish=st.sampled_from([UNLIMITED_SIZE, UNLIMITED_SIZE, 3, 12]),
+    )
     def begin(
         self, count: int, size: int, more: int, per_channel: int, overdraft: int, exclusive: int, wish: int
     ) -> None:

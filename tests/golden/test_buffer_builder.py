@@ -64,9 +64,14 @@ def test_every_command_is_answered_as_flink_answers_it() -> None:
         for command, expected in zip(case["cmds"], case["out"], strict=True):
             result, error = outcome(builder, consumers, command)
             assert {
-                "res": result, "err": error, "finished": builder.finished, "full": builder.is_full,
-                "writable": builder.writable_bytes, "committed": len(builder.data), "max": builder.capacity,
+                "res": result,
+                "err": error,
+                "finished": builder.finished,
+                "full": builder.is_full,
+                "writable": builder.writable_bytes,
+                "committed": len(builder.data),
+                "max": builder.capacity,
                 "consumers": [[c.is_finished, c.is_data_available, c.written_bytes] for c in consumers],
-            } == {**expected, "err": expected["err"] and expected["err"][0]}, (case["id"], commands, command)  # fmt: skip
+            } == {**expected, "err": expected["err"] and expected["err"][0]}, (case["id"], commands, command)
             commands += 1
     assert commands == 7_629

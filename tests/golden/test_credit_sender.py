@@ -83,11 +83,13 @@ class Play:
     def observed(self, command: list[Any]) -> dict[str, Any]:
         self.sent.clear()
         return {
-            "res": self.play(command), "err": None, "sent": list(self.sent),
+            "res": self.play(command),
+            "err": None,
+            "sent": list(self.sent),
             "credits": [reader.credits for reader in self.readers],
             "queued": [len(s.buffers) for s in self.subpartitions],
             "registered": [reader.registered for reader in self.readers],
-        }  # fmt: skip
+        }
 
 
 def test_every_command_sends_what_flink_sent() -> None:

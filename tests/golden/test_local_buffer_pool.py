@@ -77,15 +77,22 @@ class Play:
         except FlowsimError as refusal:
             result, error = None, ERRORS[type(refusal)]
         return {
-            "res": result, "err": error, "global_available": self.network.available_segments,
+            "res": result,
+            "err": error,
+            "global_available": self.network.available_segments,
             "global_is_available": self.network.available_segments > 0,
             "pools": [
                 {
-                    "num": pool.size, "requested": pool.requested, "avail_segments": pool.free_segments,
-                    "used": pool.used_segments, "available": pool.available, "destroyed": pool.destroyed,
-                } for pool in self.pools
+                    "num": pool.size,
+                    "requested": pool.requested,
+                    "avail_segments": pool.free_segments,
+                    "used": pool.used_segments,
+                    "available": pool.available,
+                    "destroyed": pool.destroyed,
+                }
+                for pool in self.pools
             ],
-        }  # fmt: skip
+        }
 
 
 def explained(case: dict[str, Any], order: tuple[int, ...]) -> tuple[int, Any, Any]:

@@ -94,9 +94,12 @@ class Play:
             with pytest.raises(ERRORS[error[0]]):
                 self.play(command)
         answer = {
-            "res": result, "err": error, "notify": list(self.notifications), "backlog": subpartition.reported_backlog,
+            "res": result,
+            "err": error,
+            "notify": list(self.notifications),
+            "backlog": subpartition.reported_backlog,
             "queued": subpartition.queued_buffers,
-        }  # fmt: skip
+        }
         if self.has_reader:
             for name, credit in (("avail_nocredit", False), ("avail_credit", True)):
                 answer[name] = [subpartition.is_available(credit), subpartition.reported_backlog]

@@ -63,11 +63,14 @@ class Play:
     def observed(self, command: list[Any]) -> dict[str, Any]:
         self.notifications.clear()
         return {
-            "res": self.play(command), "err": None, "notify": list(self.notifications),
-            "available": self.pool.available, "used": self.pool.used_segments,
+            "res": self.play(command),
+            "err": None,
+            "notify": list(self.notifications),
+            "available": self.pool.available,
+            "used": self.pool.used_segments,
             "queued": [len(s.buffers) for s in self.subpartitions],
             "backlog": [s.reported_backlog for s in self.subpartitions],
-        }  # fmt: skip
+        }
 
 
 def test_every_command_leaves_the_buffers_and_notifications_that_flink_left() -> None:

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flowsim.cluster.faults import Fault
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.connectors.script import ScriptedSource, record
 from flowsim.datastream import AsyncDataStream, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration
 from flowsim.errors import BadInput
+from flowsim.faults.catalogue import Fault
 from flowsim.laws.catalogue import Verdict
 from flowsim.testing import JobRun, RandomJob, Schedule, SourceStage, Stage, run_job, schedules
 from flowsim.testing.async_steps import Answer, AsyncStep, Retry

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from flowsim.cluster.faults import Fault
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.connectors.script import IdleEntry, ScriptedSource, record, sleep, watermark
 from flowsim.datastream import (
@@ -27,6 +26,7 @@ from flowsim.datastream import (
 from flowsim.datastream.common import Time
 from flowsim.datastream.window import TumblingEventTimeWindows
 from flowsim.facts.kinds import AsyncAction
+from flowsim.faults.catalogue import Fault
 from flowsim.laws.catalogue import Verdict
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.testing import JobRun, Schedule, job_settings, run_job, schedules, scripted_sources

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from flowsim.cluster.faults import Fault
 from flowsim.connectors.script import IdleEntry, RecordEntry, ScriptedSource, WatermarkEntry, record, watermark
+from flowsim.faults.catalogue import Fault
 from flowsim.testing import (
     JobRun,
     Schedule,

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowsim.cluster.faults import FAULT_KINDS, Fault, FaultKind
 from flowsim.connectors.script import ScriptedSource, record, watermark
 from flowsim.datastream import StreamExecutionEnvironment
+from flowsim.faults.catalogue import FAULT_KINDS, Fault, FaultKind
 from flowsim.testing import (
     Schedule,
     assert_laws,

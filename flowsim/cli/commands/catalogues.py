@@ -38,17 +38,17 @@ def faults(json_output: Json = False) -> Answer:
     from rich.console import Console
     from rich.table import Table
 
-    from flowsim.cluster.faults import FAULT_KINDS
+    from flowsim.faults.catalogue import FAULT_KINDS
 
     kinds = FAULT_KINDS.values()
-    document = [{"name": k.name, "site": k.site.value, "sentence": k.sentence, "law": k.law} for k in kinds]
+    document = [{"name": k.name, "site": k.component.value, "sentence": k.sentence, "law": k.law} for k in kinds]
 
     def show(console: Console) -> None:
         table = Table()
         for heading in ("fault", "breaks", "what happens", "law that notices"):
             table.add_column(heading, no_wrap=heading == "fault", overflow="fold")
         for kind in kinds:
-            table.add_row(kind.name, kind.site.value, kind.sentence, kind.law or "-")
+            table.add_row(kind.name, kind.component.value, kind.sentence, kind.law or "-")
         console.print(table)
 
     return Answer(document, show)

@@ -115,7 +115,7 @@ class KeyGroupStreamPartitioner(StreamPartitioner):
     ``max_parallelism`` is the *target's* number of key groups (rule 1.23).
     """
 
-    __slots__ = ("key_selector", "key_type", "max_parallelism", "routes", "identities", "fault_offset")
+    __slots__ = ("key_selector", "key_type", "max_parallelism", "routes", "identities")
     name = "HASH"
 
     def __init__(self, channels: int, key_selector: KeySelector, key_type: str | None, max_parallelism: int) -> None:
@@ -127,8 +127,6 @@ class KeyGroupStreamPartitioner(StreamPartitioner):
         """Subpartition by ``state_key(key)``: murmur over a Java hash costs ten times a dict hit."""
         self.identities: dict[object, tuple[int, int, int]] = {}
         """(subpartition, Java hash, fingerprint) by ``state_key(key)``; filled only while recording."""
-        self.fault_offset = 0
-        """The routing fault adds this to every subpartition."""
 
     def select_channel(self, value: Value) -> int:
         key = self.key_selector(value)
@@ -141,7 +139,7 @@ class KeyGroupStreamPartitioner(StreamPartitioner):
         """The subpartition of a key met for the first time; ``index`` is its ``state_key``."""
         group = assign_to_key_group(key, self.max_parallelism, self.key_type)
         subpartition = compute_operator_index_for_key_group(self.max_parallelism, self.channels, group)
-        self.routes[index] = subpartition = (subpartition + self.fault_offset) % self.channels
+        self.routes[index] = subpartition
         return subpartition
 
     def learn(self, key_id: object, key: Value, describe: Callable[[int, int, str, str], None]) -> tuple[int, int, int]:

@@ -18,7 +18,7 @@ from flowsim.network.writers.partitioner import KeyGroupStreamPartitioner, Strea
 from flowsim.streamrecord.codec import encode_latency_marker_into, encode_status_into, encode_watermark_into
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
 from flowsim.streamrecord.events import Event, StopMode
-from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+from flowsim.units import NO_TIMESTAMP
 from flowsim.values import encode_into, encode_record, fingerprint_frame, state_key
 
 _RECORD = ElementKind.RECORD
@@ -66,8 +66,6 @@ class RecordWriter:
         "_random",
         "_status",
         "_flusher",
-        "emit_watermark",
-        "watermark_after_end_of_data",
     )
 
     def __init__(
@@ -91,9 +89,6 @@ class RecordWriter:
         self._records: Callable[[], int] = lambda: 0
         self._flusher = flusher
         """Notified when data may wait for it; it is armed only then."""
-        self.emit_watermark = self._emit_watermark
-        self.watermark_after_end_of_data = False
-        """The end fault: one more watermark follows EndOfData."""
         if partitioner.is_broadcast:
             self.collect = self._broadcast_collect()
         elif trace is not None:
@@ -106,7 +101,7 @@ class RecordWriter:
         """User records handed to the network, a broadcast counting once (rule 13.4)."""
         return self._records()
 
-    def _emit_watermark(self, timestamp: int) -> None:
+    def emit_watermark(self, timestamp: int) -> None:
         """To every subpartition, unless the announced status is IDLE (rules 5.8, 8.18)."""
         if self._status is WatermarkStatus.IDLE:
             return
@@ -143,8 +138,6 @@ class RecordWriter:
         for index in range(self.partition.count):
             self._trace_sent(index, ElementKind.END_OF_DATA, int(mode))
         self.partition.notify_end_of_data(mode)
-        if self.watermark_after_end_of_data:
-            self._emit_watermark(MAX_WATERMARK)
 
     def finish(self) -> None:
         """EndOfPartition to every subpartition (rule 4.18)."""

@@ -53,8 +53,8 @@ class AsyncWaitOperator(FunctionOperator):
         "awaiting_retry",
         "retries_are_over",
         "function",
-        "_capacity",
-        "_mode",
+        "capacity",
+        "mode",
         "queue",
         "_facts",
         "_numbers",
@@ -64,7 +64,6 @@ class AsyncWaitOperator(FunctionOperator):
         "_restored",
     )
 
-    queue: StreamElementQueue
     _facts: AsyncTrace | None
 
     def __init__(
@@ -79,8 +78,9 @@ class AsyncWaitOperator(FunctionOperator):
         if mode not in _QUEUES:
             raise BadInput(f"the mode of an async operator must be ordered or unordered, got {mode!r}")
         self.function = function
-        self._capacity = checked_capacity(capacity)
-        self._mode = mode
+        self.capacity = checked_capacity(capacity)
+        self.mode = mode
+        self.queue = _QUEUES[mode](capacity)
         self.timeout_ms = timeout_ms
         self.retry_strategy = retry_strategy
         predicate = retry_strategy.get_retry_predicate()
@@ -100,13 +100,7 @@ class AsyncWaitOperator(FunctionOperator):
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
-        self.queue = _QUEUES[self._mode](self._capacity)
         self._facts = None if ctx.trace is None else AsyncTrace(ctx.trace, ctx.operator_index)
-        if ctx.faults:
-            # What breaks an operator knows it, so the operator cannot know that from the start.
-            from flowsim.operators.async_wait.async_faults import switch_on
-
-            switch_on(ctx.faults, self)
 
     # Life.
 
@@ -124,7 +118,7 @@ class AsyncWaitOperator(FunctionOperator):
     @property
     def what_it_waits_for(self) -> str:
         """For the report of a run that stands still: which elements nobody answers (rule 11.17)."""
-        return awaited_elements(self.queue.pending, len(self.queue), self._capacity)
+        return awaited_elements(self.queue.pending, len(self.queue), self.capacity)
 
     def open(self) -> None:
         super().open()

@@ -16,7 +16,6 @@ from flowsim.operators.inputs.reading_order import ReadingOrder, noting_reads
 from flowsim.operators.keyed_operator import KeyedOperator
 from flowsim.operators.stream_operator import KeySelector, OperatorContext, OperatorInput, Output, Value
 from flowsim.operators.user_functions import FunctionLife, Results, UserFunction, emit_results
-from flowsim.operators.windowing.window_faults import LATE_ROW_VANISHES
 from flowsim.state.descriptors import MapStateDescriptor
 from flowsim.state.states import MapState
 from flowsim.streamrecord.elements import OutputTag
@@ -100,7 +99,24 @@ class _Side:
     lower_ms: int
     upper_ms: int
     namespace: str
-    late_tag: OutputTag | None
+
+
+class LatePolicy:
+    """What becomes of a late record: the late output of its side gets it, without one it is counted (rule 10.35)."""
+
+    __slots__ = ("_left", "_right")
+
+    def __init__(self, late_left: OutputTag | None, late_right: OutputTag | None) -> None:
+        self._left = late_left
+        self._right = late_right
+
+    def drop(self, operator: IntervalJoinOperator, is_left: bool, value: Value, timestamp: int) -> None:
+        tag = self._left if is_left else self._right
+        operator.record_late(value, timestamp, tag is not None)
+        if tag is not None:
+            operator.output.collect_side(tag, value, timestamp)
+        else:
+            operator.records_dropped += 1
 
 
 class IntervalJoinOperator(KeyedOperator):
@@ -114,7 +130,7 @@ class IntervalJoinOperator(KeyedOperator):
     __slots__ = (
         "_function",
         "_bounds",
-        "_late_tags",
+        "late_policy",
         "_order",
         "_life",
         "_context",
@@ -122,7 +138,6 @@ class IntervalJoinOperator(KeyedOperator):
         "_sides",
         "_inputs",
         "_intake",
-        "_next_late_vanishes",
     )
 
     _context: JoinContext
@@ -130,7 +145,6 @@ class IntervalJoinOperator(KeyedOperator):
     _sides: tuple[_Side, _Side]
     _inputs: tuple[OperatorInput, ...]
     _intake: Callable[[Value, int], None] | None
-    _next_late_vanishes: bool
 
     def __init__(
         self,
@@ -142,7 +156,7 @@ class IntervalJoinOperator(KeyedOperator):
     ) -> None:
         self._function = function
         self._bounds = bounds
-        self._late_tags = (late_left, late_right)
+        self.late_policy = LatePolicy(late_left, late_right)
         self._order = order
         self._life = FunctionLife(function)
 
@@ -155,11 +169,10 @@ class IntervalJoinOperator(KeyedOperator):
         self._timers = self.time_services.internal_timer_service(CLEANUP_TIMER, self, _RECORDED_AS.__getitem__)
         left, right = self._buffer("LEFT_BUFFER"), self._buffer("RIGHT_BUFFER")
         self._intake = self._make_intake()
-        self._next_late_vanishes = LATE_ROW_VANISHES in ctx.faults
-        bounds, (late_left, late_right) = self._bounds, self._late_tags
+        bounds = self._bounds
         self._sides = (
-            _Side(True, left, right, bounds.lower_ms, bounds.upper_ms, CLEANUP_LEFT, late_left),
-            _Side(False, right, left, -bounds.upper_ms, -bounds.lower_ms, CLEANUP_RIGHT, late_right),
+            _Side(True, left, right, bounds.lower_ms, bounds.upper_ms, CLEANUP_LEFT),
+            _Side(False, right, left, -bounds.upper_ms, -bounds.lower_ms, CLEANUP_RIGHT),
         )
         doors = [self._door(first, self._sides[0]), self._door(second, self._sides[1])]
         self._inputs = combined_inputs(self, doors if self._order is None else noting_reads(doors, self._order))
@@ -212,7 +225,7 @@ class IntervalJoinOperator(KeyedOperator):
         if self._intake is not None:
             self._intake(value, timestamp)
         if timestamp < self._timers.current_watermark:
-            self._drop_late(side, value, timestamp)
+            self.late_policy.drop(self, side.is_left, value, timestamp)
             return
         side.own.append(timestamp, value)
         for other_timestamp, other_value in self._partners(side, timestamp):
@@ -248,21 +261,13 @@ class IntervalJoinOperator(KeyedOperator):
 
         return intake
 
-    def _drop_late(self, side: _Side, value: Value, timestamp: int) -> None:
-        """Rule 10.35."""
-        if self._next_late_vanishes:
-            self._next_late_vanishes = False
-            return
+    def record_late(self, value: Value, timestamp: int, has_output: bool) -> None:
+        """Records that a record of the current key was late; ``has_output``: its side has a late output."""
         trace = self.ctx.trace
         if trace is not None and self.key_facts is not None:
             key_hash, key = self.key_facts.of(self.current_key, self.current_key_id)
-            watermark, has_output = self._timers.current_watermark, side.late_tag is not None
-            number = fingerprint(timestamp, value)
+            number, watermark = fingerprint(timestamp, value), self._timers.current_watermark
             trace.late_drop(self.ctx.operator_index, key_hash, key, timestamp, number, watermark, has_output)
-        if side.late_tag is not None:
-            self.output.collect_side(side.late_tag, value, timestamp)
-        else:
-            self.records_dropped += 1
 
     def on_event_time(self, timer: InternalTimer[str]) -> None:
         """Rule 10.36: the records that the timer was set for are forgotten."""

@@ -8,12 +8,11 @@ from flowsim.operators.sources.source_output import SourceOutput
 from flowsim.operators.sources.source_output_with_watermarks import SourceOutputWithWatermarks
 from flowsim.operators.sources.split_local_outputs import SplitLocalOutputs
 from flowsim.operators.stream_operator import OperatorContext, Output
-from flowsim.watermark.broken_generators import strategy_under
 from flowsim.watermark.idleness import PausableRelativeClock
 from flowsim.watermark.recorded_watermarks import ObservedGenerator, RecordedWatermarks
 from flowsim.watermark.status_watermark_valve import ValveOutput
 from flowsim.watermark.watermark_strategy import WatermarkStrategy
-from flowsim.watermark.watermark_to_data_output import MainWatermarkOutput, WatermarkUpdateListener
+from flowsim.watermark.watermark_to_data_output import WatermarkUpdateListener
 
 
 class StreamingReaderOutput(SourceOutputWithWatermarks):
@@ -33,7 +32,6 @@ class StreamingReaderOutput(SourceOutputWithWatermarks):
         on_first_split: Callable[[], None],
     ) -> None:
         clock = ctx.clock
-        strategy = strategy_under(strategy, ctx.faults)
         self.back_pressure_clock = waiting = PausableRelativeClock(lambda: clock.now_ns)
         """Stands still under back pressure; the other clocks are read from it."""
         self.input_activity_clock = activity = PausableRelativeClock(waiting.relative_time_ns)
@@ -46,7 +44,7 @@ class StreamingReaderOutput(SourceOutputWithWatermarks):
         if ctx.trace is not None:
             generator = observed = ObservedGenerator(generator)
             stream = facts = RecordedWatermarks(ctx.trace, ctx.operator_index, observed, output)
-        self.main_watermarks = main = MainWatermarkOutput(stream, listener, ctx.faults)
+        self.main_watermarks = main = ctx.components.create_main_watermark_output(stream, listener)
         super().__init__(ctx, output.collect, strategy.timestamp_extractor, generator, main, main)
         self.splits = SplitLocalOutputs(
             ctx, output.collect, strategy, main.split_local_output, waiting, listener, facts

@@ -34,7 +34,7 @@ class SourceOperator(StreamOperator):
         "stopping",
         "on_available",
         "_reader",
-        "_strategy",
+        "strategy",
         "_interval_ms",
         "_latency_ms",
         "_sample_count",
@@ -55,7 +55,7 @@ class SourceOperator(StreamOperator):
         alignment_sample_count: int = 3,
     ) -> None:
         self._reader = reader
-        self._strategy = strategy
+        self.strategy = strategy
         self._interval_ms = auto_watermark_interval_ms
         self._latency_ms = latency_interval_ms
         self._sample_count = alignment_sample_count
@@ -72,7 +72,7 @@ class SourceOperator(StreamOperator):
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
-        strategy = self._strategy
+        strategy = self.strategy
         if strategy is None:
             self.source_output = ManualReaderOutput(ctx, output)
             return
@@ -114,7 +114,7 @@ class SourceOperator(StreamOperator):
     def open(self) -> None:
         self._reader.open(self.ctx)
         self._is_open = True
-        if self._strategy is not None and (self._strategy.periodic or self.alignment is not None):
+        if self.strategy is not None and (self.strategy.periodic or self.alignment is not None):
             self._emit_periodically()
 
     def poll_next(self) -> DataInputStatus:

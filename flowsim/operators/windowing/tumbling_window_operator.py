@@ -40,7 +40,6 @@ class TumblingWindowOperator(WindowOperator):
         "_panes",
         "_open",
         "_first_close",
-        "_has_shortcut",
         "_contents",
     )
 
@@ -64,7 +63,6 @@ class TumblingWindowOperator(WindowOperator):
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
-        self._has_shortcut = not ctx.faults
         self._contents = self.panes.contents
         self._open = {}
         self._first_close = _NOTHING_OPEN
@@ -100,9 +98,6 @@ class TumblingWindowOperator(WindowOperator):
 
     def on_event_time(self, timer: InternalTimer[Window]) -> None:
         """Fires at the window's end, cleans up at its cleanup time; the trigger has nothing left to clear by then."""
-        if not self._has_shortcut:
-            super().on_event_time(timer)
-            return
         window = timer.namespace
         last = window.end - 1
         time = timer.timestamp
@@ -142,8 +137,6 @@ class TumblingWindowOperator(WindowOperator):
         return True
 
     def _remember_if_open(self, timestamp: int) -> None:
-        if not self._has_shortcut:
-            return
         start = timestamp - (timestamp - self._phase_ms) % self._size_ms
         last = start + self._size_ms - 1
         window = TimeWindow(start, last + 1)

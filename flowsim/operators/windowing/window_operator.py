@@ -15,7 +15,6 @@ from flowsim.operators.windowing.pane_store import PaneStore
 from flowsim.operators.windowing.triggers.trigger import CONTINUE, AnyTrigger, TriggerResult
 from flowsim.operators.windowing.window_contents import Pane, WindowContents
 from flowsim.operators.windowing.window_contexts import OperatorTriggerContext, OperatorWindowContext
-from flowsim.operators.windowing.window_faults import switch_on
 from flowsim.operators.windowing.window_functions import InternalWindowFunction
 from flowsim.operators.windowing.window_lifetime import WindowLifetime
 from flowsim.operators.windowing.window_observer import (
@@ -54,7 +53,7 @@ class WindowOperator(KeyedOperator):
         "trigger_context",
         "observer",
         "_life",
-        "_late_tag",
+        "late_tag",
         "_window_context",
     )
 
@@ -81,14 +80,12 @@ class WindowOperator(KeyedOperator):
         self.panes = PaneStore(contents)
         self.lifetime = WindowLifetime(assigner.is_event_time(), allowed_lateness_ms)
         self._life = FunctionLife(window_function)
-        self._late_tag = late_tag
+        self.late_tag = late_tag
         merging = merging_assigner(assigner, self.trigger, contents)
         self.merging = None if merging is None else MergingWindows(self, merging)
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
-        if ctx.faults:
-            switch_on(ctx.faults, self)
         self.timers = self.time_services.internal_timer_service("window-timers", self, _bounds)
         self.trigger_context = OperatorTriggerContext(self)
         self._window_context = OperatorWindowContext(self)
@@ -166,7 +163,7 @@ class WindowOperator(KeyedOperator):
         """Emits a late record to the side output or counts it, never both (rule 10.10)."""
         if not self.lifetime.is_element_late(timestamp, self.timers.current_watermark):
             return
-        late_tag = self._late_tag
+        late_tag = self.late_tag
         if self.observer is not None:
             self.observer.on_late(timestamp, late_tag is not None)
         if late_tag is not None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from flowsim.cluster.faults import FAULT_KINDS, Fault
+from flowsim.faults.catalogue import FAULT_KINDS, Fault
 from flowsim.scenario.suggestions import nearest
 from flowsim.scenario.types import Name, Strict
 from flowsim.scenario.yaml.problems import Problems

@@ -112,6 +112,10 @@ class StreamMultipleInputProcessor:
             if each.is_available:
                 self._handler.set_available_input(index)
 
+    @property
+    def waits_for(self) -> str:
+        return "input"
+
     def end_of_input_with_drain(self, chain: OperatorChain) -> None:
         """Nothing: the end of each input was told when it came (rule 7.27)."""
 

@@ -267,6 +267,10 @@ class StreamTaskNetworkInput:
     def when_available(self, callback: Callable[[], None]) -> None:
         self.gate.when_available(callback)
 
+    @property
+    def waits_for(self) -> str:
+        return "input"
+
     def end_of_input_with_drain(self, chain: OperatorChain) -> None:
         """The head's input ends; MAX_WATERMARK came as an element before (rules 4.10, 4.11)."""
         chain.end_input_of_head()

@@ -35,5 +35,9 @@ class ReadInput(Protocol):
 class TaskInput(ReadInput, Protocol):
     """What the default action reads from: the network or a source. Flink: StreamInputProcessor."""
 
+    @property
+    def waits_for(self) -> str:
+        """What is missing while it is not available, for the wait-for report."""
+
     def end_of_input_with_drain(self, chain: OperatorChain) -> None:
         """What DRAIN means for this kind of task (rules 4.10, 4.11)."""

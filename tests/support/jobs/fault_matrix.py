@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from flowsim.cluster.faults import Fault
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.connectors.memory import CollectSink
@@ -23,6 +22,8 @@ from flowsim.datastream import (
 from flowsim.datastream.common import Duration, Time, Types, WatermarkStrategy
 from flowsim.datastream.window import EventTimeSessionWindows, TimeWindow, TumblingEventTimeWindows
 from flowsim.facts.tracer import Recorder
+from flowsim.faults.catalogue import Fault
+from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.operators.async_wait.latency import RecordLatency
 from flowsim.operators.async_wait.simulated_calls import SimulatedAsyncFunction, SomeCalls
@@ -232,7 +233,7 @@ def fault_job() -> StreamGraph:
 def run_case(case: FaultCase, recorder: Recorder) -> JobExecutionResult:
     """Runs the job with the fault of one case switched on."""
     faults = () if case.fault is None else (case.fault,)
-    return MiniCluster(fault_job(), RunOptions(recorder=recorder, faults=faults)).run()
+    return MiniCluster(fault_job(), with_faults(RunOptions(recorder=recorder), faults)).run()
 
 
 def fault_runs(

@@ -9,6 +9,8 @@ from flowsim.cluster.job_execution import JobExecutionResult, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.connectors.script import Entry, ScriptedSource
 from flowsim.connectors.source import BlockReader
+from flowsim.faults.catalogue import Fault
+from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.stream_graph import (
     ChainingStrategy,
     JobSettings,
@@ -150,11 +152,11 @@ class SmallJob:
         self.graph.add_node(made)
         return number
 
-    def cluster(self, **options: object) -> MiniCluster:
-        return MiniCluster(self.graph, RunOptions(**options))  # type: ignore[arg-type]
+    def cluster(self, faults: Iterable[Fault] = (), **options: object) -> MiniCluster:
+        return MiniCluster(self.graph, with_faults(RunOptions(**options), faults))  # type: ignore[arg-type]
 
-    def run(self, **options: object) -> JobExecutionResult:
-        return self.cluster(**options).run()
+    def run(self, faults: Iterable[Fault] = (), **options: object) -> JobExecutionResult:
+        return self.cluster(faults, **options).run()
 
 
 def by_key(selector: Callable[[Value], Value], key_type: str = "STRING") -> PartitionerSpec:

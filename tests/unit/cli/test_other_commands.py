@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from flowsim import __version__
-from flowsim.cluster.faults import FAULT_KINDS
+from flowsim.faults.catalogue import FAULT_KINDS
 from flowsim.laws.catalogue import LAW_IDS
 from flowsim.scenario.scenario_model import json_schema
 

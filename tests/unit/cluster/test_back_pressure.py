@@ -15,9 +15,9 @@ from itertools import count
 
 import pytest
 
-from flowsim.cluster.faults import Fault
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.connectors.script import record, sleep
+from flowsim.faults.catalogue import Fault
 from flowsim.streamrecord.codec import encode_record_into
 from tests.support.jobs.small_jobs import SmallJob, by_key
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from flowsim.cluster.faults import Fault
 from flowsim.cluster.mini_cluster import JobStatus, MiniCluster, RunOptions
 from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import ScriptedSource, watermark
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.facts.kinds import Level
+from flowsim.faults.catalogue import Fault
+from flowsim.faults.faulty_components import with_faults
 from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.memory import MemoryRecorder
@@ -30,7 +31,7 @@ def test_a_watermark_that_one_channel_got_while_another_blocks_was_sent(edge: st
     ).set_parallelism(2)
     recorder = MemoryRecorder(Level.FULL)
     stopped = Fault("stop_task", operator="sink", subtask=1)
-    result = MiniCluster(env.stream_graph(), RunOptions(recorder=recorder, faults=(stopped,))).run()
+    result = MiniCluster(env.stream_graph(), with_faults(RunOptions(recorder=recorder), [stopped])).run()
     assert result.status is JobStatus.STOPPED
     broken = [o for o in check_all(recorder, "stopped") if o.verdict is Verdict.VIOLATED]
     assert broken == []

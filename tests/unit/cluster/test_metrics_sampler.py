@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import pytest
 
-from flowsim.cluster.faults import Fault
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus
 from flowsim.connectors.script import record, sleep
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import FACT_TABLES, METRICS
+from flowsim.faults.catalogue import Fault
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.virtual_time_loop import START_NS

@@ -7,13 +7,13 @@ from itertools import count
 
 import pytest
 
-from flowsim.cluster.faults import Fault
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.connectors.script import record, sleep, watermark
 from flowsim.datastream import ProcessFunction
 from flowsim.errors import BadInput, JobFailed
 from flowsim.facts.kinds import Level, PoolKind
+from flowsim.faults.catalogue import Fault
 from flowsim.operators.functions.process import ProcessContext, ProcessOperator
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.elements import OutputTag

@@ -7,12 +7,12 @@ from itertools import pairwise
 
 import pytest
 
-from flowsim.cluster.faults import Fault
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.cluster.run_actions import StopJob
 from flowsim.connectors.script import Entry, idle, record, sleep, watermark
 from flowsim.errors import BadInput, JobFailed
 from flowsim.facts.kinds import ActionKind, ActionPhase, ElementKind, Level, LifeEvent
+from flowsim.faults.catalogue import Fault
 from flowsim.laws.catalogue import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.operators.functions.co_process import CoMapOperator

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from flowsim.cluster.faults import Fault
 from flowsim.cluster.job_execution import JobStatus, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.connectors.memory import CollectSink
@@ -15,6 +14,8 @@ from flowsim.connectors.script import ScriptedSource, record, sleep, watermark
 from flowsim.datastream import OutputTag, ProcessJoinFunction, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, Types
 from flowsim.facts.kinds import Level
+from flowsim.faults.catalogue import Fault
+from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.laws.catalogue import Outcome, Verdict
 from flowsim.laws.judge import check_all
@@ -47,7 +48,7 @@ def job(keeps_left: bool) -> StreamGraph:
 
 def judged(keeps_left: bool, *faults: Fault) -> tuple[MemoryRecorder, dict[str, Outcome]]:
     recorder = MemoryRecorder(Level.ELEMENTS)
-    result = MiniCluster(job(keeps_left), RunOptions(recorder=recorder, faults=faults)).run()
+    result = MiniCluster(job(keeps_left), with_faults(RunOptions(recorder=recorder), faults)).run()
     assert result.status is JobStatus.FINISHED
     return recorder, {outcome.law: outcome for outcome in check_all(recorder, "complete")}
 

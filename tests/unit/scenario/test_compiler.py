@@ -192,7 +192,7 @@ operators:
     assert (graph.settings.budget_records, graph.settings.task_managers) == (7, "one")
     options = job.run_options()
     assert (options.seed, options.policy, options.until_ns, job.run.record) == (9, "random", 2_000_000_000, Level.FULL)
-    assert [(fault.fault, fault.operator, fault.at) for fault in options.faults] == [("drop_element", "kept", 3)]
+    assert [(fault.fault, fault.operator, fault.at) for fault in job.faults] == [("drop_element", "kept", 3)]
 
 
 def test_files_are_read_and_written_where_they_belong(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from flowsim.cluster.faults import Fault
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.cluster.mini_cluster import JobExecutionResult, MiniCluster, RunOptions
 from flowsim.connectors.generator import GeneratorSource, SequenceOf
@@ -10,6 +9,8 @@ from flowsim.connectors.memory import CollectSink
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, WatermarkStrategy
 from flowsim.facts.kinds import ElementKind, Level
+from flowsim.faults.catalogue import Fault
+from flowsim.faults.faulty_components import with_faults
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.elements import WatermarkStatus
 
@@ -29,7 +30,7 @@ def run(
     stream = env.from_source(source, strategy.with_timestamp_assigner(lambda record, _: record[0]), "numbers")
     stream.rebalance().sink_to(CollectSink()).name("slow").cost(sink_cost_ns)
     recorder = MemoryRecorder(Level.FULL)
-    return MiniCluster(env.stream_graph(), RunOptions(recorder=recorder, faults=faults)).run(), recorder
+    return MiniCluster(env.stream_graph(), with_faults(RunOptions(recorder=recorder), faults)).run(), recorder
 
 
 def idle_times(recorder: MemoryRecorder) -> int:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from flowsim.cluster.faults import Fault
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
+from flowsim.faults.catalogue import Fault
 from flowsim.testing import (
     FIFO,
     Schedule,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from flowsim.cluster.faults import Fault
 from flowsim.cluster.mini_cluster import JobStatus
 from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import ScriptedSource, record, sleep
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.errors import BadInput, Deadlock, JobFailed
 from flowsim.facts.kinds import Level
+from flowsim.faults.catalogue import Fault
 from flowsim.laws.catalogue import Verdict
 from flowsim.testing import JobRun, Schedule, assert_laws, outputs, per_key_order, run_job, some_schedules
 

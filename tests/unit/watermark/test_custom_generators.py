@@ -6,7 +6,6 @@ import pytest
 
 from flowsim.errors import BadInput
 from flowsim.units import NO_TIMESTAMP
-from flowsim.watermark.broken_generators import strategy_under
 from flowsim.watermark.generators import WatermarkOutput
 from flowsim.watermark.recorded_watermarks import ObservedGenerator
 from flowsim.watermark.user_generator import WatchedGenerator, watched
@@ -124,17 +123,6 @@ def test_an_observed_generator_counts_the_record_before_it_speaks() -> None:
     observed.on_periodic_emit(Noting())
     assert seen == [(4, 1, 5), (4, 2, 5), (8, 3, 9)]
     assert not observed.has_pending_effect(8)
-
-
-def test_a_strategy_under_the_fault_is_ahead_of_its_records() -> None:
-    honest = WatermarkStrategy.for_monotonous_timestamps()
-    assert strategy_under(honest, frozenset()) is honest
-    generator, heard = strategy_under(honest, frozenset({"watermark_too_high"})).create_generator(now), Heard()
-    generator.on_event("x", 10, heard)
-    assert generator.has_pending_effect(9)
-    generator.on_periodic_emit(heard)
-    assert heard.said == [16]
-    assert not generator.has_pending_effect(16)
 
 
 def test_a_strategy_says_what_recordings_call_it() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
-from flowsim.watermark.status_watermark_valve import FAULT_TAKES_MAXIMUM, StatusWatermarkValve
+from flowsim.watermark.status_watermark_valve import StatusWatermarkValve
 
 ACTIVE, IDLE = WatermarkStatus.ACTIVE, WatermarkStatus.IDLE
 
@@ -16,9 +16,9 @@ ACTIVE, IDLE = WatermarkStatus.ACTIVE, WatermarkStatus.IDLE
 class Bench:
     """A valve and what it said."""
 
-    def __init__(self, channels: int, faults: frozenset[str] = frozenset()) -> None:
+    def __init__(self, channels: int) -> None:
         self.heard: list[int | WatermarkStatus] = []
-        self.valve = StatusWatermarkValve(channels, self, faults)
+        self.valve = StatusWatermarkValve(channels, self)
 
     def emit_watermark(self, timestamp: int) -> None:
         self.heard.append(timestamp)
@@ -150,11 +150,6 @@ def test_a_fast_channel_costs_no_memory_while_another_stands_still() -> None:
     for timestamp in range(1000):
         assert bench.watermark(timestamp, 0) == []
     assert bench.watermark(2000, 1) == [999]
-
-
-def test_the_fault_lets_the_fastest_channel_decide() -> None:
-    bench = Bench(2, frozenset((FAULT_TAKES_MAXIMUM,)))
-    assert bench.watermark(10, 0) == [10]
 
 
 def test_a_valve_needs_a_channel() -> None:

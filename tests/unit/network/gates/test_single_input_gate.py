@@ -123,9 +123,17 @@ def test_a_late_notice_of_a_priority_event_that_was_read_already_is_ignored() ->
 
 @pytest.mark.parametrize(
     ("number", "last", "outdated"),
-    [(0, -(2**31), False), (3, 3, True), (2, 3, True), (4, 3, False), (-(2**31), 2**31 - 1, False),
-     (2**31 - 1, -(2**31), True), (-1, 5, True), (5, -1, False)],
-)  # fmt: skip
+    [
+        (0, -(2**31), False),
+        (3, 3, True),
+        (2, 3, True),
+        (4, 3, False),
+        (-(2**31), 2**31 - 1, False),
+        (2**31 - 1, -(2**31), True),
+        (-1, 5, True),
+        (5, -1, False),
+    ],
+)
 def test_sequence_numbers_wrap_around(number: int, last: int, outdated: bool) -> None:
     """Rule 7.5: after the greatest 32-bit number comes the least."""
     assert is_outdated(number, last) is outdated

@@ -21,15 +21,6 @@ from flowsim.operators.windowing.triggers.time_triggers import EventTimeTrigger
 from flowsim.operators.windowing.triggers.trigger import TriggerContext, TriggerResult
 from flowsim.operators.windowing.tumbling_window_operator import create_window_operator
 from flowsim.operators.windowing.window_contents import ListContents, ReducingContents, WindowContents
-from flowsim.operators.windowing.window_faults import (
-    LATE_ROW_KEPT,
-    LATE_ROW_LOST_EARLY,
-    PURGE_FORGOTTEN,
-    SESSION_LOSES_ROWS,
-    WINDOW_FIRES_EARLY,
-    WINDOW_FIRES_TWICE,
-    WINDOW_LOSES_ROW,
-)
 from flowsim.operators.windowing.window_functions import PassThroughWindowFunction
 from flowsim.operators.windowing.window_operator import WindowOperator
 from flowsim.operators.windowing.windows import Window
@@ -132,33 +123,33 @@ def test_a_recorded_run_emits_what_an_unrecorded_one_does() -> None:
 
 
 def test_the_fault_window_loses_row_fires_with_a_row_too_few() -> None:
-    recorder, emitted = run(window_operator(), faults=[WINDOW_LOSES_ROW])
+    recorder, emitted = run(window_operator(), faults=["window_loses_row"])
     assert len(recorder.rows("window_intake")) == 2
     assert fires(recorder) == [(0, 10, 9, *account(("a1", 1)))]
     assert emitted == [("rec", ["a1"], 9)]
 
 
 def test_the_fault_window_fires_early_fires_before_the_watermark() -> None:
-    recorder, emitted = run(window_operator(), faults=[WINDOW_FIRES_EARLY])
+    recorder, emitted = run(window_operator(), faults=["window_fires_early"])
     assert fires(recorder) == [(0, 10, NO_TIMESTAMP, *account(("a1", 1))), (0, 10, 9, *account(*STREAM))]
     assert emitted == [("rec", ["a1"], 9), ("rec", ["a1", "a2"], 9)]
 
 
 def test_the_fault_late_row_kept_fires_a_window_that_was_over() -> None:
-    recorder, emitted = run(window_operator(), ("a3", 4), faults=[LATE_ROW_KEPT])
+    recorder, emitted = run(window_operator(), ("a3", 4), faults=["late_row_kept"])
     assert recorder.rows("late_drop") == []
     assert fires(recorder)[1] == (0, 10, 9, *account(("a3", 4)))
     assert emitted[1] == ("rec", ["a3"], 9)
 
 
 def test_the_fault_late_row_lost_early_drops_a_row_in_time() -> None:
-    recorder, emitted = run(window_operator(), faults=[LATE_ROW_LOST_EARLY])
+    recorder, emitted = run(window_operator(), faults=["late_row_lost_early"])
     assert columns(recorder, "late_drop", "timestamp", "watermark") == [(3, NO_TIMESTAMP)]
     assert fires(recorder) == [(0, 10, 9, *account(("a1", 1)))]
     assert emitted == [("rec", ["a1"], 9)]
 
 
-@pytest.mark.parametrize("fault", [WINDOW_LOSES_ROW, WINDOW_FIRES_EARLY, LATE_ROW_KEPT, LATE_ROW_LOST_EARLY])
+@pytest.mark.parametrize("fault", ["window_loses_row", "window_fires_early", "late_row_kept", "late_row_lost_early"])
 def test_a_fault_changes_the_output_of_an_unrecorded_run_too(fault: str) -> None:
     outputs = []
     for faults in ((), (fault,)):
@@ -246,13 +237,13 @@ def test_the_gap_that_an_extractor_gave_is_told_at_the_intake_and_asked_for_once
 
 
 def test_the_fault_session_loses_rows_forgets_what_one_of_two_merged_windows_had() -> None:
-    recorder = play(with_sessions(), ("a1", 0), ("a2", 8), ("a3", 4), faults=[SESSION_LOSES_ROWS])
+    recorder = play(with_sessions(), ("a1", 0), ("a2", 8), ("a3", 4), faults=["session_loses_rows"])
     assert fires(recorder) == [(0, 13, MAX_WATERMARK, *account(("a2", 8), ("a3", 4)))]
 
 
 @pytest.mark.parametrize("lateness", [0, 3])
 def test_the_fault_window_fires_twice_handles_its_end_twice(lateness: int) -> None:
-    recorder = play(window_operator(lateness), ("a1", 1), ("a2", 12), faults=[WINDOW_FIRES_TWICE])
+    recorder = play(window_operator(lateness), ("a1", 1), ("a2", 12), faults=["window_fires_twice"])
     first, second = (0, 10, MAX_WATERMARK, *account(("a1", 1))), (10, 20, MAX_WATERMARK, *account(("a2", 12)))
     assert fires(recorder) == [first, first, second]
 
@@ -261,7 +252,7 @@ def test_the_fault_purge_forgotten_leaves_the_rows_of_the_first_purge() -> None:
     counting = create_window_operator(
         GlobalWindows(), ListContents(), PassThroughWindowFunction(), PurgingTrigger(CountTrigger(2))
     )
-    recorder = play(counting, ("a1", 1), ("a2", 2), ("a3", 3), ("a4", 4), faults=[PURGE_FORGOTTEN])
+    recorder = play(counting, ("a1", 1), ("a2", 2), ("a3", 3), ("a4", 4), faults=["purge_forgotten"])
     assert columns(recorder, "window_fire", "rows", "result") == [
         (2, WindowResult.FIRE_AND_PURGE), (4, WindowResult.FIRE_AND_PURGE),
     ]  # fmt: skip

@@ -1,10 +1,11 @@
-"""Faults of a window operator, each at the point of the real mechanism, so that laws can be seen to fire."""
+"""Faulty windows and joins by time."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final, Protocol
+from typing import Final
 
+from flowsim.operators.functions.interval_join import IntervalJoinOperator, LatePolicy
 from flowsim.operators.stream_operator import Value
 from flowsim.operators.windowing.pane_store import PaneStore
 from flowsim.operators.windowing.triggers.trigger import (
@@ -14,53 +15,61 @@ from flowsim.operators.windowing.triggers.trigger import (
     TriggerContext,
     TriggerResult,
 )
+from flowsim.operators.windowing.tumbling_window_operator import TumblingWindowOperator
 from flowsim.operators.windowing.window_contents import WindowContents
 from flowsim.operators.windowing.window_lifetime import WindowLifetime
+from flowsim.operators.windowing.window_operator import WindowOperator
 from flowsim.operators.windowing.windows import Window
 
-WINDOW_LOSES_ROW: Final = "window_loses_row"
-"""One row is taken in but not added: the first that meets a pane with rows in it."""
 
-WINDOW_FIRES_EARLY: Final = "window_fires_early"
-"""The first row of a subtask fires its window at once, before the watermark has passed it."""
+class VanishingLatePolicy(LatePolicy):
+    """The first late record is neither counted nor emitted."""
 
-LATE_ROW_KEPT: Final = "late_row_kept"
-"""A late row is added to its window, which fires again."""
+    __slots__ = ("_policy", "_has_vanished")
 
-LATE_ROW_LOST_EARLY: Final = "late_row_lost_early"
-"""The second row of a subtask is treated as late whatever the watermark says."""
+    def __init__(self, policy: LatePolicy) -> None:
+        self._policy = policy
+        self._has_vanished = False
 
-LATE_ROW_VANISHES: Final = "late_row_vanishes"
-"""The first late row of a subtask is in no window, is not counted, and goes to no side output."""
-
-SESSION_LOSES_ROWS: Final = "session_loses_rows"
-"""The first merge of windows that both have rows forgets what the absorbed one had."""
-
-WINDOW_FIRES_TWICE: Final = "window_fires_twice"
-"""The first window of a subtask that a timer fires is not cleaned up then, and its timer comes back."""
-
-PURGE_FORGOTTEN: Final = "purge_forgotten"
-"""The first purge of a subtask leaves the contents of the window as they are."""
+    def drop(self, operator: IntervalJoinOperator, is_left: bool, value: Value, timestamp: int) -> None:
+        if self._has_vanished:
+            self._policy.drop(operator, is_left, value, timestamp)
+        self._has_vanished = True
 
 
-class BreakableParts(Protocol):
-    """The collaborators of a window operator that faults replace."""
+WINDOW_FAULTS: Final = frozenset(
+    (
+        "window_loses_row",
+        "window_fires_early",
+        "late_row_kept",
+        "late_row_lost_early",
+        "late_row_vanishes",
+        "session_loses_rows",
+        "window_fires_twice",
+        "purge_forgotten",
+    )
+)
 
-    trigger: AnyTrigger
-    panes: PaneStore
-    lifetime: WindowLifetime
-    records_in: int
 
+def faulty_window_operator(operator: WindowOperator, faults: Collection[str]) -> WindowOperator:
+    """The operator with those of the faults that windows can have; before its set-up.
 
-def switch_on(faults: Collection[str], operator: BreakableParts) -> None:
-    """Replaces collaborators by ones with these faults; called once, at the beginning of ``setup``."""
-    operator.panes = FaultyPaneStore(operator.panes.contents, faults)
-    if WINDOW_FIRES_EARLY in faults:
-        operator.trigger = EarlyTrigger(operator.trigger)
-    repeating = None
-    if WINDOW_FIRES_TWICE in faults:
-        operator.trigger = repeating = RepeatingTrigger(operator.trigger)
-    operator.lifetime = FaultyLifetime(operator.lifetime, faults, operator, repeating)
+    The shortcut of a ``TumblingWindowOperator`` would pass by its collaborators: the general operator takes its place.
+    """
+    if isinstance(operator, TumblingWindowOperator) and faults:
+        lateness_ms, contents = operator.lifetime.allowed_lateness_ms, operator.panes.contents
+        operator = WindowOperator(
+            operator.assigner, contents, operator.window_function, operator.trigger, lateness_ms, operator.late_tag
+        )
+    if not WINDOW_FAULTS.isdisjoint(faults):
+        operator.panes = FaultyPaneStore(operator.panes.contents, faults)
+        if "window_fires_early" in faults:
+            operator.trigger = EarlyTrigger(operator.trigger)
+        repeating = None
+        if "window_fires_twice" in faults:
+            operator.trigger = repeating = RepeatingTrigger(operator.trigger)
+        operator.lifetime = FaultyLifetime(operator.lifetime, faults, operator, repeating)
+    return operator
 
 
 class FaultyPaneStore(PaneStore):
@@ -70,9 +79,9 @@ class FaultyPaneStore(PaneStore):
 
     def __init__(self, contents: WindowContents, faults: Collection[str]) -> None:
         super().__init__(contents)
-        self._loses_record = WINDOW_LOSES_ROW in faults
-        self._forgets_absorbed = SESSION_LOSES_ROWS in faults
-        self._ignores_purge = PURGE_FORGOTTEN in faults
+        self._loses_record = "window_loses_row" in faults
+        self._forgets_absorbed = "session_loses_rows" in faults
+        self._ignores_purge = "purge_forgotten" in faults
 
     def add(self, window: Window, key_id: object, value: Value) -> None:
         if self._loses_record and self.get(window, key_id) is not None:
@@ -106,14 +115,14 @@ class FaultyLifetime(WindowLifetime):
         self,
         lifetime: WindowLifetime,
         faults: Collection[str],
-        operator: BreakableParts,
+        operator: WindowOperator,
         repeating: RepeatingTrigger | None,
     ) -> None:
         super().__init__(lifetime.is_event_time, lifetime.allowed_lateness_ms)
         self._faults = faults
         self._operator = operator
         self._repeating = repeating
-        self._overlooks_late = LATE_ROW_VANISHES in faults
+        self._overlooks_late = "late_row_vanishes" in faults
 
     def is_cleanup_time(self, window: Window, time: int) -> bool:
         is_repeated = self._repeating is not None and self._repeating.repeats(window, time)
@@ -122,7 +131,7 @@ class FaultyLifetime(WindowLifetime):
     def is_window_late(self, window: Window, watermark: int) -> bool:
         if self._drops_record():
             return True
-        return LATE_ROW_KEPT not in self._faults and super().is_window_late(window, watermark)
+        return "late_row_kept" not in self._faults and super().is_window_late(window, watermark)
 
     def is_element_late(self, timestamp: int | None, watermark: int) -> bool:
         is_late = self._drops_record() or super().is_element_late(timestamp, watermark)
@@ -132,10 +141,10 @@ class FaultyLifetime(WindowLifetime):
         return is_late
 
     def _drops_record(self) -> bool:
-        return LATE_ROW_LOST_EARLY in self._faults and self._operator.records_in == 2
+        return "late_row_lost_early" in self._faults and self._operator.records_in == 2
 
 
-class BrokenTrigger(Trigger[object, Window]):
+class WrappingTrigger(Trigger[object, Window]):
     """Another trigger, unchanged; a subclass overrides one method."""
 
     __slots__ = ("_trigger",)
@@ -162,7 +171,7 @@ class BrokenTrigger(Trigger[object, Window]):
         self._trigger.clear(window, ctx)
 
 
-class EarlyTrigger(BrokenTrigger):
+class EarlyTrigger(WrappingTrigger):
     """A trigger that fires once too early."""
 
     __slots__ = ("_fired",)
@@ -179,7 +188,7 @@ class EarlyTrigger(BrokenTrigger):
         return TriggerResult.FIRE
 
 
-class RepeatingTrigger(BrokenTrigger):
+class RepeatingTrigger(WrappingTrigger):
     """A trigger whose first timer that fires is due once more."""
 
     __slots__ = ("_repeated", "_is_again")

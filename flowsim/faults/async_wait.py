@@ -1,10 +1,13 @@
-"""Queues of an async operator that break one rule each: what some faults put in place of the right one."""
+"""Faulty async operators: their queue, their function and their life cycle."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import Final
 
-from flowsim.operators.async_wait.result_future import ResultFuture
+from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator
+from flowsim.operators.async_wait.result_future import AsyncFunction, ResultFuture
+from flowsim.operators.async_wait.result_handler import ResultHandler, RetryableResultHandlerDelegator
 from flowsim.operators.async_wait.stream_element_queue import (
     OrderedStreamElementQueue,
     QueueEntry,
@@ -14,11 +17,12 @@ from flowsim.operators.async_wait.stream_element_queue import (
 )
 from flowsim.operators.async_wait.unordered_stream_element_queue import UnorderedStreamElementQueue
 from flowsim.operators.stream_operator import Output, Value
+from flowsim.operators.user_functions import RuntimeContext
 from flowsim.streamrecord.elements import LatencyMarker, OutputTag, StreamElement, WatermarkStatus
 
 
-class _Nowhere:
-    """An output that nobody reads."""
+class DiscardingOutput:
+    """Drops everything."""
 
     def collect(self, value: Value, timestamp: int | None) -> None:
         return
@@ -36,8 +40,8 @@ class _Nowhere:
         return
 
 
-class _Deaf:
-    """A future that takes no answer."""
+class IgnoringResultFuture:
+    """Drops the result."""
 
     def complete(self, results: Sequence[Value]) -> None:
         return
@@ -49,14 +53,14 @@ class _Deaf:
         return
 
 
-class BrokenQueue:
-    """A queue as it should be; what breaks it overrides one door, and breaks it once."""
+class WrappedQueue:
+    """A queue that works; faulty ones override one method, and most fail once."""
 
-    __slots__ = ("_queue", "_is_broken")
+    __slots__ = ("_queue", "_has_failed")
 
     def __init__(self, queue: StreamElementQueue) -> None:
         self._queue = queue
-        self._is_broken = False
+        self._has_failed = False
 
     @property
     def capacity(self) -> int:
@@ -90,7 +94,7 @@ class BrokenQueue:
         return self._queue.values()
 
 
-class QueueThatLetsAWatermarkPass(BrokenQueue):
+class WatermarkPassingQueue(WrappedQueue):
     """The first watermark that finds records waiting leaves before them."""
 
     __slots__ = ("_ahead",)
@@ -103,11 +107,11 @@ class QueueThatLetsAWatermarkPass(BrokenQueue):
         return len(self._queue) + len(self._ahead)
 
     def try_put(self, entry: QueueEntry) -> bool:
-        if self._is_broken or isinstance(entry, StreamRecordQueueEntry) or not self._queue.pending:
+        if self._has_failed or isinstance(entry, StreamRecordQueueEntry) or not self._queue.pending:
             return self._queue.try_put(entry)
         if len(self) >= self.capacity:
             return False
-        self._is_broken = True
+        self._has_failed = True
         self._ahead.append(entry)
         return True
 
@@ -123,46 +127,46 @@ class QueueThatLetsAWatermarkPass(BrokenQueue):
         return entry
 
 
-class QueueThatLosesItsHead(BrokenQueue):
-    """The first element that could be emitted is gone; nobody hears of it."""
+class HeadLosingQueue(WrappedQueue):
+    """The first element that could be emitted leaves the queue, but not the operator."""
 
     __slots__ = ()
 
     def emit_completed_element(self, output: Output) -> QueueEntry | None:
-        if self._is_broken or not self._queue.has_completed_elements:
+        if self._has_failed or not self._queue.has_completed_elements:
             return self._queue.emit_completed_element(output)
-        self._is_broken = True
-        self._queue.emit_completed_element(_Nowhere())
+        self._has_failed = True
+        self._queue.emit_completed_element(DiscardingOutput())
         return None
 
 
-class QueueThatEmitsTwice(BrokenQueue):
-    """The first results are handed on twice."""
+class DoubleEmittingQueue(WrappedQueue):
+    """The first results are emitted twice."""
 
     __slots__ = ()
 
     def emit_completed_element(self, output: Output) -> QueueEntry | None:
         entry = self._queue.emit_completed_element(output)
-        if entry is not None and entry.results and not self._is_broken:
-            self._is_broken = True
+        if entry is not None and entry.results and not self._has_failed:
+            self._has_failed = True
             entry.emit_result(output)
         return entry
 
 
-class QueueThatKeepsAWatermark(BrokenQueue):
-    """The first watermark that leaves reaches no output."""
+class WatermarkWithholdingQueue(WrappedQueue):
+    """The first watermark that leaves the queue is not emitted."""
 
     __slots__ = ()
 
     def emit_completed_element(self, output: Output) -> QueueEntry | None:
-        kept = _Keeping(output, self._is_broken)
+        kept = _WithholdingOutput(output, self._has_failed)
         entry = self._queue.emit_completed_element(kept)
-        self._is_broken = self._is_broken or isinstance(entry, WatermarkQueueEntry)
+        self._has_failed = self._has_failed or isinstance(entry, WatermarkQueueEntry)
         return entry
 
 
-class _Keeping(_Nowhere):
-    """An output for one element, which lets records through, and watermarks if it is told so."""
+class _WithholdingOutput(DiscardingOutput):
+    """An output for one element, which passes records on, and watermarks if ``passes``."""
 
     def __init__(self, output: Output, passes: bool) -> None:
         self._output = output
@@ -176,18 +180,18 @@ class _Keeping(_Nowhere):
             self._output.emit_watermark(timestamp)
 
 
-class QueueThatForgetsAnOutcome(BrokenQueue):
-    """The first results never get to their element."""
+class OutcomeForgettingQueue(WrappedQueue):
+    """The first results never reach their element."""
 
     __slots__ = ()
 
     def complete(self, entry: QueueEntry, results: Sequence[Value]) -> None:
-        if self._is_broken:
+        if self._has_failed:
             self._queue.complete(entry, results)
-        self._is_broken = True
+        self._has_failed = True
 
 
-class QueueThatSwapsResults(BrokenQueue):
+class ResultSwappingQueue(WrappedQueue):
     """The first two elements that are done get each other's results."""
 
     __slots__ = ("_held",)
@@ -197,19 +201,19 @@ class QueueThatSwapsResults(BrokenQueue):
         self._held: tuple[QueueEntry, Sequence[Value]] | None = None
 
     def complete(self, entry: QueueEntry, results: Sequence[Value]) -> None:
-        if self._is_broken:
+        if self._has_failed:
             self._queue.complete(entry, results)
         elif self._held is None:
             self._held = entry, results
         else:
-            self._is_broken = True
+            self._has_failed = True
             other, of_other = self._held
             self._queue.complete(other, results)
             self._queue.complete(entry, of_other)
 
 
-class QueueThatTimesOutTheDone(BrokenQueue):
-    """The function is told that time ran out for the first element that is done."""
+class CompletedTimingOutQueue(WrappedQueue):
+    """The first element that is done times out afterwards."""
 
     __slots__ = ("_time_out",)
 
@@ -221,13 +225,13 @@ class QueueThatTimesOutTheDone(BrokenQueue):
 
     def complete(self, entry: QueueEntry, results: Sequence[Value]) -> None:
         self._queue.complete(entry, results)
-        if not self._is_broken and isinstance(entry, StreamRecordQueueEntry):
-            self._is_broken = True
-            self._time_out(entry, _Deaf())
+        if not self._has_failed and isinstance(entry, StreamRecordQueueEntry):
+            self._has_failed = True
+            self._time_out(entry, IgnoringResultFuture())
 
 
-class OrderedQueueThatLetsPass(OrderedStreamElementQueue):
-    """A record that is done does not wait for the head."""
+class HeadPassingOrderedQueue(OrderedStreamElementQueue):
+    """A record that is done does not wait for the head of the queue."""
 
     __slots__ = ()
 
@@ -246,7 +250,7 @@ class OrderedQueueThatLetsPass(OrderedStreamElementQueue):
         return next((entry for entry in self._entries if entry.is_done and entry.results), None)
 
 
-class OrderedQueueThatEmitsTheUnfinished(OrderedStreamElementQueue):
+class UnfinishedEmittingOrderedQueue(OrderedStreamElementQueue):
     """Its head leaves, done or not, when a record behind it is done."""
 
     __slots__ = ()
@@ -265,8 +269,8 @@ class OrderedQueueThatEmitsTheUnfinished(OrderedStreamElementQueue):
         return head
 
 
-class UnorderedQueueThatDropsSegments(UnorderedStreamElementQueue):
-    """When nothing of the first segment is done, the next one is the first, whatever was in the one before."""
+class SegmentDroppingUnorderedQueue(UnorderedStreamElementQueue):
+    """Drops the first segment as soon as none of its records is done, whatever is left in it."""
 
     __slots__ = ()
 
@@ -277,3 +281,86 @@ class UnorderedQueueThatDropsSegments(UnorderedStreamElementQueue):
             self._size -= len(first.incomplete)
             self._segments.popleft()
         return emitted
+
+
+class DoubleInvokingFunction:
+    """Its first call is made twice."""
+
+    __slots__ = ("_function", "_operator", "_has_repeated")
+
+    def __init__(self, function: AsyncFunction, operator: AsyncWaitOperator) -> None:
+        self._function = function
+        self._operator = operator
+        self._has_repeated = False
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._function.open(runtime_context)
+
+    def close(self) -> None:
+        self._function.close()
+
+    def async_invoke(self, value: Value, result_future: ResultFuture) -> None:
+        self._function.async_invoke(value, result_future)
+        if not self._has_repeated and isinstance(result_future, ResultHandler | RetryableResultHandlerDelegator):
+            self._has_repeated = True
+            self._operator.invoke(result_future.entry, result_future, 2)
+
+    def timeout(self, value: Value, result_future: ResultFuture) -> None:
+        self._function.timeout(value, result_future)
+
+
+class EarlyEndingAsyncWaitOperator(AsyncWaitOperator):
+    """Its input ends when all records are done, whatever is still in the queue."""
+
+    __slots__ = ()
+
+    def end_input(self) -> None:
+        self.finish_delayed_retries()
+        while self.queue.pending:
+            self.ctx.mailbox_executor.yield_()
+
+
+class RecordSkippingAsyncWaitOperator(AsyncWaitOperator):
+    """Counts its first record, but neither puts it into the queue nor calls the function."""
+
+    __slots__ = ()
+
+    def take(self, value: Value, timestamp: int | None) -> None:
+        if self.records_in != 1:
+            super().take(value, timestamp)
+
+
+_OPERATORS: Final[dict[str, type[AsyncWaitOperator]]] = {
+    "async_emits_after_end": EarlyEndingAsyncWaitOperator,
+    "async_element_not_put": RecordSkippingAsyncWaitOperator,
+}
+
+_QUEUES: Final[dict[str, Callable[[AsyncWaitOperator], StreamElementQueue]]] = {
+    "async_watermark_overtakes": lambda operator: WatermarkPassingQueue(operator.queue),
+    "async_head_lost": lambda operator: HeadLosingQueue(operator.queue),
+    "async_emits_twice": lambda operator: DoubleEmittingQueue(operator.queue),
+    "async_outcome_forgotten": lambda operator: OutcomeForgettingQueue(operator.queue),
+    "async_results_swapped": lambda operator: ResultSwappingQueue(operator.queue),
+    "async_watermark_withheld": lambda operator: WatermarkWithholdingQueue(operator.queue),
+    "async_times_out_the_done": lambda operator: CompletedTimingOutQueue(operator.queue, operator.time_out),
+    "async_out_of_order": lambda operator: HeadPassingOrderedQueue(operator.capacity),
+    "async_emits_unfinished": lambda operator: UnfinishedEmittingOrderedQueue(operator.capacity),
+    "async_segment_dropped": lambda operator: SegmentDroppingUnorderedQueue(operator.capacity),
+}
+
+
+def faulty_async_operator(operator: AsyncWaitOperator, faults: Collection[str]) -> AsyncWaitOperator:
+    """The operator with these faults, before its set-up."""
+    for name, faulty in _OPERATORS.items():
+        if name in faults:
+            operator = faulty(
+                operator.function, operator.timeout_ms, operator.capacity, operator.mode, operator.retry_strategy
+            )
+    for name, create_queue in _QUEUES.items():
+        if name in faults:
+            operator.queue = create_queue(operator)
+    if "async_over_capacity" in faults:
+        operator.queue.capacity += 1
+    if "async_calls_again" in faults:
+        operator.function = DoubleInvokingFunction(operator.function, operator)
+    return operator

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from flowsim.cluster.faults import FAULT_KINDS, Fault
 from flowsim.cluster.job_execution import JobStatus, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.errors import BadInput, JobFailed
 from flowsim.facts.kinds import Level
+from flowsim.faults.catalogue import FAULT_KINDS, Fault
+from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.stream_graph import Link
 from flowsim.laws.catalogue import LAW_IDS, Verdict
 from flowsim.laws.judge import check_all
@@ -48,7 +49,7 @@ def test_unknown_faults_and_operators_are_refused_with_those_that_exist() -> Non
 
 
 def run_with(fault: Fault) -> None:
-    MiniCluster(fault_job(), RunOptions(faults=(fault,))).run()
+    MiniCluster(fault_job(), with_faults(RunOptions(), [fault])).run()
 
 
 @pytest.mark.parametrize("links", [(), (Link(latency_ns=NS_PER_MS),)], ids=["at once", "over a link"])

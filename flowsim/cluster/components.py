@@ -1,0 +1,199 @@
+"""What the deployment constructs for every subtask; a run can have others constructed instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+
+from flowsim.cluster.job_status import JobStatus
+from flowsim.cluster.partitioners import create_partitioner
+from flowsim.facts.tracer import TaskTrace
+from flowsim.graph.edge_expansion import Subtask
+from flowsim.graph.execution_graph import ExecutionGraph
+from flowsim.graph.job_graph import ChainedOperator
+from flowsim.graph.stream_graph import PartitionerSpec
+from flowsim.legacy.locked_stream_task import LockedLoopBatches, LockedStreamTask
+from flowsim.legacy.source_thread import SourceThread
+from flowsim.legacy.tasks import create_legacy_task
+from flowsim.mailbox.task_mailbox import TaskMailbox
+from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
+from flowsim.network.connections.partition_request_client import PartitionRequestClient
+from flowsim.network.connections.partition_request_queue import PartitionRequestQueue, Transport
+from flowsim.network.connections.view_reader import BufferReceiver, CreditBasedSequenceNumberingViewReader, ReaderQueue
+from flowsim.network.gates.input_gate import InputGate
+from flowsim.network.gates.remote_input_channel import RemoteInputChannel
+from flowsim.network.gates.single_input_gate import SingleInputGate
+from flowsim.network.gates.union_input_gate import UnionInputGate
+from flowsim.network.outbox import Outbox
+from flowsim.network.partitions.result_partition import ResultPartition
+from flowsim.network.writers.partitioner import StreamPartitioner
+from flowsim.network.writers.record_writer import Flusher, RecordWriter
+from flowsim.operators.operator_components import OperatorComponents
+from flowsim.operators.stream_operator import StreamOperator
+from flowsim.sim.scheduler import Scheduler
+from flowsim.tasks.batches import BatchBudget, Batches
+from flowsim.tasks.inputs.multiple_input_processor import StreamMultipleInputProcessor
+from flowsim.tasks.inputs.network_input import (
+    CanEmitBatchOfRecordsChecker,
+    StreamTaskNetworkInput,
+    StreamTaskNetworkOutput,
+)
+from flowsim.tasks.inputs.record_deserializer import RecordDeserializer
+from flowsim.tasks.inputs.task_input import TaskInput
+from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
+from flowsim.tasks.source_operator_stream_task import SourceOperatorStreamTask
+from flowsim.tasks.stream_task import StreamTask
+from flowsim.tasks.task_clock import TaskClock
+from flowsim.watermark.status_watermark_valve import StatusWatermarkValve, ValveOutput
+
+
+class SubtaskComponents:
+    """Constructs the task of one subtask and what belongs to it; a subclass constructs some of it differently."""
+
+    __slots__ = ("subtask",)
+
+    def __init__(self, subtask: Subtask) -> None:
+        self.subtask = subtask
+
+    # The task.
+
+    def create_task(
+        self,
+        scheduler: Scheduler,
+        budget: BatchBudget,
+        trace: TaskTrace | None,
+        clock: TaskClock,
+        new_actor_id: Callable[[], int],
+    ) -> StreamTask:
+        """The task that fits the chain; ``new_actor_id`` numbers the actors besides its mailbox loop."""
+        subtask = self.subtask
+        legacy = create_legacy_task(subtask, scheduler, budget, trace, clock, self, new_actor_id)
+        if legacy is not None:
+            return legacy
+        kind = SourceOperatorStreamTask if subtask.vertex.operators[0].node.is_source else StreamTask
+        return kind(subtask.id, subtask.name, scheduler, budget, trace, clock, self)
+
+    def create_mailbox(
+        self, on_put: Callable[[], None], trace: TaskTrace | None, is_mailbox_thread: Callable[[], bool]
+    ) -> TaskMailbox:
+        return TaskMailbox(on_put, trace, is_mailbox_thread)
+
+    def create_batches(self, task: StreamTask) -> Batches:
+        """Of the mailbox loop."""
+        return Batches(
+            task.actor, task.scheduler, task.timers, task.outbox, task.times, task.budget, task.record_queue_peaks
+        )
+
+    def create_locked_loop_batches(self, task: LockedStreamTask) -> LockedLoopBatches:
+        """Of a mailbox loop that shares its task with threads."""
+        return LockedLoopBatches(
+            task.actor, task.scheduler, task.timers, task.outbox, task.times, task.budget, task.record_queue_peaks
+        )
+
+    @property
+    def source_thread(self) -> type[SourceThread]:
+        """What runs a source function."""
+        return SourceThread
+
+    # Its operators.
+
+    def create_operator(self, chained: ChainedOperator) -> StreamOperator:
+        return chained.node.operator_factory()
+
+    def create_operator_components(self, chained: ChainedOperator) -> OperatorComponents:
+        """What the operator constructs its own collaborators with."""
+        return OperatorComponents()
+
+    def create_operator_chain(self, wrappers: Sequence[OperatorWrapper], trace: TaskTrace | None) -> OperatorChain:
+        return OperatorChain(wrappers, trace)
+
+    # Its input.
+
+    def create_source_input(self, task: StreamTask, head: StreamOperator) -> TaskInput:
+        return task.create_source_input(head)
+
+    def create_network_input(
+        self, task: StreamTask, chain: OperatorChain, gates: Sequence[Sequence[SingleInputGate]]
+    ) -> TaskInput:
+        """One gate per edge, by input of the head; those of one input are united (rule 7.11)."""
+        can_emit_batch = CanEmitBatchOfRecordsChecker(task.clock, emits_batches=len(gates) == 1)
+        inputs: list[StreamTaskNetworkInput] = []
+        for index, united in enumerate(gates):
+            gate: InputGate = united[0] if len(united) == 1 else UnionInputGate(united)
+            output = StreamTaskNetworkOutput(chain.head.inputs[index], index, task.trace)
+            valve = self.create_valve(sum(each.count for each in united), output)
+            deserializer = self.create_deserializer()
+            inputs.append(StreamTaskNetworkInput(gate, output, valve, deserializer, can_emit_batch, task.trace))
+        if len(inputs) == 1:
+            return inputs[0]
+        return StreamMultipleInputProcessor(inputs, chain.head.input_selectable, chain.end_input_of_head_of)
+
+    def create_deserializer(self) -> RecordDeserializer:
+        """Decodes what the channels of one input receive."""
+        return RecordDeserializer()
+
+    def create_valve(self, channels: int, output: ValveOutput) -> StatusWatermarkValve:
+        """Merges the watermarks and statuses of the channels of one input."""
+        return StatusWatermarkValve(channels, output)
+
+    def create_remote_input_channel(
+        self,
+        gate: SingleInputGate,
+        index: int,
+        channel_id: int,
+        exclusive_buffers: int,
+        client: PartitionRequestClient,
+        network_pool: NetworkBufferPool,
+        trace: TaskTrace | None,
+    ) -> RemoteInputChannel:
+        """Where another subtask receives what this one sends."""
+        return RemoteInputChannel(gate, index, channel_id, exclusive_buffers, client, network_pool, trace)
+
+    # Its outputs.
+
+    def create_partitioner(
+        self, spec: PartitionerSpec, channels: int, max_parallelism: int, random: Random
+    ) -> StreamPartitioner:
+        """``max_parallelism``: of the reading operator."""
+        return create_partitioner(spec, channels, max_parallelism, random)
+
+    def create_record_writer(
+        self,
+        partition: ResultPartition,
+        partitioner: StreamPartitioner,
+        timeout_ms: int,
+        first_channel: int,
+        random: Random,
+        trace: TaskTrace | None,
+        flusher: Flusher,
+    ) -> RecordWriter:
+        return RecordWriter(partition, partitioner, timeout_ms, first_channel, random, trace, flusher)
+
+    def create_partition_request_queue(self, transport: Transport, outbox: Outbox) -> PartitionRequestQueue:
+        """The sending half of the connection to another task."""
+        return PartitionRequestQueue(transport, outbox)
+
+    def create_view_reader(
+        self,
+        queue: ReaderQueue,
+        receiver: BufferReceiver,
+        initial_credit: int,
+        channel_id: int,
+        trace: TaskTrace | None,
+    ) -> CreditBasedSequenceNumberingViewReader:
+        """Reads one subpartition for a channel of another subtask."""
+        return CreditBasedSequenceNumberingViewReader(queue, receiver, initial_credit, channel_id, trace)
+
+
+class Components:
+    """What a run constructs: the components of a plain job."""
+
+    __slots__ = ()
+
+    def of_subtasks(self, execution: ExecutionGraph) -> list[SubtaskComponents]:
+        """One for each subtask, by its id; called once per run."""
+        return [SubtaskComponents(subtask) for subtask in execution.subtasks]
+
+    def status_when_quiescent(self, tasks: Sequence[StreamTask]) -> JobStatus:
+        """How the job ends when no task can run any more although some are not finished."""
+        return JobStatus.DEADLOCKED

@@ -1,0 +1,273 @@
+"""The components of a run with faults: subtasks that faults name get faulty ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from random import Random
+from typing import Final
+
+from flowsim.cluster.components import Components, SubtaskComponents
+from flowsim.cluster.job_execution import RunOptions
+from flowsim.cluster.job_status import JobStatus
+from flowsim.facts.tracer import TaskTrace
+from flowsim.faults.catalogue import FAULT_KINDS, Component, Fault, check_faults
+from flowsim.faults.faulty_operators import FaultyOperatorComponents, faulty_operator
+from flowsim.faults.network import (
+    CreditLosingQueue,
+    FaultyDeserializer,
+    FaultyElements,
+    FaultyRecordWriter,
+    FaultyViewReader,
+    LostCredits,
+    MisroutingPartitioner,
+    OverAnnouncingChannel,
+)
+from flowsim.faults.tasks import (
+    DoubleClosingChain,
+    EarlyFinishingChain,
+    InputWithoutLastWatermark,
+    PriorityIgnoringMailbox,
+    ReentrantBatches,
+    ReentrantLockedLoopBatches,
+    ReversingMailbox,
+    StoppedSourceThread,
+    StoppingInput,
+    TaskStop,
+)
+from flowsim.faults.watermarks import MaximumWatermarkValve
+from flowsim.graph.edge_expansion import Subtask
+from flowsim.graph.execution_graph import ExecutionGraph
+from flowsim.graph.job_graph import ChainedOperator
+from flowsim.graph.stream_graph import PartitionerSpec
+from flowsim.legacy.locked_stream_task import LockedLoopBatches, LockedStreamTask
+from flowsim.legacy.source_thread import SourceThread
+from flowsim.mailbox.task_mailbox import TaskMailbox
+from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
+from flowsim.network.connections.partition_request_client import PartitionRequestClient
+from flowsim.network.connections.partition_request_queue import PartitionRequestQueue, Transport
+from flowsim.network.connections.view_reader import (
+    BufferReceiver,
+    CreditBasedSequenceNumberingViewReader,
+    ReaderQueue,
+)
+from flowsim.network.gates.remote_input_channel import RemoteInputChannel
+from flowsim.network.gates.single_input_gate import SingleInputGate
+from flowsim.network.outbox import Outbox
+from flowsim.network.partitions.result_partition import ResultPartition
+from flowsim.network.writers.partitioner import KeyGroupStreamPartitioner, StreamPartitioner
+from flowsim.network.writers.record_writer import Flusher, RecordWriter
+from flowsim.operators.operator_components import OperatorComponents
+from flowsim.operators.stream_operator import StreamOperator
+from flowsim.tasks.batches import Batches
+from flowsim.tasks.inputs.record_deserializer import RecordDeserializer
+from flowsim.tasks.inputs.task_input import TaskInput
+from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
+from flowsim.tasks.stream_task import StreamTask
+from flowsim.tasks.task_clock import TaskClock
+from flowsim.watermark.status_watermark_valve import StatusWatermarkValve, ValveOutput
+
+_CHAINS: Final[dict[str, type[OperatorChain]]] = {
+    "finish_before_end_input": EarlyFinishingChain,
+    "close_twice": DoubleClosingChain,
+}
+
+
+def with_faults(options: RunOptions, faults: Iterable[Fault]) -> RunOptions:
+    """The options of a run with these faults; a violated invariant is then a failure of the job, and no bug of flowsim."""
+    chosen = tuple(faults)
+    if not chosen:
+        return options
+    return replace(options, components=FaultyComponents(chosen), on_invariant_violation="fail_job")
+
+
+class FaultyComponents(Components):
+    """Constructs faulty components where the faults of a run apply, and plain ones elsewhere."""
+
+    __slots__ = ("faults",)
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self.faults = tuple(faults)
+
+    def of_subtasks(self, execution: ExecutionGraph) -> list[SubtaskComponents]:
+        """Raises BadInput for unknown faults and operators."""
+        check_faults(self.faults, [o.node.name for vertex in execution.job.vertices for o in vertex.operators])
+        lost_credits = LostCredits(self.faults)
+        return [self._of_subtask(subtask, lost_credits) for subtask in execution.subtasks]
+
+    def _of_subtask(self, subtask: Subtask, lost_credits: LostCredits) -> SubtaskComponents:
+        names = [chained.node.name for chained in subtask.vertex.operators]
+        faults = [
+            fault
+            for fault in self.faults
+            if (fault.subtask is None or fault.subtask == subtask.index)
+            and (fault.operator is None or fault.operator in names)
+        ]
+        return FaultySubtaskComponents(subtask, faults, lost_credits) if faults else SubtaskComponents(subtask)
+
+    def status_when_quiescent(self, tasks: Sequence[StreamTask]) -> JobStatus:
+        """A task that a fault stopped is no deadlock (D4)."""
+        is_stopped = any(isinstance(task.input, StoppingInput) and task.input.stop.is_reached for task in tasks)
+        return JobStatus.STOPPED if is_stopped else super().status_when_quiescent(tasks)
+
+
+class FaultySubtaskComponents(SubtaskComponents):
+    """Constructs the task of a subtask that has these faults, and what belongs to it.
+
+    Of two faults that replace the same component the last of ``faults`` wins, unless both can be had.
+    """
+
+    __slots__ = ("_elements", "_faults", "_lost_credits")
+
+    def __init__(self, subtask: Subtask, faults: Sequence[Fault], lost_credits: LostCredits) -> None:
+        super().__init__(subtask)
+        self._faults = {component: _of(faults, component) for component in Component}
+        self._lost_credits = lost_credits
+        self._elements: FaultyElements | None = None
+        """Shared by all inputs of the task."""
+
+    def _names(self, component: Component) -> list[str]:
+        return [fault.fault for fault in self._faults[component]]
+
+    # The task.
+
+    def create_mailbox(
+        self, on_put: Callable[[], None], trace: TaskTrace | None, is_mailbox_thread: Callable[[], bool]
+    ) -> TaskMailbox:
+        for name in reversed(self._names(Component.TASK)):
+            if name == "mail_overtakes":
+                return ReversingMailbox(on_put, trace, is_mailbox_thread)
+            if name == "yield_runs_any_mail":
+                return PriorityIgnoringMailbox(on_put, trace, is_mailbox_thread)
+        return super().create_mailbox(on_put, trace, is_mailbox_thread)
+
+    def create_batches(self, task: StreamTask) -> Batches:
+        if "reenter_action" not in self._names(Component.TASK):
+            return super().create_batches(task)
+        return ReentrantBatches(
+            task.actor, task.scheduler, task.timers, task.outbox, task.times, task.budget, task.record_queue_peaks
+        )
+
+    def create_locked_loop_batches(self, task: LockedStreamTask) -> LockedLoopBatches:
+        if "reenter_action" not in self._names(Component.TASK):
+            return super().create_locked_loop_batches(task)
+        return ReentrantLockedLoopBatches(
+            task.actor, task.scheduler, task.timers, task.outbox, task.times, task.budget, task.record_queue_peaks
+        )
+
+    @property
+    def source_thread(self) -> type[SourceThread]:
+        stops_at_once = any(fault.fault == "stop_task" and fault.at == 0 for fault in self._faults[Component.TASK])
+        return StoppedSourceThread if stops_at_once else super().source_thread
+
+    # Its operators.
+
+    def _operator_faults(self, chained: ChainedOperator) -> list[str]:
+        faults = self._faults[Component.OPERATOR]
+        return [fault.fault for fault in faults if fault.operator is None or fault.operator == chained.node.name]
+
+    def create_operator(self, chained: ChainedOperator) -> StreamOperator:
+        return faulty_operator(super().create_operator(chained), self._operator_faults(chained))
+
+    def create_operator_components(self, chained: ChainedOperator) -> OperatorComponents:
+        return FaultyOperatorComponents(self._operator_faults(chained))
+
+    def create_operator_chain(self, wrappers: Sequence[OperatorWrapper], trace: TaskTrace | None) -> OperatorChain:
+        for name in reversed(self._names(Component.TASK)):
+            if name in _CHAINS:
+                return _CHAINS[name](wrappers, trace)
+        return super().create_operator_chain(wrappers, trace)
+
+    # Its input.
+
+    def create_source_input(self, task: StreamTask, head: StreamOperator) -> TaskInput:
+        return self._faulty_input(task, super().create_source_input(task, head), self._stop(task.clock))
+
+    def create_network_input(
+        self, task: StreamTask, chain: OperatorChain, gates: Sequence[Sequence[SingleInputGate]]
+    ) -> TaskInput:
+        stop = self._stop(task.clock)
+        if self._faults[Component.CHANNEL] or stop is not None:
+            self._elements = FaultyElements(self._faults[Component.CHANNEL], stop)
+        return self._faulty_input(task, super().create_network_input(task, chain, gates), stop)
+
+    def create_deserializer(self) -> RecordDeserializer:
+        return super().create_deserializer() if self._elements is None else FaultyDeserializer(self._elements)
+
+    def _stop(self, clock: TaskClock) -> TaskStop | None:
+        stops = [fault.at for fault in self._faults[Component.TASK] if fault.fault == "stop_task"]
+        return TaskStop(min(stops), clock) if stops else None
+
+    def _faulty_input(self, task: StreamTask, task_input: TaskInput, stop: TaskStop | None) -> TaskInput:
+        if isinstance(task.mailbox, ReversingMailbox):
+            # The input is the last that is made of a task, so its mails follow all that the deployment records.
+            task.mailbox.put_equal_mails()
+        if "drain_without_max_watermark" in self._names(Component.TASK):
+            task_input = InputWithoutLastWatermark(task_input)
+        return task_input if stop is None else StoppingInput(task_input, stop)
+
+    def create_valve(self, channels: int, output: ValveOutput) -> StatusWatermarkValve:
+        if self._faults[Component.VALVE]:
+            return MaximumWatermarkValve(channels, output)
+        return super().create_valve(channels, output)
+
+    # What it sends.
+
+    def create_partitioner(
+        self, spec: PartitionerSpec, channels: int, max_parallelism: int, random: Random
+    ) -> StreamPartitioner:
+        made = super().create_partitioner(spec, channels, max_parallelism, random)
+        if isinstance(made, KeyGroupStreamPartitioner) and "misroute_keys" in self._names(Component.WRITER):
+            return MisroutingPartitioner(made.channels, made.key_selector, made.key_type, made.max_parallelism)
+        return made
+
+    def create_record_writer(
+        self,
+        partition: ResultPartition,
+        partitioner: StreamPartitioner,
+        timeout_ms: int,
+        first_channel: int,
+        random: Random,
+        trace: TaskTrace | None,
+        flusher: Flusher,
+    ) -> RecordWriter:
+        return FaultyRecordWriter(
+            partition, partitioner, timeout_ms, first_channel, random, trace, flusher, self._faults[Component.WRITER]
+        )
+
+    def _channel_faults(self, channel_id: int) -> list[str]:
+        faults = self._faults[Component.READER]
+        return [fault.fault for fault in faults if fault.channel is None or fault.channel == channel_id]
+
+    def create_partition_request_queue(self, transport: Transport, outbox: Outbox) -> PartitionRequestQueue:
+        return CreditLosingQueue(transport, outbox, self._faults[Component.READER], self._lost_credits)
+
+    def create_view_reader(
+        self,
+        queue: ReaderQueue,
+        receiver: BufferReceiver,
+        initial_credit: int,
+        channel_id: int,
+        trace: TaskTrace | None,
+    ) -> CreditBasedSequenceNumberingViewReader:
+        faults = self._channel_faults(channel_id)
+        return FaultyViewReader(queue, receiver, initial_credit, channel_id, trace, faults)
+
+    def create_remote_input_channel(
+        self,
+        gate: SingleInputGate,
+        index: int,
+        channel_id: int,
+        exclusive_buffers: int,
+        client: PartitionRequestClient,
+        network_pool: NetworkBufferPool,
+        trace: TaskTrace | None,
+    ) -> RemoteInputChannel:
+        extra_credits = self._channel_faults(channel_id).count("credit_from_nowhere")
+        return OverAnnouncingChannel(
+            gate, index, channel_id, exclusive_buffers, client, network_pool, trace, extra_credits
+        )
+
+
+def _of(faults: Iterable[Fault], component: Component) -> list[Fault]:
+    return [fault for fault in faults if FAULT_KINDS[fault.fault].component is component]

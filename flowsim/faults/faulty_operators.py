@@ -1,0 +1,87 @@
+"""Operators of which something is faulty, and what faulty operators construct during their set-up."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from flowsim.facts.tracer import TaskTrace
+from flowsim.faults.async_wait import faulty_async_operator
+from flowsim.faults.timers import DuplicatingTimerQueue, EarlyTimeServiceManager, LosingTimerQueue, StaleKeyContext
+from flowsim.faults.watermarks import ActiveHidingOutput, early_strategy
+from flowsim.faults.windows import VanishingLatePolicy, faulty_window_operator
+from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator
+from flowsim.operators.functions.interval_join import IntervalJoinOperator
+from flowsim.operators.operator_components import OperatorComponents
+from flowsim.operators.sources.source import SourceOperator
+from flowsim.operators.stream_operator import StreamOperator
+from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
+from flowsim.operators.windowing.window_operator import WindowOperator
+from flowsim.timers.heap_priority_queue import HeapPriorityQueueSet
+from flowsim.timers.internal_time_service_manager import CreateQueue, InternalTimeServiceManager
+from flowsim.timers.internal_timer_service import CancellationContext, KeyContext
+from flowsim.timers.key_groups import KeyGroups
+from flowsim.timers.processing_time_service import ProcessingTimeService
+from flowsim.timers.recorded_timer_service import KeyFacts
+from flowsim.watermark.status_watermark_valve import ValveOutput
+from flowsim.watermark.watermark_to_data_output import (
+    MainWatermarkOutput,
+    WatermarkToDataOutput,
+    WatermarkUpdateListener,
+)
+
+
+def faulty_operator(operator: StreamOperator, faults: Collection[str]) -> StreamOperator:
+    """The operator, or another in its place, with those of the faults that it can have; before its set-up."""
+    if isinstance(operator, AsyncWaitOperator):
+        return faulty_async_operator(operator, faults)
+    if isinstance(operator, WindowOperator):
+        return faulty_window_operator(operator, faults)
+    if isinstance(operator, IntervalJoinOperator) and "late_row_vanishes" in faults:
+        operator.late_policy = VanishingLatePolicy(operator.late_policy)
+    if isinstance(operator, TimestampsAndWatermarksOperator) and "watermark_too_high" in faults:
+        operator.strategy = early_strategy(operator.strategy)
+    if isinstance(operator, SourceOperator) and operator.strategy is not None and "watermark_too_high" in faults:
+        operator.strategy = early_strategy(operator.strategy)
+    return operator
+
+
+class FaultyOperatorComponents(OperatorComponents):
+    """Constructs the collaborators of an operator that has these faults."""
+
+    __slots__ = ("_faults",)
+
+    def __init__(self, faults: Collection[str]) -> None:
+        self._faults = frozenset(faults)
+
+    def create_time_service_manager(
+        self,
+        key_context: KeyContext,
+        processing_time: ProcessingTimeService,
+        operator_index: int,
+        trace: TaskTrace | None,
+        key_facts: KeyFacts | None,
+        key_groups: KeyGroups,
+        cancellation: CancellationContext,
+    ) -> InternalTimeServiceManager:
+        create_queue: CreateQueue = HeapPriorityQueueSet
+        if "timer_lost" in self._faults:
+            create_queue = LosingTimerQueue
+        if "timer_fires_twice" in self._faults:
+            create_queue = DuplicatingTimerQueue
+        if "timer_under_wrong_key" in self._faults:
+            key_context = StaleKeyContext(key_context)
+        create = EarlyTimeServiceManager if "timer_fires_early" in self._faults else InternalTimeServiceManager
+        return create(
+            key_context, processing_time, operator_index, trace, key_facts, key_groups, cancellation, create_queue
+        )
+
+    def create_watermark_output(self, output: ValveOutput) -> WatermarkToDataOutput:
+        return super().create_watermark_output(self._faulty_output(output))
+
+    def create_main_watermark_output(
+        self, output: ValveOutput, listener: WatermarkUpdateListener | None
+    ) -> MainWatermarkOutput:
+        return super().create_main_watermark_output(self._faulty_output(output), listener)
+
+    def _faulty_output(self, output: ValveOutput) -> ValveOutput:
+        return ActiveHidingOutput(output) if "idle_but_speaking" in self._faults else output

@@ -1,0 +1,82 @@
+"""Faulty event time: the valve of a task input, the generators of watermarks and what they emit to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from flowsim.streamrecord.elements import WatermarkStatus
+from flowsim.watermark.generators import WatermarkGenerator, WatermarkOutput
+from flowsim.watermark.status_watermark_valve import StatusWatermarkValve, ValveOutput
+from flowsim.watermark.watermark_strategy import WatermarkStrategy
+
+_AHEAD_MS: Final = 7
+
+
+class MaximumWatermarkValve(StatusWatermarkValve):
+    """The fastest of the aligned channels decides, not the slowest. The invariants of the valve do not hold."""
+
+    __slots__ = ()
+
+    def _emit_minimum(self) -> None:
+        reached = [self._watermarks[channel] for channel, aligned in enumerate(self._aligned) if aligned]
+        if reached:
+            self._emit_if_new(max(reached))
+
+
+class ActiveHidingOutput:
+    """Drops the status ACTIVE, so that watermarks follow IDLE."""
+
+    __slots__ = ("_output",)
+
+    def __init__(self, output: ValveOutput) -> None:
+        self._output = output
+
+    def emit_watermark(self, timestamp: int) -> None:
+        self._output.emit_watermark(timestamp)
+
+    def emit_watermark_status(self, status: WatermarkStatus) -> None:
+        if status is WatermarkStatus.IDLE:
+            self._output.emit_watermark_status(status)
+
+
+def early_strategy(strategy: WatermarkStrategy) -> WatermarkStrategy:
+    """The strategy with generators whose watermarks are ahead of what the records allow."""
+    create = strategy.generator_factory
+    return replace(strategy, generator_factory=lambda: EarlyWatermarkGenerator(create()))
+
+
+class EarlyWatermarkGenerator(WatermarkGenerator):
+    """Every watermark is ahead of what the records allow."""
+
+    __slots__ = ("_generator", "_ahead")
+
+    def __init__(self, generator: WatermarkGenerator) -> None:
+        self._generator = generator
+        self._ahead = _AheadOutput()
+
+    def on_event(self, value: object, timestamp: int, output: WatermarkOutput) -> None:
+        self._ahead.output = output
+        self._generator.on_event(value, timestamp, self._ahead)
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        self._ahead.output = output
+        self._generator.on_periodic_emit(self._ahead)
+
+    def has_pending_effect(self, emitted: int) -> bool:
+        return self._generator.has_pending_effect(emitted - _AHEAD_MS)
+
+
+class _AheadOutput:
+    __slots__ = ("output",)
+
+    output: WatermarkOutput
+
+    def emit_watermark(self, timestamp: int) -> None:
+        self.output.emit_watermark(timestamp + _AHEAD_MS)
+
+    def mark_idle(self) -> None:
+        self.output.mark_idle()
+
+    def mark_active(self) -> None:
+        self.output.mark_active()

@@ -1,0 +1,50 @@
+"""What an operator has made for it during its set-up. Flink: InternalTimeServiceManager.Provider."""
+
+from __future__ import annotations
+
+from flowsim.facts.tracer import TaskTrace
+from flowsim.timers.internal_time_service_manager import InternalTimeServiceManager
+from flowsim.timers.internal_timer_service import CancellationContext, KeyContext
+from flowsim.timers.key_groups import KeyGroups
+from flowsim.timers.processing_time_service import ProcessingTimeService
+from flowsim.timers.recorded_timer_service import KeyFacts
+from flowsim.watermark.status_watermark_valve import ValveOutput
+from flowsim.watermark.watermark_to_data_output import (
+    MainWatermarkOutput,
+    WatermarkToDataOutput,
+    WatermarkUpdateListener,
+)
+
+
+class OperatorComponents:
+    """Constructs the collaborators that depend on the operator or its context; a subclass constructs others.
+
+    Collaborators that an operator makes in its constructor are public attributes of it until ``setup``.
+    """
+
+    __slots__ = ()
+
+    def create_time_service_manager(
+        self,
+        key_context: KeyContext,
+        processing_time: ProcessingTimeService,
+        operator_index: int,
+        trace: TaskTrace | None,
+        key_facts: KeyFacts | None,
+        key_groups: KeyGroups,
+        cancellation: CancellationContext,
+    ) -> InternalTimeServiceManager:
+        """The timers of a keyed operator; ``trace`` is that of level full, or None."""
+        return InternalTimeServiceManager(
+            key_context, processing_time, operator_index, trace, key_facts, key_groups, cancellation
+        )
+
+    def create_watermark_output(self, output: ValveOutput) -> WatermarkToDataOutput:
+        """Where the generator of an operator in the middle of a stream emits."""
+        return WatermarkToDataOutput(output)
+
+    def create_main_watermark_output(
+        self, output: ValveOutput, listener: WatermarkUpdateListener | None
+    ) -> MainWatermarkOutput:
+        """Where the generator of a source emits."""
+        return MainWatermarkOutput(output, listener)

@@ -1,0 +1,71 @@
+"""What faulty valves, generators and outputs of watermarks emit."""
+
+from __future__ import annotations
+
+from flowsim.faults.watermarks import ActiveHidingOutput, MaximumWatermarkValve, early_strategy
+from flowsim.streamrecord.elements import WatermarkStatus
+from flowsim.watermark.watermark_strategy import WatermarkStrategy
+from flowsim.watermark.watermark_to_data_output import WatermarkToDataOutput
+
+ACTIVE, IDLE = WatermarkStatus.ACTIVE, WatermarkStatus.IDLE
+
+
+class Emitted:
+    """An output of a valve and of a generator that keeps everything."""
+
+    def __init__(self) -> None:
+        self.elements: list[int | WatermarkStatus] = []
+
+    def emit_watermark(self, timestamp: int) -> None:
+        self.elements.append(timestamp)
+
+    def emit_watermark_status(self, status: WatermarkStatus) -> None:
+        self.elements.append(status)
+
+    def mark_idle(self) -> None:
+        self.elements.append(IDLE)
+
+    def mark_active(self) -> None:
+        self.elements.append(ACTIVE)
+
+
+def now() -> int:
+    return 1
+
+
+def test_the_fastest_aligned_channel_decides_the_watermark_of_a_maximum_valve() -> None:
+    emitted = Emitted()
+    valve = MaximumWatermarkValve(2, emitted)
+    valve.input_watermark(10, 0)
+    valve.input_watermark(4, 1)
+    valve.input_watermark(12, 1)
+    assert emitted.elements == [10, 12]
+
+
+def test_a_maximum_valve_emits_nothing_for_a_channel_that_is_not_aligned() -> None:
+    emitted = Emitted()
+    valve = MaximumWatermarkValve(2, emitted)
+    valve.input_watermark(10, 0)
+    valve.input_watermark_status(IDLE, 1)
+    valve.input_watermark_status(ACTIVE, 1)
+    valve.input_watermark(3, 1)
+    assert emitted.elements == [10]
+
+
+def test_an_early_strategy_is_ahead_of_its_records() -> None:
+    strategy = early_strategy(WatermarkStrategy.for_monotonous_timestamps())
+    generator, emitted = strategy.create_generator(now), Emitted()
+    generator.on_event("x", 10, emitted)
+    assert generator.has_pending_effect(9)
+    generator.on_periodic_emit(emitted)
+    assert emitted.elements == [16]
+    assert not generator.has_pending_effect(16)
+
+
+def test_an_output_that_hides_active_passes_watermarks_and_idle() -> None:
+    emitted = Emitted()
+    output = WatermarkToDataOutput(ActiveHidingOutput(emitted))
+    output.emit_watermark(1)
+    output.mark_idle()
+    output.emit_watermark(2)
+    assert emitted.elements == [1, IDLE, 2]

@@ -140,9 +140,9 @@ class GeneratorSource:
         if isinstance(pace_ns, int) and pace_ns < 1:
             raise BadInput(f"generator source: expected pace_ns >= 1, got {pace_ns}")
         self.count = count
-        self.fields = dict(fields)
+        self.fields: dict[str, Distribution] = dict(fields)
         self.pace_ns = pace_ns
-        self.timestamp_index = None if timestamp_field is None else list(fields).index(timestamp_field)
+        self.timestamp_index: int | None = None if timestamp_field is None else list(fields).index(timestamp_field)
 
     @property
     def params(self) -> Mapping[str, object]:

@@ -22,7 +22,7 @@ class LookupTable:
     __slots__ = ("names", "_rows")
 
     def __init__(self, names: tuple[str, ...], rows: Mapping[object, tuple[object, ...]]) -> None:
-        self.names = names
+        self.names: tuple[str, ...] = names
         self._rows = rows
 
     def __deepcopy__(self, memo: Mapping[int, object]) -> LookupTable:

@@ -19,7 +19,7 @@ class CollectionSource:
     required_parallelism = 1
 
     def __init__(self, values: Iterable[object]) -> None:
-        self.values = tuple(values)
+        self.values: tuple[object, ...] = tuple(values)
 
     @property
     def params(self) -> Mapping[str, object]:

@@ -68,7 +68,9 @@ class ScriptedSource:
             raise BadInput("scripted source: expected one script per subtask, got none")
         if gap_ms < 1:
             raise BadInput(f"scripted source: expected gap_ms >= 1, got {gap_ms}")
-        self.scripts = tuple(_script(subtask, script) for subtask, script in enumerate(scripts))
+        self.scripts: tuple[tuple[Entry, ...], ...] = tuple(
+            _script(subtask, script) for subtask, script in enumerate(scripts)
+        )
         self.gap_ms = gap_ms
         for subtask, script in enumerate(self.scripts):
             _check_entries(subtask, script)

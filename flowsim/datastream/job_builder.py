@@ -64,7 +64,7 @@ class JobBuilder:
     """
 
     def __init__(self) -> None:
-        self.settings = JobSettings()
+        self.settings: JobSettings = JobSettings()
         """Settings of the job; read when its operators are made."""
         self._max_parallelism: int | None = None
         self._run_settings: dict[str, object] = {}

@@ -103,12 +103,12 @@ class TaskTrace:
     )  # fmt: skip
 
     def __init__(self, task: int, clock: Clock, recorder: Recorder, loop_clock: Clock | None = None) -> None:
-        self.task = task
-        self.seq = 0
+        self.task: int = task
+        self.seq: int = 0
         self.clock: Clock = clock
         self._loop_clock = clock if loop_clock is None else loop_clock
-        self.level = recorder.level
-        self.recorder = recorder
+        self.level: Level = recorder.level
+        self.recorder: Recorder = recorder
         door = recorder.appender
         # The facts of every record: what they need beyond packing is done by the recorder, in one call.
         self.sent: Sent = recorder.stamped_appender(schema.SENT, self)
@@ -136,7 +136,7 @@ class TaskTrace:
         self._timers = door(schema.TIMERS)
         self._keys: set[int] = set()
         self.seen_value: object = None
-        self.seen_fingerprint = 0
+        self.seen_fingerprint: int = 0
         """Fingerprint of ``seen_value``, the record decoded last: the head operator need not compute it again."""
 
     @property

@@ -33,11 +33,11 @@ class Mail:
     def __init__(
         self, command: Callable[[], None], priority: int, description: str, options: MailOptions = MailOptions.DEFAULT
     ) -> None:
-        self.command = command
-        self.priority = MIN_PRIORITY if options is MailOptions.DEFERRABLE else priority  # rule 3.7
-        self.urgent = options is MailOptions.URGENT
-        self.description = description
-        self.number = -1
+        self.command: Callable[[], None] = command
+        self.priority: int = MIN_PRIORITY if options is MailOptions.DEFERRABLE else priority  # rule 3.7
+        self.urgent: bool = options is MailOptions.URGENT
+        self.description: str = description
+        self.number: int = -1
         """Count of the mail in its mailbox, set when it is put."""
 
     def run(self) -> None:
@@ -67,8 +67,8 @@ class MailFuture(Generic[T]):
         self._command = command
         self._result: list[T] = []
         self._error: Exception | None = None
-        self.done = False
-        self.cancelled = False
+        self.done: bool = False
+        self.cancelled: bool = False
 
     def __call__(self) -> None:
         if self.done:

@@ -49,8 +49,8 @@ class Distribution:
     __slots__ = ("count", "max", "min", "sum")
 
     def __init__(self) -> None:
-        self.count = 0
-        self.sum = 0
+        self.count: int = 0
+        self.sum: int = 0
         self.min: int | None = None
         self.max: int | None = None
 

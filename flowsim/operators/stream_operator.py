@@ -176,10 +176,10 @@ class StreamOperator:
         self.output = output
         self.collect = output.collect
         self.clock = ctx.clock
-        self.cost_ns = ctx.cost_ns
-        self.records_in = 0
-        self.records_dropped = 0
-        self.latency_stats = LatencyStats()
+        self.cost_ns: int = ctx.cost_ns
+        self.records_in: int = 0
+        self.records_dropped: int = 0
+        self.latency_stats: LatencyStats = LatencyStats()
 
     @property
     def inputs(self) -> tuple[OperatorInput, ...]:

@@ -11,7 +11,7 @@ import platform
 from enum import Enum
 from importlib import metadata
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Final
+from typing import ClassVar, Final
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, field_validator
 
@@ -40,7 +40,7 @@ class RunStatus(Enum):
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class ScenarioText(_Model):

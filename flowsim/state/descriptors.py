@@ -43,8 +43,8 @@ class StateDescriptor:
         if not name:
             raise BadInput("a state needs a name that is not empty")
         _check_type(name, type_info)
-        self.name = name
-        self.type_info = type_info
+        self.name: str = name
+        self.type_info: TypeInformation = type_info
         self.ttl_config = None
 
     def get_name(self) -> str:
@@ -87,7 +87,7 @@ class MapStateDescriptor(StateDescriptor):
     def __init__(self, name: str, key_type_info: TypeInformation, value_type_info: TypeInformation) -> None:
         super().__init__(name, value_type_info)
         _check_type(name, key_type_info)
-        self.key_type_info = key_type_info
+        self.key_type_info: TypeInformation = key_type_info
 
 
 class ReducingStateDescriptor(StateDescriptor):

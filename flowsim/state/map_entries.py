@@ -48,7 +48,7 @@ class MapEntries(Generic[V]):
         self._nodes: dict[object, _Node[V]] = {}
         self._bins: JavaBins[object] | None = None
         self._initial_capacity = 0 if expected_size is None else capacity_for(expected_size)
-        self.key_type = key_type
+        self.key_type: TypeInformation | None = key_type
 
     def __len__(self) -> int:
         return len(self._nodes)

@@ -132,7 +132,7 @@ class StateTtlConfig:
         self._time = ttl_time_characteristic
         self._ttl = ttl
         self._cleanup = cleanup_strategies
-        self.ttl_ms = _millis(ttl)
+        self.ttl_ms: int = _millis(ttl)
 
     @staticmethod
     def new_builder(ttl: Length) -> TtlBuilder:

@@ -33,8 +33,8 @@ class TtlDecorator:
     def __init__(self, config: StateTtlConfig, now_ms: Callable[[], int], accessed: Callable[[], None]) -> None:
         self._now = now_ms
         self._ttl_ms = config.ttl_ms
-        self.update_on_read = config.get_update_type() is TtlUpdateType.OnReadAndWrite
-        self.return_expired = config.get_state_visibility() is TtlStateVisibility.ReturnExpiredIfNotCleanedUp
+        self.update_on_read: bool = config.get_update_type() is TtlUpdateType.OnReadAndWrite
+        self.return_expired: bool = config.get_state_visibility() is TtlStateVisibility.ReturnExpiredIfNotCleanedUp
         self.accessed = accessed
 
     def wrap(self, value: object) -> TtlValue:

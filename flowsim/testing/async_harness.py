@@ -34,9 +34,9 @@ class ManualCall:
     __slots__ = ("due_ns", "answer", "is_live")
 
     def __init__(self, due_ns: int, answer: Callable[[], None]) -> None:
-        self.due_ns = due_ns
-        self.answer = answer
-        self.is_live = True
+        self.due_ns: int = due_ns
+        self.answer: Callable[[], None] = answer
+        self.is_live: bool = True
 
     def cancel(self) -> None:
         self.is_live = False
@@ -125,7 +125,7 @@ class AsyncFunctionHarness(OneInputOperatorHarness):
         retry_strategy: AsyncRetryStrategy = NO_RETRY_STRATEGY,
         seed: int = 0,
     ) -> None:
-        self.calls = ManualAsyncCalls()
+        self.calls: ManualAsyncCalls = ManualAsyncCalls()
         asking = AsyncWaitOperator(for_subtask(function, "asked"), timeout_ms, capacity, mode, retry_strategy)
         super().__init__(asking, seed=seed, async_calls=self.calls)
         self.calls.clock = self.clock

@@ -45,8 +45,8 @@ class ManualClock:
     __slots__ = ("now_ns", "batch_end_ns")
 
     def __init__(self, now_ns: int) -> None:
-        self.now_ns = now_ns
-        self.batch_end_ns = MAX_WATERMARK
+        self.now_ns: int = now_ns
+        self.batch_end_ns: int = MAX_WATERMARK
 
 
 class ManualTimer:
@@ -55,10 +55,10 @@ class ManualTimer:
     __slots__ = ("timestamp_ms", "callback", "keeps_alive", "is_live")
 
     def __init__(self, timestamp_ms: int, callback: Callable[[int], None], keeps_alive: Callable[[], bool]) -> None:
-        self.timestamp_ms = timestamp_ms
-        self.callback = callback
-        self.keeps_alive = keeps_alive
-        self.is_live = True
+        self.timestamp_ms: int = timestamp_ms
+        self.callback: Callable[[int], None] = callback
+        self.keeps_alive: Callable[[], bool] = keeps_alive
+        self.is_live: bool = True
 
     def cancel(self) -> None:
         self.is_live = False
@@ -215,11 +215,11 @@ class OneInputOperatorHarness:
         """``trace`` builds the operator's trace over the harness's clock; None records nothing."""
         name, chosen = type(operator).__name__, frozenset(faults)
         self.operator = operator = faulty_operator(operator, chosen) if chosen else operator
-        self.clock = ManualClock(NS_PER_MS)
-        self.processing_time = ManualProcessingTimeService(self.clock)
-        self.mailbox = QueueingMailboxExecutor()
-        self.collected = CollectingOutput()
-        self.context = OperatorContext(
+        self.clock: ManualClock = ManualClock(NS_PER_MS)
+        self.processing_time: ManualProcessingTimeService = ManualProcessingTimeService(self.clock)
+        self.mailbox: QueueingMailboxExecutor = QueueingMailboxExecutor()
+        self.collected: CollectingOutput = CollectingOutput()
+        self.context: OperatorContext = OperatorContext(
             operator_name=name,
             operator_index=0,
             task_name=f"{name} ({subtask_index + 1}/{parallelism})",

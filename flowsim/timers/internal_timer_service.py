@@ -43,7 +43,7 @@ class CancellationContext:
     __slots__ = ("is_cancelled",)
 
     def __init__(self) -> None:
-        self.is_cancelled = False
+        self.is_cancelled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

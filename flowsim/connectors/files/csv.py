@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from flowsim.connectors.files.columns import Rows, columns_of, nearest
+from flowsim.connectors.files.columns import Column, Rows, columns_of, nearest
 from flowsim.connectors.files.csv_file import CsvFile
 from flowsim.connectors.files.file_sources import FilesReader, Paths, files_as_params, paths_of
 from flowsim.connectors.source import BlockReader
@@ -42,7 +42,7 @@ class CsvSource:
     ) -> None:
         paths = paths_of(path, "csv source")
         owner = f"csv source {str(paths[0])!r}"
-        self.columns = columns_of(columns, owner)
+        self.columns: tuple[Column, ...] = columns_of(columns, owner)
         if len(delimiter) != 1 or delimiter in '"\r\n':
             raise BadInput(f"{owner}: expected a delimiter of one character, got {delimiter!r}")
         if rows is not None and rows < 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from flowsim.connectors.files.columns import RowFile, Rows, columns_of
+from flowsim.connectors.files.columns import Column, RowFile, Rows, columns_of
 from flowsim.connectors.files.json_lines_file import JsonLinesFile
 from flowsim.connectors.files.parquet import ParquetFile
 from flowsim.errors import BadInput
@@ -42,7 +42,7 @@ class _FileSource:
         for file in files:
             file.check()
         self._files = files
-        self.columns = files[0].columns
+        self.columns: tuple[Column, ...] = files[0].columns
 
     @property
     def params(self) -> Mapping[str, object]:

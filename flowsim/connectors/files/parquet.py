@@ -126,7 +126,7 @@ class ParquetSink:
 
     def __init__(self, directory: str | Path, fields: Mapping[str, str], row_group_rows: int = ROW_GROUP_ROWS) -> None:
         self.directory = directory
-        self.columns = columns_of(fields, f"parquet sink {str(directory)!r}")
+        self.columns: tuple[Column, ...] = columns_of(fields, f"parquet sink {str(directory)!r}")
         self.row_group_rows = row_group_rows
 
     @property

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, TextIO
 
-from flowsim.connectors.files.columns import RowLayout, columns_of
+from flowsim.connectors.files.columns import Column, RowLayout, columns_of
 from flowsim.errors import ValueNotAllowed
 from flowsim.operators.stream_operator import OperatorContext
 
@@ -93,7 +93,7 @@ class CsvSink:
 
     def __init__(self, directory: str | Path, fields: Mapping[str, str]) -> None:
         self.directory = directory
-        self.columns = columns_of(fields, f"csv sink {str(directory)!r}")
+        self.columns: tuple[Column, ...] = columns_of(fields, f"csv sink {str(directory)!r}")
 
     @property
     def params(self) -> Mapping[str, object]:
@@ -125,7 +125,7 @@ class JsonLinesSink:
 
     def __init__(self, directory: str | Path, fields: Mapping[str, str]) -> None:
         self.directory = directory
-        self.columns = columns_of(fields, f"jsonl sink {str(directory)!r}")
+        self.columns: tuple[Column, ...] = columns_of(fields, f"jsonl sink {str(directory)!r}")
 
     @property
     def params(self) -> Mapping[str, object]:

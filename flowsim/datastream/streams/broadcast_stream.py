@@ -33,7 +33,7 @@ class BroadcastStream(Generic[S]):
         if len(set(names)) < len(names):
             raise BadInput(f"broadcast: expected states with different names, got {', '.join(map(repr, names))}")
         self.input_stream = input_stream
-        self.broadcast_state_descriptors = tuple(broadcast_state_descriptors)
+        self.broadcast_state_descriptors: tuple[MapStateDescriptor, ...] = tuple(broadcast_state_descriptors)
 
 
 class BroadcastConnectedStream(Generic[S]):
@@ -47,7 +47,7 @@ class BroadcastConnectedStream(Generic[S]):
     ) -> None:
         self.non_broadcast_stream = non_broadcast_stream
         self.broadcast_stream = broadcast_stream
-        self.broadcast_state_descriptors = tuple(broadcast_state_descriptors)
+        self.broadcast_state_descriptors: tuple[MapStateDescriptor, ...] = tuple(broadcast_state_descriptors)
 
     def process(
         self,

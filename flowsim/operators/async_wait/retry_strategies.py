@@ -134,8 +134,8 @@ class FixedDelayRetryStrategy(AsyncRetryStrategy):
         result_predicate: ResultPredicate | None = None,
         exception_predicate: ExceptionPredicate | None = None,
     ) -> None:
-        self.max_attempts = _above_zero("max_attempts", max_attempts)
-        self.backoff_ms = _above_zero("backoff_time_millis", backoff_time_millis)
+        self.max_attempts: int = _above_zero("max_attempts", max_attempts)
+        self.backoff_ms: int = _above_zero("backoff_time_millis", backoff_time_millis)
         self._predicate = RetryPredicate(result_predicate, exception_predicate)
 
     def can_retry(self, current_attempts: int) -> bool:
@@ -167,12 +167,12 @@ class ExponentialBackoffDelayRetryStrategy(AsyncRetryStrategy):
         result_predicate: ResultPredicate | None = None,
         exception_predicate: ExceptionPredicate | None = None,
     ) -> None:
-        self.max_attempts = _above_zero("max_attempts", max_attempts)
-        self.initial_delay_ms = _above_zero("initial_delay", initial_delay)
-        self.max_retry_delay_ms = _above_zero("max_retry_delay", max_retry_delay)
+        self.max_attempts: int = _above_zero("max_attempts", max_attempts)
+        self.initial_delay_ms: int = _above_zero("initial_delay", initial_delay)
+        self.max_retry_delay_ms: int = _above_zero("max_retry_delay", max_retry_delay)
         if type(multiplier) not in (int, float) or not 0 < multiplier < float("inf"):
             raise BadInput(f"multiplier: expected a number above 0, got {multiplier!r}")
-        self.multiplier = multiplier
+        self.multiplier: float = multiplier
         self._last_ms = initial_delay
         self._predicate = RetryPredicate(result_predicate, exception_predicate)
 

@@ -50,7 +50,7 @@ class ReadyMadeEvictor(ABC):
     __slots__ = ("do_evict_after",)
 
     def __init__(self, do_evict_after: bool) -> None:
-        self.do_evict_after = do_evict_after
+        self.do_evict_after: bool = do_evict_after
 
     def evict_before(self, elements: list[TimestampedValue], size: int, window: Window, ctx: EvictorContext) -> None:
         if not self.do_evict_after:
@@ -72,7 +72,7 @@ class CountEvictor(ReadyMadeEvictor):
 
     def __init__(self, max_count: int, do_evict_after: bool = False) -> None:
         super().__init__(do_evict_after)
-        self.max_count = max_count
+        self.max_count: int = max_count
 
     @staticmethod
     def of(max_count: int, do_evict_after: bool = False) -> CountEvictor:
@@ -96,7 +96,7 @@ class TimeEvictor(ReadyMadeEvictor):
 
     def __init__(self, window_ms: int, do_evict_after: bool = False) -> None:
         super().__init__(do_evict_after)
-        self.window_ms = window_ms
+        self.window_ms: int = window_ms
 
     @staticmethod
     def of(window_size: Length, do_evict_after: bool = False) -> TimeEvictor:
@@ -116,8 +116,8 @@ class DeltaEvictor(ReadyMadeEvictor):
 
     def __init__(self, threshold: float, delta_function: Delta, do_evict_after: bool = False) -> None:
         super().__init__(do_evict_after)
-        self.threshold = threshold
-        self.delta_function = delta_function
+        self.threshold: float = threshold
+        self.delta_function: Delta = delta_function
 
     @staticmethod
     def of(threshold: float, delta_function: AnyDeltaFunction, do_evict_after: bool = False) -> DeltaEvictor:

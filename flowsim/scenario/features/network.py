@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -21,7 +21,7 @@ TaskManagersSetting = (
 class LinkModel(Strict):
     """How long the network takes between the tasks of two operators, where they run on different task managers."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=False)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=False)
 
     source: Name | None = Field(default=None, alias="from", description="A source or operator; without it any.")
     target: Name | None = Field(default=None, alias="to", description="An operator or sink; without it any.")

@@ -25,7 +25,7 @@ class CountWindow:
     end: Final = MAX_WATERMARK
 
     def __init__(self, id: int) -> None:
-        self.id = id
+        self.id: int = id
 
     @property
     def start(self) -> int:
@@ -56,7 +56,7 @@ class CountTumblingWindowAssigner(WindowAssigner[object, CountWindow]):
 
     def __init__(self, window_size: int) -> None:
         """Raises BadInput unless the size is at least 1."""
-        self.window_size = _at_least_one(window_size, "CountTumblingWindowAssigner: window_size")
+        self.window_size: int = _at_least_one(window_size, "CountTumblingWindowAssigner: window_size")
 
     @staticmethod
     def of(window_size: int) -> CountTumblingWindowAssigner:
@@ -84,8 +84,8 @@ class CountSlidingWindowAssigner(WindowAssigner[object, CountWindow]):
 
     def __init__(self, window_size: int, window_slide: int) -> None:
         """Raises BadInput unless both are at least 1."""
-        self.window_size = _at_least_one(window_size, "CountSlidingWindowAssigner: window_size")
-        self.window_slide = _at_least_one(window_slide, "CountSlidingWindowAssigner: window_slide")
+        self.window_size: int = _at_least_one(window_size, "CountSlidingWindowAssigner: window_size")
+        self.window_slide: int = _at_least_one(window_slide, "CountSlidingWindowAssigner: window_slide")
 
     @staticmethod
     def of(window_size: int, window_slide: int) -> CountSlidingWindowAssigner:

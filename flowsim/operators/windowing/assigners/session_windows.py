@@ -46,7 +46,7 @@ class FixedGapSessionWindows(SessionWindows):
         """In ms; ``with_gap`` takes a length of time."""
         if session_gap < 1:
             raise BadInput(f"session window: expected a gap of at least 1 ms, got {session_gap} ms")
-        self.gap_ms = session_gap
+        self.gap_ms: int = session_gap
 
 
 class DynamicGapSessionWindows(SessionWindows):
@@ -55,7 +55,9 @@ class DynamicGapSessionWindows(SessionWindows):
     __slots__ = ("extractor",)
 
     def __init__(self, session_window_time_gap_extractor: Extractor) -> None:
-        self.extractor = _extractor(session_window_time_gap_extractor, type(self).__name__)
+        self.extractor: SessionWindowTimeGapExtractor = _extractor(
+            session_window_time_gap_extractor, type(self).__name__
+        )
 
     def gap_of(self, element: object) -> int:
         """The gap of this record's session; raises BadInput unless it is a whole number of ms above 0."""

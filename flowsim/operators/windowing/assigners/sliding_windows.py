@@ -36,9 +36,9 @@ class SlidingWindows(WindowAssigner[object, TimeWindow]):
                 "sliding window: expected size >= 1 ms and |offset| < slide, "
                 f"got size {size} ms, slide {slide} ms, offset {offset} ms"
             )
-        self.size_ms = size
-        self.slide_ms = slide
-        self.offset_ms = offset
+        self.size_ms: int = size
+        self.slide_ms: int = slide
+        self.offset_ms: int = offset
 
     def windows_of(self, time_ms: int) -> list[TimeWindow]:
         """All windows that ``time_ms`` lies in, the newest first."""

@@ -64,9 +64,9 @@ class TumblingWindows(WindowAssigner[object, TimeWindow]):
             raise BadInput(
                 f"tumbling window: expected size >= 1 ms and |offset| < size, got size {size} ms, offset {offset} ms"
             )
-        self.size_ms = size
-        self.offset_ms = offset
-        self.stagger = window_stagger
+        self.size_ms: int = size
+        self.offset_ms: int = offset
+        self.stagger: WindowStagger = window_stagger
         self.phase_ms = offset
         self._is_staggered = window_stagger is not WindowStagger.ALIGNED
 

@@ -9,9 +9,10 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeGuard, TypeVar
 
 from flowsim.errors import BadInput
 from flowsim.operators.user_functions import RuntimeContext
+from flowsim.operators.windowing import windows as window_types
 from flowsim.operators.windowing.triggers.time_triggers import EndOfStreamTrigger, NeverTrigger
 from flowsim.operators.windowing.triggers.trigger import AnyTrigger
-from flowsim.operators.windowing.windows import GLOBAL_WINDOW, GlobalWindow, MergeCallback, Window
+from flowsim.operators.windowing.windows import GLOBAL_WINDOW, GlobalWindow, Window
 from flowsim.units import NO_TIMESTAMP
 
 NO_TIMESTAMP_MESSAGE: Final = (
@@ -64,9 +65,9 @@ class MergingWindowAssigner(WindowAssigner[T, W]):
 
     __slots__ = ()
 
-    MergeCallback: TypeAlias = MergeCallback
+    MergeCallback: TypeAlias = window_types.MergeCallback[Any]
 
-    def merge_windows(self, windows: Collection[W], callback: MergeCallback[W], /) -> None:
+    def merge_windows(self, windows: Collection[W], callback: window_types.MergeCallback[W], /) -> None:
         """Calls the callback, for each merge, with the windows of a key and the window that they become."""
         raise BadInput(f"window assigner {type(self).__name__}: define merge_windows(windows, callback)")
 
@@ -85,7 +86,7 @@ class GlobalWindows(WindowAssigner[object, GlobalWindow]):
     __slots__ = ("end_of_stream",)
 
     def __init__(self, end_of_stream: bool = False) -> None:
-        self.end_of_stream = end_of_stream
+        self.end_of_stream: bool = end_of_stream
 
     @staticmethod
     def create() -> GlobalWindows:

@@ -44,7 +44,7 @@ class ContinuousTrigger(Trigger[object, Window]):
         """In ms; ``of`` takes a length of time."""
         if interval < 1:
             raise BadInput(f"continuous trigger: expected an interval of at least 1 ms, got {interval} ms")
-        self.interval_ms = interval
+        self.interval_ms: int = interval
 
     def can_merge(self) -> bool:
         return True

@@ -33,7 +33,7 @@ class CountTrigger(Trigger[object, Window]):
     __slots__ = ("max_count",)
 
     def __init__(self, window_size: int) -> None:
-        self.max_count = window_size
+        self.max_count: int = window_size
 
     @staticmethod
     def of(window_size: int) -> CountTrigger:
@@ -79,8 +79,8 @@ class DeltaTrigger(Trigger[object, Window]):
     __slots__ = ("threshold", "delta_function", "_last_element")
 
     def __init__(self, threshold: float, delta_function: Delta, state_type: TypeInformation) -> None:
-        self.threshold = threshold
-        self.delta_function = delta_function
+        self.threshold: float = threshold
+        self.delta_function: Delta = delta_function
         self._last_element = ValueStateDescriptor("last-element", state_type)
 
     @staticmethod

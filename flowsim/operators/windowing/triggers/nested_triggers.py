@@ -28,7 +28,7 @@ class PurgingTrigger(Trigger[object, Window]):
     __slots__ = ("nested_trigger",)
 
     def __init__(self, nested_trigger: AnyTrigger) -> None:
-        self.nested_trigger = nested_trigger
+        self.nested_trigger: AnyTrigger = nested_trigger
 
     @staticmethod
     def of(nested_trigger: AnyTrigger) -> PurgingTrigger:
@@ -73,10 +73,10 @@ class ProcessingTimeoutTrigger(Trigger[object, Window]):
         reset_on_element: bool = False,
         clear_on_timeout: bool = True,
     ) -> None:
-        self.nested_trigger = nested_trigger
-        self.interval_ms = interval_ms
-        self.reset_on_element = reset_on_element
-        self.clear_on_timeout = clear_on_timeout
+        self.nested_trigger: AnyTrigger = nested_trigger
+        self.interval_ms: int = interval_ms
+        self.reset_on_element: bool = reset_on_element
+        self.clear_on_timeout: bool = clear_on_timeout
 
     @staticmethod
     def of(

@@ -1,4 +1,4 @@
-"""The exit codes of the command line, documented in ``docs/cli.md``."""
+"""What every command has in common: its answer as text or JSON, and how errors become messages and exit codes."""
 
 from __future__ import annotations
 
@@ -8,31 +8,15 @@ import sys
 from collections.abc import Callable
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass
-from enum import IntEnum
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, TextIO
+from typing import Any, ParamSpec, TextIO
 
 import typer
+from rich.console import Console
 
+from flowsim.cli.exit_code import ExitCode
 from flowsim.errors import BadInput, FlowsimError, InvariantViolation, ScenarioError
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-
-class ExitCode(IntEnum):
-    """What a script may rely on."""
-
-    FINE = 0
-    BROKEN = 1
-    """A law or an expectation is broken, or was never examined."""
-    BAD_INPUT = 2
-    JOB_FAILED = 3
-    """It failed or deadlocked, and the scenario does not expect that."""
-    OUR_BUG = 70
-    """A bug in flowsim itself."""
-    INTERRUPTED = 130
-
+from flowsim.units import duration_ns
 
 P = ParamSpec("P")
 
@@ -98,8 +82,6 @@ def _give(answer: Answer | StreamedAnswer, as_json: bool) -> ExitCode:
 
 def console() -> Console:
     """Standard output, as wide as its terminal or as ``COLUMNS`` says; a pipe has a width of its own."""
-    from rich.console import Console
-
     is_known = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
     width = None if is_known else WIDTH_WHEN_PIPED
     return Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False)
@@ -136,8 +118,6 @@ def _stopped(as_json: bool, code: ExitCode, message: str, error: BaseException |
 
 def duration_argument(name: str, text: str | None) -> int | None:
     """Nanoseconds of an option such as ``--until 10s``; raises BadInput."""
-    from flowsim.units import duration_ns
-
     if text is None:
         return None
     try:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from flowsim.errors import BadInput
+from flowsim.api import judge_in_process
+from flowsim.errors import BadInput, MissingExtra
+from flowsim.laws.catalogue import LAW_IDS, Outcome, Verdict
+from flowsim.scenario.compiled import Recompute
+from flowsim.scenario.suggestions import nearest
+from flowsim.validation.java import find_java
+from flowsim.validation.judge import validate
+from flowsim.validation.recompute import recompute
+from flowsim.validation.spark_session import spark_session
+from flowsim.validation.verdict import Line, Report
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from pyspark.sql import SparkSession
-
-    from flowsim.scenario.compiled import Recompute
-    from flowsim.validation.verdict import Line, Report
 
 RECOMPUTE = "recompute"
 """Stands for the scenario's own recomputation where laws are named."""
@@ -48,9 +53,6 @@ class Judge:
     """Every law a second time, by its slow form."""
 
     def __post_init__(self) -> None:
-        from flowsim.laws.catalogue import LAW_IDS
-        from flowsim.scenario.suggestions import nearest
-
         if self.engine == "python" and (self.master or self.remote):
             raise BadInput("--master and --remote say where Spark runs; --engine python uses no Spark")
         if self.engine == "python" and self.audit:
@@ -63,11 +65,6 @@ class Judge:
         """Raises MissingExtra or BadInput for what a session would miss, before hours of work have been spent."""
         if self.engine == "python":
             return
-        from importlib.util import find_spec
-
-        from flowsim.errors import MissingExtra
-        from flowsim.validation.java import find_java
-
         if find_spec("pyspark") is None:
             raise MissingExtra("spark", "judging on Spark (--engine python does without)")
         if self.remote is None:
@@ -77,24 +74,16 @@ class Judge:
         """The Spark session to judge in; None where none is needed. Raises MissingExtra, BadInput."""
         if self.engine == "python":
             return nullcontext()
-        from flowsim.validation.spark_session import spark_session
-
         return spark_session(self.master, self.remote)
 
     def judge(
         self, session: SparkSession | None, paths: Sequence[Path], plans: Sequence[RecomputePlan], progress: Progress
     ) -> Report:
         """One line per law and recording; raises BadInput for what is no recording."""
-        from flowsim.validation.verdict import Report
-
         names = None if self.laws is None else [law for law in self.laws if law != RECOMPUTE]
         if session is None:
-            from flowsim.api import judge_in_process
-
             report = judge_in_process(paths, names, progress)
         else:
-            from flowsim.validation.judge import validate
-
             report = validate(session, paths, names, lambda law, done, total: progress(done, total, law), self.audit)
         report = Report(tuple(str(path) for path in paths), report.lines)  # as they were given
         if self.laws is not None and RECOMPUTE not in self.laws:
@@ -103,15 +92,10 @@ class Judge:
 
 
 def _recomputed(session: SparkSession | None, plan: RecomputePlan) -> Line:
-    from flowsim.laws.catalogue import Outcome, Verdict
-    from flowsim.validation.verdict import Line
-
     not_run = plan.not_run or ("needs Spark (--engine spark)" if session is None else "")
     if not_run or session is None or plan.recompute is None:
         name = f"{RECOMPUTE}:{Path(plan.script).stem}"
         return Line(plan.run, Outcome(name, Verdict.NOT_APPLICABLE, 0, 0, reason=f"not run: {not_run}"), 0.0)
-    from flowsim.validation.recompute import recompute
-
     given = plan.recompute
     return recompute(
         session,

@@ -1,28 +1,76 @@
-"""The command line. Every command lives in a file of its own and imports what it needs only when it runs."""
+"""The command line: the group of commands. A command's module is imported when the command is invoked."""
 
 from __future__ import annotations
 
+import importlib
 import sys
 import traceback
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from flowsim.cli.command import ExitCode
-from flowsim.cli.commands.catalogues import faults, laws, schema
-from flowsim.cli.commands.check import check
-from flowsim.cli.commands.explore import explore
-from flowsim.cli.commands.graph import graph
-from flowsim.cli.commands.metrics import metrics
-from flowsim.cli.commands.replay import replay
-from flowsim.cli.commands.run import run
-from flowsim.cli.commands.study import study
-from flowsim.cli.commands.trace import trace
-from flowsim.cli.commands.validate import validate
+from flowsim.cli.exit_code import ExitCode
 from flowsim.distribution import __version__
+
+_COMMANDS: Final = {
+    "run": ("run", "Run a scenario; options win over --set, which wins over the scenario's settings."),
+    "validate": (
+        "validate",
+        "Judge recordings by the laws; exit code 1 when one is violated or had nothing to examine.",
+    ),
+    "replay": ("replay", "Run a recorded scenario again; exit code 1 when the recording differs."),
+    "trace": ("trace", "Print a recorded run: one line per fact, with the rules of Flink that explain it."),
+    "metrics": ("metrics", "Show the sampled metrics of every task: times in ms per second, pools in percent."),
+    "explore": (
+        "explore",
+        "Run a scenario under many schedules, in memory, and judge each at once; stop at the first violation.",
+    ),
+    "study": (
+        "study",
+        "Run a scenario under every combination of some values and compare throughput, latency and late rows.",
+    ),
+    "check": ("check", "Check whether a scenario is valid, and report all of its errors."),
+    "graph": (
+        "graph",
+        "Draw the job of a scenario: one task per chain, with its parallelism, and the edges between them.",
+    ),
+    "laws": ("catalogues", "List the laws: id, sentence, rules."),
+    "faults": ("catalogues", "List the faults that a scenario can switch on, and the law that detects each."),
+    "schema": ("catalogues", "Print the JSON Schema of scenario files (with or without --json)."),
+}
+"""By the name of a command, which is also that of its function: its module in flowsim.cli.commands, its help in a line."""
+
+
+class CommandEntry(TyperCommand):
+    """A command in the list of commands: its name and one line of help."""
+
+    def __init__(self, name: str, module: str, summary: str) -> None:
+        super().__init__(name, help=summary)
+        self._module = f"flowsim.cli.commands.{module}"
+
+    def load(self) -> Any:
+        """The command itself, with its options; imports its module."""
+        single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        single.command(self.name)(getattr(importlib.import_module(self._module), str(self.name)))
+        return typer.main.get_command(single)
+
+
+class CommandGroup(TyperGroup):
+    """Lists its commands by their entries, and loads the one that is invoked or completed."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = {name: CommandEntry(name, *entry) for name, entry in _COMMANDS.items()}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command.load() if isinstance(command, CommandEntry) else command, rest
+
 
 app = typer.Typer(
     name="flowsim",
+    cls=CommandGroup,
     help="Simulates Apache Flink 2.3.0 task graphs, records every step and judges the recording.",
     epilog="Exit codes: 0 fine, 1 a law or expectation is broken, 2 bad input, 3 the job failed, 130 interrupted.",
     no_args_is_help=True,
@@ -32,8 +80,8 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(is_given: bool) -> None:
+    if is_given:
         typer.echo(f"flowsim {__version__}")
         raise typer.Exit
 
@@ -45,10 +93,6 @@ def flowsim(
     ] = False,
 ) -> None:
     """Options of flowsim itself."""
-
-
-for _command in (run, validate, replay, trace, metrics, explore, study, check, graph, laws, faults, schema):
-    app.command()(_command)
 
 
 def main() -> None:

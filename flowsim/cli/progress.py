@@ -6,15 +6,14 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
+
+from flowsim.cluster.job_execution import Progress
 from flowsim.trace.time import duration_text
-
-if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
-    from rich.progress import TaskID
-
-    from flowsim.cluster.job_execution import Progress
 
 _EVERY_S = 0.1
 
@@ -80,12 +79,9 @@ def _bar(quiet: bool, counted: bool) -> Iterator[Bar | None]:
     if quiet or not sys.stderr.isatty() or not sys.stdout.isatty():
         yield None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
     columns: list[Any] = [SpinnerColumn(), TextColumn("{task.description}")]
     columns += [BarColumn(bar_width=30), MofNCompleteColumn()] if counted else []
     columns += [TextColumn("{task.fields[text]}"), TimeElapsedColumn()]
     # Refreshed by hand: a thread of its own would write while the job prints.
-    with Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
+    with Bar(*columns, console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
         yield bar

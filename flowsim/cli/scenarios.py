@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from flowsim.cli.judging import RecomputePlan
 from flowsim.errors import BadInput
-
-if TYPE_CHECKING:
-    from flowsim.recording.manifest import Manifest
-    from flowsim.recording.reader import Recording
-    from flowsim.scenario.compiled import CompiledScenario
+from flowsim.recording.manifest import WALL, Manifest
+from flowsim.recording.reader import Recording
+from flowsim.scenario.compiled import CompiledScenario
+from flowsim.scenario.compiler import compile_scenario
+from flowsim.scenario.loader import load_scenario
+from flowsim.scenario.run_description import changed_inputs, recorded_scenario, recorded_until_ns
 
 
 def compiled_scenario(
@@ -24,9 +25,6 @@ def compiled_scenario(
     until_ns: int | None = None,
 ) -> CompiledScenario:
     """The job of a scenario file; raises ScenarioError. ``until_ns``: of the command's own ``--until``."""
-    from flowsim.scenario.compiler import compile_scenario
-    from flowsim.scenario.loader import load_scenario
-
     scenario = load_scenario(path, tuple(overrides or ()))
     return compile_scenario(scenario, out_dir=out, allow_python=allow_python, allow_path=allow_path, until_ns=until_ns)
 
@@ -41,9 +39,6 @@ def compiled_as_recorded(
 
     ``folder`` None: the folder it was run from, or the one that its path leads to from here.
     """
-    from flowsim.scenario.compiler import compile_scenario
-    from flowsim.scenario.run_description import changed_inputs, recorded_scenario, recorded_until_ns
-
     until_ns = recorded_until_ns(recording.manifest)
     first: BadInput | None = None
     for candidate in [folder] if folder is not None else _folders(recording):
@@ -78,8 +73,6 @@ def recompute_plan(
 
 
 def _recompute_script(manifest: Manifest) -> str | None:
-    from flowsim.scenario.run_description import recorded_scenario
-
     if manifest.run.scenario is None:
         return None
     model = recorded_scenario(manifest, Path()).model
@@ -87,10 +80,6 @@ def _recompute_script(manifest: Manifest) -> str | None:
 
 
 def _folders(recording: Recording) -> Iterator[Path]:
-    import json
-
-    from flowsim.recording.manifest import WALL
-
     try:
         known = json.loads((recording.directory / WALL).read_bytes()).get("scenario_folder")
     except (OSError, ValueError, AttributeError):

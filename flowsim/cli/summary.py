@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.console import Console
 
 from flowsim.cli.command import error_data
 from flowsim.cli.tables import Column, show_table, show_text
-from flowsim.trace.time import duration_text
+from flowsim.cluster.job_execution import JobStatus, TaskSummary
+from flowsim.recording.reader import Recording
+from flowsim.scenario.runner import ScenarioRun, SinkOutcome
+from flowsim.studies.task_waits import TaskWaits, task_waits
+from flowsim.tasks.snapshots import TaskSnapshot
+from flowsim.trace.time import duration_text, start_of
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rich.console import Console
-
-    from flowsim.cluster.job_execution import TaskSummary
-    from flowsim.scenario.runner import ScenarioRun, SinkOutcome
-    from flowsim.studies.task_waits import TaskWaits
-    from flowsim.tasks.snapshots import TaskSnapshot
 
 _COLLECTED_ROWS_SHOWN = 20
 _WAITS_SHOWN = 20
@@ -46,10 +44,6 @@ _NETWORK = (
 
 def run_waits(run: ScenarioRun) -> TaskWaits | None:
     """What its tasks waited for; None where nothing was recorded."""
-    from flowsim.recording.reader import Recording
-    from flowsim.studies.task_waits import task_waits
-    from flowsim.trace.time import start_of
-
     if run.recording is None or not run.result.tasks:
         return None
     recording = Recording.open(run.recording)
@@ -279,8 +273,6 @@ def _share(millionths: int | None) -> float | None:
 
 
 def _show_sinks(console: Console, run: ScenarioRun) -> None:
-    from flowsim.cluster.job_execution import JobStatus
-
     kept = run.result.status in (JobStatus.FINISHED, JobStatus.STOPPED)
     for sink in run.sinks:
         where = ""

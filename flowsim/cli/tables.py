@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
 
 _GAP: Final = 2
 _INDENT: Final = 2
@@ -52,8 +53,6 @@ def show_table(
     styles: Sequence[str] | None = None,
 ) -> None:
     """A table whose first columns are ``names``, aligned left, and whose others are ``columns``; a style for each row."""
-    from rich.text import Text
-
     table = _Table([*(Column(name, left=True) for name in names), *columns], len(names), rows)
     layout = table.layout_for(console.width)
     for line in table.headings(layout):
@@ -81,8 +80,6 @@ class _Table:
     """Cells and their widths; names are shown in every layout."""
 
     def __init__(self, columns: Sequence[Column], names: int, rows: Sequence[Sequence[str]]) -> None:
-        from rich.cells import cell_len
-
         self.columns = columns
         self._rows = rows
         self._cell_len = cell_len

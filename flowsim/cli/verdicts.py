@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.console import Console
 
 from flowsim.cli.tables import Column, show_table, show_text
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from flowsim.validation.verdict import Report
+from flowsim.laws.catalogue import Verdict
+from flowsim.validation.report import as_data, evidence, table
+from flowsim.validation.verdict import Report
 
 ReplayCommand = Callable[[int], str]
 """How the recording with this number is made again, in words for a terminal."""
@@ -23,9 +23,6 @@ _STYLES = {"holds": "green", "violated": "bold red", "vacuous": "yellow", "not a
 
 def show_report(console: Console, report: Report, replay: ReplayCommand) -> None:
     """One line per law and recording, what there is to say of some of them, then the evidence."""
-    from flowsim.laws.catalogue import Verdict
-    from flowsim.validation.report import evidence, table
-
     console.print()
     first = 0 if len(report.recordings) > 1 else 1
     lines = table(report)
@@ -48,8 +45,6 @@ def show_report(console: Console, report: Report, replay: ReplayCommand) -> None
 
 def report_data(report: Report, replay: ReplayCommand) -> dict[str, Any]:
     """The report as JSON-able data, with the way to make each violated recording again."""
-    from flowsim.validation.report import as_data
-
     document: dict[str, Any] = as_data(report)
     for line, data in zip(report.lines, document["laws"], strict=True):
         if line.outcome.violations:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from flowsim.errors import BadInput
+from flowsim.recording.merged_facts import TASK_TABLES
+from flowsim.recording.reader import Recording
+from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.units import NS_PER_MS, duration_ns
-
-if TYPE_CHECKING:
-    from flowsim.recording.reader import Recording
 
 _MOMENT: Final = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)\s*([a-z]+)")
 _NS_PER_S: Final = 1000 * NS_PER_MS
@@ -18,9 +18,6 @@ _NS_PER_S: Final = 1000 * NS_PER_MS
 
 def start_of(recording: Recording) -> int:
     """When the run began, on the clock of its facts; on the real clock that is the time of its first fact."""
-    from flowsim.recording.merged_facts import TASK_TABLES
-    from flowsim.sim.virtual_time_loop import START_NS
-
     if recording.manifest.run.clock != "real":
         return START_NS
     bounds = [recording.time_bounds(table.name, 0) for table in TASK_TABLES] if recording.epochs else []

@@ -24,6 +24,13 @@ LONGEST_FUNCTION = 60
 LONGER_FILES: dict[str, str] = {}
 # "path below flowsim/:qualified name" -> why it may be longer.
 LONGER_FUNCTIONS: dict[str, str] = {}
+# (module, what it imports inside a function) -> why it does not do so at its top.
+LATE_IMPORTS = {
+    ("operators/async_wait/async_wait_operator.py", "flowsim.operators.async_wait.async_faults"):
+        "the faults of an operator are subclasses of it",
+    ("testing/pytest_plugin.py", "flowsim.errors"): "every pytest run loads the plugin where flowsim is installed",
+    ("testing/pytest_plugin.py", "flowsim.testing.schedule"): "the same",
+}  # fmt: skip
 
 
 def modules() -> list[str]:
@@ -104,3 +111,22 @@ def test_a_function_can_be_seen_at_once(module: str) -> None:
         lines = (node.end_lineno or node.lineno) - node.lineno + 1
         if f"{module}:{name}" not in LONGER_FUNCTIONS:
             assert lines <= LONGEST_FUNCTION, f"flowsim/{module}:{node.lineno} {name}: {lines} lines"
+
+
+def late_imports(module: str) -> set[tuple[str, str]]:
+    """What of flowsim a module imports inside its functions."""
+    found = set()
+    for _, function in functions(tree(module)):
+        for node in ast.walk(function):
+            if isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"flowsim/{module}:{node.lineno}: a relative import"
+                found.add((module, node.module or ""))
+            elif isinstance(node, ast.Import):
+                found |= {(module, name.name) for name in node.names}
+    return {(module, name) for module, name in found if name.split(".")[0] == "flowsim"}
+
+
+def test_modules_import_flowsim_at_their_top() -> None:
+    """Otherwise a circle of imports, or what a start costs, hides in a function; validation waits for Spark."""
+    found = set().union(*(late_imports(module) for module in modules() if module.split("/")[0] != "validation"))
+    assert found == set(LATE_IMPORTS)

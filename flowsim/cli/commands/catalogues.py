@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 
+from rich.console import Console
+from rich.table import Table
+
 from flowsim.cli.command import Answer, command
 from flowsim.cli.options import Json
+from flowsim.faults.catalogue import FAULT_KINDS
+from flowsim.laws.catalogue import LAWS
+from flowsim.scenario.scenario_model import json_schema
 
 
 @command
 def laws(json_output: Json = False) -> Answer:
     """List the laws: id, sentence, rules."""
-    from rich.console import Console
-    from rich.table import Table
-
-    from flowsim.laws.catalogue import LAWS
-
     document = [
         {"id": law.id, "sentence": law.sentence, "rules": list(law.rules), "level": law.level.name.lower()}
         for law in LAWS
@@ -34,12 +35,7 @@ def laws(json_output: Json = False) -> Answer:
 
 @command
 def faults(json_output: Json = False) -> Answer:
-    """List the faults that a scenario can switch on, and the law that notices each."""
-    from rich.console import Console
-    from rich.table import Table
-
-    from flowsim.faults.catalogue import FAULT_KINDS
-
+    """List the faults that a scenario can switch on, and the law that detects each."""
     kinds = FAULT_KINDS.values()
     document = [{"name": k.name, "site": k.component.value, "sentence": k.sentence, "law": k.law} for k in kinds]
 
@@ -57,10 +53,6 @@ def faults(json_output: Json = False) -> Answer:
 @command
 def schema(json_output: Json = False) -> Answer:
     """Print the JSON Schema of scenario files (with or without --json)."""
-    from rich.console import Console
-
-    from flowsim.scenario.scenario_model import json_schema
-
     document = json_schema()
 
     def show(console: Console) -> None:

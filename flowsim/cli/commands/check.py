@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from rich.console import Console
+
 from flowsim.cli.command import Answer, command
 from flowsim.cli.options import AllowPath, AllowPython, Json, ScenarioFile, Set, default_out
 from flowsim.cli.scenarios import compiled_scenario
+from flowsim.graph.execution_graph import create_execution_graph
+from flowsim.graph.job_graph import create_job_graph
 
 
 @command
@@ -15,12 +19,7 @@ def check(
     allow_path: AllowPath = False,
     json_output: Json = False,
 ) -> Answer:
-    """Say whether a scenario is valid, with everything that is wrong with it."""
-    from rich.console import Console
-
-    from flowsim.graph.execution_graph import create_execution_graph
-    from flowsim.graph.job_graph import create_job_graph
-
+    """Check whether a scenario is valid, and report all of its errors."""
     compiled = compiled_scenario(scenario, default_out(scenario), set_, allow_python, allow_path)
     execution = create_execution_graph(create_job_graph(compiled.stream_graph()))
     digest = compiled.scenario.digest()

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
+from rich.console import Console
 
-from flowsim.cli.command import Answer, ExitCode, command, duration_argument
+from flowsim.cli.command import Answer, command, duration_argument
+from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.options import AllowPath, AllowPython, Json, ScenarioFile, Set, Until
+from flowsim.cli.progress import count_progress
 from flowsim.cli.scenarios import compiled_scenario
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from flowsim.explore.explore import Exploration, Step
-    from flowsim.scenario.compiled import CompiledScenario
+from flowsim.cli.tables import Column, show_table
+from flowsim.cli.verdicts import show_evidence
+from flowsim.cluster.job_execution import JobStatus
+from flowsim.explore.explore import Exploration, Step
+from flowsim.explore.explore import explore as explore_seeds
+from flowsim.explore.strategies import Strategy, strategy_of, strategy_of_token
+from flowsim.explore.token import Token
+from flowsim.facts.kinds import Level
+from flowsim.laws.catalogue import Verdict
+from flowsim.scenario.compiled import CompiledScenario
+from flowsim.scenario.runner import broken_invariant
 
 Seeds = Annotated[int, typer.Option("--seeds", min=1, max=10_000_000, help="How many seeds to try.")]
 FirstSeed = Annotated[int, typer.Option("--first-seed", min=0, max=2**62, help="The first of them.")]
@@ -52,16 +61,7 @@ def explore(
     json_output: Json = False,
 ) -> Answer:
     """Run a scenario under many schedules, in memory, and judge each at once; stop at the first violation."""
-    from flowsim.cli.progress import count_progress
-    from flowsim.explore.explore import explore as explore_seeds
-    from flowsim.explore.strategies import strategy_of, strategy_of_token
-    from flowsim.explore.token import Token
-    from flowsim.facts.kinds import Level
-
-    strategy = strategy_of(policy)
-    if token is not None:
-        named = Token.parse(token)
-        strategy, first_seed, seeds, budget_records = strategy_of_token(named), named.seed, 1, named.budget_records or 0
+    plan = _plan(policy, seeds, first_seed, budget_records, token)
     until_ns = duration_argument("--until", until)
     with TemporaryDirectory(prefix="flowsim-explore-") as out, count_progress("exploring", json_output) as progress:
 
@@ -69,31 +69,25 @@ def explore(
             return compiled_scenario(scenario, Path(out), set_, allow_python, allow_path, until_ns)
 
         def on_step(step: Step, so_far: Exploration) -> None:
-            progress(so_far.runs, seeds, f"seed {step.seed}, {so_far.distinct} distinct")
+            progress(so_far.runs, len(plan.seeds), f"seed {step.seed}, {so_far.distinct} distinct")
 
-        if token is not None:
-            named.check_scenario(compiled().scenario.digest())
-        progress(0, seeds)
+        if plan.token is not None:
+            plan.token.check_scenario(compiled().scenario.digest())
+        progress(0, len(plan.seeds))
         found = explore_seeds(
             compiled,
-            strategy,
-            range(first_seed, first_seed + seeds),
+            plan.strategy,
+            plan.seeds,
             record=Level[record.upper()],
-            budget_records=budget_records or None,
+            budget_records=plan.budget_records or None,
             until_ns=until_ns,
             until_violation=until_violation,
             on_step=on_step,
         )
-
-    overrides = [*(set_ or ()), *([f"settings.budget_records={budget_records}"] if budget_records else [])]
-    options = ["--policy", strategy.name, "--record", record, "--clock", "virtual"]
-    options += [] if until is None else ["--until", until]
-    options += [word for override in overrides for word in ("--set", override)]
-    options += ["--allow-python"] * allow_python + ["--allow-path"] * allow_path
+    options = _run_options(plan, record, until, set_ or (), allow_python, allow_path)
 
     def again(step: Step) -> str:
-        seed = ["--seed", str(step.seed)]
-        return shlex.join(["flowsim", "run", str(scenario), *seed, *options, "--validate", "--engine", "python"])
+        return shlex.join(["flowsim", "run", str(scenario), "--seed", str(step.seed), *options])
 
     code = exit_code(found, bool(compiled().faults))
     first = found.first_finding
@@ -101,11 +95,40 @@ def explore(
     return Answer(document, lambda console: _show(console, found, again), code)
 
 
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Which schedules are run; ``budget_records`` 0: that of the scenario."""
+
+    strategy: Strategy
+    seeds: range
+    budget_records: int
+    token: Token | None
+
+
+def _plan(
+    policy: Literal["random", "fifo"], seeds: int, first_seed: int, budget_records: int, text: str | None
+) -> _Plan:
+    """The plan of the options; a token names exactly one schedule. Raises BadInput for what is no token."""
+    if text is None:
+        return _Plan(strategy_of(policy), range(first_seed, first_seed + seeds), budget_records, None)
+    token = Token.parse(text)
+    return _Plan(strategy_of_token(token), range(token.seed, token.seed + 1), token.budget_records or 0, token)
+
+
+def _run_options(
+    plan: _Plan, record: str, until: str | None, overrides: Sequence[str], allow_python: bool, allow_path: bool
+) -> list[str]:
+    """The options with which ``flowsim run`` repeats a run of the exploration, after its ``--seed``."""
+    changed = [*overrides, *([f"settings.budget_records={plan.budget_records}"] if plan.budget_records else [])]
+    options = ["--policy", plan.strategy.name, "--record", record, "--clock", "virtual"]
+    options += [] if until is None else ["--until", until]
+    options += [word for override in changed for word in ("--set", override)]
+    options += ["--allow-python"] * allow_python + ["--allow-path"] * allow_path
+    return [*options, "--validate", "--engine", "python"]
+
+
 def exit_code(found: Exploration, has_faults: bool) -> ExitCode:
     """Of the first finding; laws that no run examined are no success either."""
-    from flowsim.cluster.job_execution import JobStatus
-    from flowsim.scenario.runner import broken_invariant
-
     step = found.first_finding
     if step is None:
         return ExitCode.BROKEN if found.never_examined else ExitCode.FINE
@@ -118,8 +141,6 @@ def exit_code(found: Exploration, has_faults: bool) -> ExitCode:
 
 def exploration_data(found: Exploration, again: str | None) -> dict[str, Any]:
     """An exploration as JSON-able data."""
-    from flowsim.laws.catalogue import Verdict
-
     step = found.first_finding
     return {
         "runs": found.runs,
@@ -151,10 +172,6 @@ def exploration_data(found: Exploration, again: str | None) -> dict[str, Any]:
 
 
 def _show(console: Console, found: Exploration, again: Callable[[Step], str]) -> None:
-    from flowsim.cli.tables import Column, show_table
-    from flowsim.cli.verdicts import show_evidence
-    from flowsim.laws.catalogue import Verdict
-
     columns = [Column("rows examined"), *(Column(verdict.value) for verdict in Verdict)]
     rows = [
         (law, f"{found.rows_examined[law]:,}", *(str(counts.get(verdict, 0)) for verdict in Verdict))

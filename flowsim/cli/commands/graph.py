@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
+from rich.console import Console
 
 from flowsim.cli.command import Answer, command
 from flowsim.cli.options import AllowPath, AllowPython, Json, ScenarioFile, Set, default_out
 from flowsim.cli.scenarios import compiled_scenario
-
-if TYPE_CHECKING:
-    from flowsim.graph.execution_graph import ExecutionGraph
-    from flowsim.graph.job_graph import JobEdge, JobGraph, JobVertex
+from flowsim.graph.execution_graph import ExecutionGraph, create_execution_graph
+from flowsim.graph.job_graph import JobEdge, JobGraph, JobVertex, create_job_graph
 
 Format = Annotated[Literal["text", "mermaid"], typer.Option("--format", help="For a terminal, or for Mermaid.")]
 
@@ -27,11 +26,6 @@ def graph(
     json_output: Json = False,
 ) -> Answer:
     """Draw the job of a scenario: one task per chain, with its parallelism, and the edges between them."""
-    from rich.console import Console
-
-    from flowsim.graph.execution_graph import create_execution_graph
-    from flowsim.graph.job_graph import create_job_graph
-
     compiled = compiled_scenario(scenario, default_out(scenario), set_, allow_python, allow_path)
     execution = create_execution_graph(create_job_graph(compiled.stream_graph()))
     text = mermaid(execution.job) if form == "mermaid" else drawn(execution)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.console import Console
 
 from flowsim.cli.command import Answer, command
 from flowsim.cli.commands.trace import From, RecordingPath, Tasks, To
 from flowsim.cli.options import Json
 from flowsim.cli.tables import Column, show_table
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from flowsim.recording.merged_facts import Fact
-    from flowsim.trace.names import Names
+from flowsim.facts.schema import METRICS
+from flowsim.recording.merged_facts import Fact, Selection, merged_facts
+from flowsim.recording.reader import Recording
+from flowsim.trace.names import Names, event_time
+from flowsim.trace.time import moment_ns, moment_text, start_of
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
 _COLUMNS = {
     "busy_ms": Column("busy"),
@@ -39,15 +41,10 @@ _COLUMNS = {
 def metrics(
     recording: RecordingPath, task: Tasks = None, from_: From = None, to: To = None, json_output: Json = False
 ) -> Answer:
-    """Show the metrics of every task as they were sampled: times in ms per second, pools in percent.
+    """Show the sampled metrics of every task: times in ms per second, pools in percent.
 
     Samples are taken every metrics_interval of the scenario (5 s) and once more when a task ends.
     """
-    from flowsim.recording.merged_facts import Selection, merged_facts
-    from flowsim.recording.reader import Recording
-    from flowsim.trace.names import Names
-    from flowsim.trace.time import moment_ns, moment_text, start_of
-
     opened = Recording.open(recording)
     names, start_ns = Names(opened), start_of(opened)
     from_ns, to_ns = moment_ns("--from", from_), moment_ns("--to", to)
@@ -71,8 +68,6 @@ def metrics(
 
 
 def _values(fact: Fact) -> dict[str, int]:
-    from flowsim.facts.schema import METRICS
-
     return dict(zip(METRICS.names, fact.row, strict=True))
 
 
@@ -81,9 +76,6 @@ def _sample_data(names: Names, fact: Fact, start_ns: int) -> dict[str, Any]:
 
 
 def _cells(fact: Fact) -> Iterator[str]:
-    from flowsim.trace.names import event_time
-    from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
-
     values = _values(fact)
     for column in _COLUMNS:
         value = values[column]

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
-from flowsim.cli.command import Answer, ExitCode, command
+from flowsim.cli.command import Answer, command
 from flowsim.cli.commands.validate import Folder
+from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.options import AllowPath, AllowPython, Json
+from flowsim.cli.progress import run_progress
+from flowsim.cli.scenarios import compiled_as_recorded
 from flowsim.errors import BadInput
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from flowsim.recording.manifest import Manifest
-    from flowsim.recording.reader import Recording
-    from flowsim.scenario.runner import ScenarioRun
+from flowsim.recording.manifest import Manifest
+from flowsim.recording.reader import Recording
+from flowsim.scenario.run_description import rerun_of
+from flowsim.scenario.runner import ScenarioRun, run_compiled
 
 RecordingPath = Annotated[
     Path, typer.Argument(metavar="RECORDING", help="What 'flowsim run --out' wrote.", show_default=False)
@@ -36,8 +37,6 @@ def replay(
     json_output: Json = False,
 ) -> Answer:
     """Run a recorded scenario again; exit code 1 when the recording differs."""
-    from flowsim.recording.reader import Recording
-
     opened = Recording.open(recording)
     if out is not None and opened.directory.resolve().is_relative_to(out.resolve()):
         raise BadInput(f"--out {out}: holds the recording that is to be replayed; choose another directory")
@@ -58,11 +57,6 @@ def _again(
     allow_path: bool,
     quiet: bool,
 ) -> ScenarioRun:
-    from flowsim.cli.progress import run_progress
-    from flowsim.cli.scenarios import compiled_as_recorded
-    from flowsim.scenario.run_description import rerun_of
-    from flowsim.scenario.runner import run_compiled
-
     try:
         rerun = rerun_of(recording.manifest)
     except BadInput as error:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
-from flowsim.cli.command import Answer, ExitCode, command, duration_argument
+from flowsim.cli.command import Answer, command, duration_argument
+from flowsim.cli.commands.validate import replay_command
+from flowsim.cli.exit_code import ExitCode
+from flowsim.cli.judging import Judge, RecomputePlan
 from flowsim.cli.options import (
     AllowPath,
     AllowPython,
@@ -24,15 +28,17 @@ from flowsim.cli.options import (
     Until,
     default_out,
 )
-from flowsim.cli.scenarios import compiled_scenario
+from flowsim.cli.progress import count_progress, run_progress
+from flowsim.cli.scenarios import ALLOW_PYTHON_NEEDED, compiled_scenario
+from flowsim.cli.summary import run_data, run_waits, show_run
+from flowsim.cli.verdicts import report_data, show_report
+from flowsim.cluster.job_execution import JobStatus
 from flowsim.errors import BadInput, InvariantViolation
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from flowsim.cli.judging import Judge
-    from flowsim.scenario.runner import ScenarioRun
-    from flowsim.validation.verdict import Report
+from flowsim.facts.kinds import Level
+from flowsim.recording.reader import Recording
+from flowsim.scenario.expectations import law_is_as_expected
+from flowsim.scenario.runner import ScenarioRun, broken_invariant, resolved_settings, run_compiled
+from flowsim.validation.verdict import Report
 
 Out = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="Where results and recording go; default out/<scenario>.")
@@ -61,11 +67,6 @@ def run(
     json_output: Json = False,
 ) -> Answer:
     """Run a scenario; options win over --set, which wins over the scenario's settings."""
-    from flowsim.cli.judging import Judge
-    from flowsim.cli.progress import run_progress
-    from flowsim.facts.kinds import Level
-    from flowsim.scenario.runner import broken_invariant, resolved_settings, run_compiled
-
     judge = Judge(engine, master, remote)
     directory = out or default_out(scenario)
     until_ns = duration_argument("--until", until)
@@ -99,11 +100,6 @@ _ENDS = {"failed": "failed", "deadlocked": "deadlocked", "canceled": "was cancel
 
 
 def _judged(judge: Judge, done: ScenarioRun, out: Path, allow_python: bool, quiet: bool) -> Report:
-    from flowsim.cli.judging import RecomputePlan
-    from flowsim.cli.progress import count_progress
-    from flowsim.cli.scenarios import ALLOW_PYTHON_NEEDED
-    from flowsim.cluster.job_execution import JobStatus
-
     plans: list[RecomputePlan] = []
     recompute = done.compiled.recompute
     if recompute is not None:
@@ -118,16 +114,10 @@ def _judged(judge: Judge, done: ScenarioRun, out: Path, allow_python: bool, quie
 
 
 def _answer(done: ScenarioRun, out: Path, report: Report | None) -> Answer:
-    from flowsim.cli.summary import run_data, run_waits, show_run
-    from flowsim.cli.verdicts import report_data, show_report
-
     unexpected = [] if report is None else unexpected_laws(done, report)
     code = exit_code(done, unexpected)
 
     def replay(run: int) -> str:
-        from flowsim.cli.commands.validate import replay_command
-        from flowsim.recording.reader import Recording
-
         return replay_command(Recording.open(out), out)
 
     waits = run_waits(done)
@@ -147,8 +137,6 @@ def _answer(done: ScenarioRun, out: Path, report: Report | None) -> Answer:
 
 def unexpected_laws(done: ScenarioRun, report: Report) -> list[str]:
     """One line per law whose verdict is not the one that the scenario expects."""
-    from flowsim.scenario.expectations import law_is_as_expected
-
     expect = done.compiled.scenario.model.expect
     lines = []
     for line in report.lines:
@@ -160,8 +148,6 @@ def unexpected_laws(done: ScenarioRun, report: Report) -> list[str]:
 
 def exit_code(done: ScenarioRun, unexpected: list[str]) -> ExitCode:
     """A job that failed unexpectedly comes before what it did not meet."""
-    from flowsim.cluster.job_execution import JobStatus
-
     job = next(outcome for outcome in done.expectations if outcome.what == "job")
     if job.met is False and done.result.status in (JobStatus.FAILED, JobStatus.DEADLOCKED):
         return ExitCode.JOB_FAILED

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
-from flowsim.cli.command import Answer, ExitCode, command, duration_argument
+from flowsim.cli.command import Answer, command, duration_argument
+from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.options import AllowPath, AllowPython, Json, PolicyName, ScenarioFile, Seed, Set, Until
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from flowsim.studies.run import Study, StudyRow
+from flowsim.cli.progress import count_progress
+from flowsim.cli.tables import Column, show_table
+from flowsim.studies.directory import StudyDirectory
+from flowsim.studies.files import study_data, table_of
+from flowsim.studies.plot import require_plotting
+from flowsim.studies.run import Study, StudyPlan, StudyRow
+from flowsim.studies.study import run_study
+from flowsim.studies.variation import combinations_of, parse_variations
 
 Vary = Annotated[
     list[str],
@@ -54,13 +59,6 @@ def study(
 
     Every combination runs on the virtual clock and records elements; all numbers are read from the recordings.
     """
-    from flowsim.cli.progress import count_progress
-    from flowsim.studies.directory import StudyDirectory
-    from flowsim.studies.plot import require_plotting
-    from flowsim.studies.run import StudyPlan
-    from flowsim.studies.study import run_study
-    from flowsim.studies.variation import combinations_of, parse_variations
-
     variations = parse_variations(vary)
     if plot:
         require_plotting()
@@ -80,17 +78,12 @@ def study(
 
 
 def _answer(found: Study, directory: Path) -> Answer:
-    from flowsim.studies.files import study_data
-
     code = ExitCode.JOB_FAILED if any(row.is_unexpected for row in found.rows) else ExitCode.FINE
     document: dict[str, Any] = {**study_data(found), "out": str(directory), "exit_code": int(code)}
     return Answer(document, lambda console: _show(console, found, directory), code)
 
 
 def _show(console: Console, found: Study, directory: Path) -> None:
-    from flowsim.cli.tables import Column, show_table
-    from flowsim.studies.files import table_of
-
     headings, rows = table_of(found)
     varied = len(found.variations)
     show_table(console, headings[:varied], [Column(heading) for heading in headings[varied:]], rows)

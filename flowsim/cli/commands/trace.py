@@ -7,18 +7,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TextIO
+from typing import Annotated, Literal, TextIO
 
 import typer
 
-from flowsim.cli.command import ExitCode, StreamedAnswer, command, error_data
+from flowsim.cli.command import StreamedAnswer, command, error_data
+from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.options import Json
 from flowsim.errors import BadInput, FlowsimError
-
-if TYPE_CHECKING:
-    from flowsim.recording.merged_facts import Fact, Selection
-    from flowsim.recording.reader import Recording
-    from flowsim.trace.names import Names
+from flowsim.facts.kinds import Level
+from flowsim.facts.schema import TABLES
+from flowsim.recording.manifest import RunStatus
+from flowsim.recording.merged_facts import Fact, Selection, merged_facts
+from flowsim.recording.reader import Recording
+from flowsim.trace.kinds import wanted_tables
+from flowsim.trace.names import Names
+from flowsim.trace.sentences import sentence
+from flowsim.trace.time import moment_ns, moment_text, start_of
 
 RecordingPath = Annotated[
     Path, typer.Argument(metavar="RECORDING", help="What 'flowsim run --out' wrote.", show_default=False)
@@ -72,8 +77,6 @@ class Story:
 
     def facts(self) -> Iterator[Fact]:
         """At most ``limit`` facts, in order."""
-        from flowsim.recording.merged_facts import merged_facts
-
         return islice(merged_facts(self.recording, self.selection), self.limit)
 
 
@@ -89,17 +92,11 @@ def trace(
     limit: Limit = None,
     json_output: Json = False,
 ) -> StreamedAnswer:
-    """Tell a recorded run as a story: one line per fact, with the rules of Flink that explain it.
+    """Print a recorded run: one line per fact, with the rules of Flink that explain it.
 
     Each line: time since the start, task, what happened, indented by the actions and waits that it happened in, and the
     numbers of rules in docs/flink_rules.md. A task's facts come in their order, those of several tasks by time.
     """
-    from flowsim.recording.merged_facts import Selection
-    from flowsim.recording.reader import Recording
-    from flowsim.trace.kinds import wanted_tables
-    from flowsim.trace.names import Names
-    from flowsim.trace.time import moment_ns, start_of
-
     opened = Recording.open(recording)
     names, start_ns = Names(opened), start_of(opened)
     from_ns, to_ns = moment_ns("--from", from_), moment_ns("--to", to)
@@ -127,10 +124,6 @@ def trace(
 
 def _notes(story: Story) -> list[str]:
     """What the reader has to know of the recording."""
-    from flowsim.facts.kinds import Level
-    from flowsim.facts.schema import TABLES
-    from flowsim.recording.manifest import RunStatus
-
     recording, notes = story.recording, []
     missing = [name for name in story.selection.tables if TABLES[name].level > recording.level]
     if missing:
@@ -155,9 +148,6 @@ _STATUS_TEXT = {"failed": "failed", "canceled": "was canceled", "stopped": "was 
 
 
 def _write_text(story: Story, path: Path, out: TextIO) -> ExitCode:
-    from flowsim.trace.sentences import sentence
-    from flowsim.trace.time import moment_text
-
     recording, names, start_ns = story.recording, story.names, story.start_ns
     out.write(f"{path}: {recording.status.value}, level {recording.level.name.lower()}\n")
     out.write("in brackets: the rules of docs/flink_rules.md that explain it\n")
@@ -183,9 +173,6 @@ def _write_text(story: Story, path: Path, out: TextIO) -> ExitCode:
 
 def _write_json(story: Story, path: Path, out: TextIO) -> ExitCode:
     """One document; when a part turns out to be damaged on the way, its error stands behind the facts before it."""
-    from flowsim.facts.schema import TABLES
-    from flowsim.trace.sentences import sentence
-
     recording, names = story.recording, story.names
     head = {
         "recording": str(path),

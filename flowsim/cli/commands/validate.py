@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from flowsim.cli.command import Answer, ExitCode, command
+from flowsim.cli.command import Answer, command
+from flowsim.cli.exit_code import ExitCode
+from flowsim.cli.judging import Judge
 from flowsim.cli.options import AllowPath, AllowPython, Engine, Json, Master, Remote
-
-if TYPE_CHECKING:
-    from flowsim.recording.reader import Recording
+from flowsim.cli.progress import count_progress
+from flowsim.cli.scenarios import recompute_plan
+from flowsim.cli.verdicts import report_data, show_report
+from flowsim.errors import BadInput
+from flowsim.recording.reader import Recording
+from flowsim.scenario.run_description import rerun_of
 
 Recordings = Annotated[
     list[Path], typer.Argument(metavar="RECORDING...", help="What 'flowsim run --out' wrote.", show_default=False)
@@ -45,12 +50,6 @@ def validate(
     json_output: Json = False,
 ) -> Answer:
     """Judge recordings by the laws; exit code 1 when one is violated or had nothing to examine."""
-    from flowsim.cli.judging import Judge
-    from flowsim.cli.progress import count_progress
-    from flowsim.cli.scenarios import recompute_plan
-    from flowsim.cli.verdicts import report_data, show_report
-    from flowsim.recording.reader import Recording
-
     judge = Judge(engine, master, remote, None if law is None else tuple(law), audit)
     opened = [Recording.open(path) for path in recordings]
     plans = [recompute_plan(run, one, folder, allow_python, allow_path) for run, one in enumerate(opened)]
@@ -67,9 +66,6 @@ def validate(
 
 def replay_command(recording: Recording, path: Path) -> str:
     """How to make a recording again; where that cannot be, why."""
-    from flowsim.errors import BadInput
-    from flowsim.scenario.run_description import rerun_of
-
     try:
         rerun_of(recording.manifest)
     except BadInput as error:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from flowsim import __version__
+from flowsim.cli.main import CommandEntry, CommandGroup
 from flowsim.faults.catalogue import FAULT_KINDS
 from flowsim.laws.catalogue import LAW_IDS
 from flowsim.scenario.scenario_model import json_schema
@@ -131,7 +132,31 @@ def test_every_command_has_help(flowsim: Any, command: str) -> None:
     assert "Usage:" in called.out
 
 
-def test_help_imports_nothing_heavy() -> None:
-    heavy = ("pyspark", "pyarrow", "numpy", "pandas", "pydantic", "flowsim.cluster", "flowsim.scenario.scenario_model")
-    program = f"import sys, flowsim.cli.main; print([m for m in {heavy!r} if m in sys.modules])"
-    assert subprocess.check_output([sys.executable, "-c", program], text=True) == "[]\n"
+HEAVY = ("pyspark", "pyarrow", "numpy", "pandas", "flowsim.cluster", "flowsim.datastream", "flowsim.scenario")
+
+
+@pytest.mark.parametrize("arguments", ["--help", "--version", "nosuch", "--nosuch run"])
+def test_the_group_starts_without_what_only_its_commands_need(arguments: str) -> None:
+    program = (
+        "import atexit, sys\n"
+        f"atexit.register(lambda: print('loaded:', [module for module in {HEAVY!r} if module in sys.modules]))\n"
+        f"sys.argv[1:] = {arguments.split()!r}\n"
+        "from flowsim.cli.main import main\n"
+        "main()\n"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert run.stdout.splitlines()[-1] == "loaded: []"
+
+
+@pytest.mark.parametrize("name", sorted(CommandGroup().commands))
+def test_the_list_of_commands_has_the_first_line_of_the_help_of_each(name: str) -> None:
+    entry = CommandGroup().commands[name]
+    assert isinstance(entry, CommandEntry)
+    command = entry.load()
+    assert (command.name, command.help.split("\n\n")[0]) == (entry.name, entry.help)
+
+
+def test_a_command_is_loaded_where_its_options_are_completed() -> None:
+    name, command, rest = CommandGroup().resolve_command(None, ["graph", "--fo"])
+    assert (name, rest) == ("graph", ["--fo"])
+    assert "--format" in [option for parameter in command.params for option in parameter.opts]

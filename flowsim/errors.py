@@ -38,6 +38,13 @@ class ScenarioError(BadInput):
         self.position = position
 
 
+class NoTimestamp(BadInput):
+    """A record without a timestamp came to an operator that goes by event time.
+
+    How it gets one depends on how the job was written, so whoever reports the failure adds that.
+    """
+
+
 class ValueNotAllowed(FlowsimError):
     """A record value lies outside the closed value set (see ``flowsim.values``)."""
 
@@ -69,6 +76,7 @@ class JobFailed(FlowsimError):
         cause: BaseException,
         place: str | None = None,
         timer: str | None = None,
+        advice: str | None = None,
     ) -> None:
         where = (
             f"task {task}"
@@ -77,13 +85,20 @@ class JobFailed(FlowsimError):
             + (f", timer of key {timer}" if timer else "")
         )
         at = f" ({place})" if place else ""
-        super().__init__(f"job failed in {where}: {type(cause).__name__}: {cause}{at}")
+        ending = f"; {advice}" if advice else ""
+        super().__init__(f"job failed in {where}: {type(cause).__name__}: {cause}{at}{ending}")
         self.task = task
         self.operator = operator
         self.record = record
         self.cause = cause
         self.place = place
         self.timer = timer
+
+    def advised(self, advice: str) -> JobFailed:
+        """The same failure, with what its reader can do about it at the end of the message."""
+        failed = JobFailed(self.task, self.operator, self.record, self.cause, self.place, self.timer, advice)
+        failed.__cause__ = self.__cause__
+        return failed
 
 
 class ElementFailed(FlowsimError):

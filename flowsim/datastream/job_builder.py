@@ -21,7 +21,7 @@ from flowsim.datastream.building.transformation import (
     positive,
 )
 from flowsim.datastream.common.configuration import Configuration
-from flowsim.errors import BadInput
+from flowsim.errors import BadInput, JobFailed, NoTimestamp
 from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import JobSettings, OperatorDescription, StreamGraph
 
@@ -179,6 +179,14 @@ class JobBuilder:
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
         """Runs the job to its end; the environment then starts empty, as Flink's does. Raises JobFailed, Deadlock."""
+        try:
+            return self._execute(job_name)
+        except JobFailed as failed:
+            if isinstance(failed.cause, NoTimestamp):
+                raise failed.advised(_TIMESTAMP_ADVICE) from failed.__cause__
+            raise
+
+    def _execute(self, job_name: str | None) -> JobExecutionResult:
         graph = self.stream_graph(job_name)
         self._operators.clear()
         options = RunOptions(**self._run_settings)  # type: ignore[arg-type]
@@ -190,6 +198,12 @@ class JobBuilder:
 
     def close(self) -> None:
         """Nothing is held between runs."""
+
+
+_TIMESTAMP_ADVICE = (
+    "give the stream timestamps and watermarks before that operator: a WatermarkStrategy with a timestamp assigner, in "
+    "from_source(...) or assign_timestamps_and_watermarks(...)"
+)
 
 
 def _integer(name: str, value: object) -> int:

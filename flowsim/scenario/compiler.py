@@ -18,6 +18,7 @@ from flowsim.scenario.scenario_model import ScenarioModel
 from flowsim.scenario.settings import configure_network, environment_of, run_settings_of
 from flowsim.scenario.sources.sources import compile_source
 from flowsim.scenario.suggestions import nearest
+from flowsim.scenario.timestamps import check_timestamps
 from flowsim.scenario.yaml.problems import Problems
 
 
@@ -45,6 +46,7 @@ def compile_scenario(
     faults = compile_faults(model.faults, names, problems)
     actions = compile_actions(model.actions, names, problems)
     check_expectations(model, problems)
+    check_timestamps(model, problems)
     recompute = None if model.recompute is None else _recompute(context, model, model.recompute)
     problems.raise_any()
     compiled = CompiledScenario(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, Progress, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.recorded_run import run_and_close
-from flowsim.errors import InvariantViolation, JobFailed
+from flowsim.errors import InvariantViolation, JobFailed, NoTimestamp
 from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import Fault
 from flowsim.faults.faulty_components import with_faults
@@ -24,6 +24,7 @@ from flowsim.scenario.expectations import ExpectationOutcome, judge_expectations
 from flowsim.scenario.run_description import describe_run
 from flowsim.scenario.run_directory import RunDirectory
 from flowsim.scenario.settings import RunSettings
+from flowsim.scenario.timestamps import ADVICE
 from flowsim.sim.policy import FifoPolicy, SchedulingPolicy, SeededRandomPolicy
 from flowsim.sim.rng import RandomStreams
 
@@ -113,6 +114,7 @@ def run_compiled(
     wall: dict[str, object] = {"scenario_folder": str(compiled.scenario.folder)}
     options = with_faults(options, (*compiled.faults, *faults))
     cluster, result, manifest = run_and_close(compiled.stream_graph(), options, writer, wall)
+    result = _advised(result)
     sinks = _sinks(compiled, cluster)
     cut_short = until_ns is not None and result.status is JobStatus.STOPPED
     rows = {sink.name: sink.rows for sink in sinks}
@@ -126,6 +128,14 @@ def run_compiled(
         kept = facts if recording is None else Recording.open(recording)
         expectations += judge_facts(model, kept, cut_short)
     return ScenarioRun(compiled, settings, result, recording, manifest, facts, sinks, expectations)
+
+
+def _advised(result: JobExecutionResult) -> JobExecutionResult:
+    """What a scenario can do about the failure, where that depends on how a job is written."""
+    failed = result.error
+    if not isinstance(failed, JobFailed) or not isinstance(failed.cause, NoTimestamp):
+        return result
+    return replace(result, error=failed.advised(ADVICE))
 
 
 def resolved_settings(

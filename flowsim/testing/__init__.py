@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from flowsim.faults.catalogue import Fault
     from flowsim.testing.assertions import assert_laws, assert_same_output_for_all_schedules, outputs, per_key_order
+    from flowsim.testing.async_calls import Answer, AsyncStep, Reply, Retry, ScriptedCalls
     from flowsim.testing.async_harness import AsyncFunctionHarness
-    from flowsim.testing.async_steps import Answer, AsyncStep, Retry
     from flowsim.testing.async_strategies import async_jobs, async_steps
     from flowsim.testing.harness import (
         CollectingOutput,
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from flowsim.testing.random_windows import WindowJob, window_jobs
     from flowsim.testing.runs import JobRun, run_job
     from flowsim.testing.schedule import FIFO, Schedule, some_schedules
-    from flowsim.testing.scripted_calls import Reply, ScriptedCalls
     from flowsim.testing.strategies import (
         event_streams,
         flat_records,
@@ -58,8 +57,8 @@ _MODULE_OF = {
     "Emitted": "flowsim.testing.harness",
     "ManualClock": "flowsim.testing.harness",
     "AsyncFunctionHarness": "flowsim.testing.async_harness",
-    "ScriptedCalls": "flowsim.testing.scripted_calls",
-    "Reply": "flowsim.testing.scripted_calls",
+    "ScriptedCalls": "flowsim.testing.async_calls",
+    "Reply": "flowsim.testing.async_calls",
     "Fault": "flowsim.faults.catalogue",
     "event_streams": "flowsim.testing.strategies",
     "flat_records": "flowsim.testing.strategies",
@@ -81,9 +80,9 @@ _MODULE_OF = {
     "SourceStage": "flowsim.testing.random_job",
     "Stage": "flowsim.testing.random_job",
     "WindowJob": "flowsim.testing.random_windows",
-    "AsyncStep": "flowsim.testing.async_steps",
-    "Answer": "flowsim.testing.async_steps",
-    "Retry": "flowsim.testing.async_steps",
+    "AsyncStep": "flowsim.testing.async_calls",
+    "Answer": "flowsim.testing.async_calls",
+    "Retry": "flowsim.testing.async_calls",
 }
 
 __all__ = [

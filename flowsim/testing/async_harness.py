@@ -1,6 +1,6 @@
 """One asynchronous function on a bench, behind the operator that calls it, in time that moves only when told to.
 
->>> from flowsim.testing.scripted_calls import Reply, ScriptedCalls
+>>> from flowsim.testing.async_calls import Reply, ScriptedCalls
 >>> calls = ScriptedCalls(lambda value, attempt: Reply(value, (value * 10,)))
 >>> with AsyncFunctionHarness(calls, mode="unordered", capacity=2) as harness:
 ...     harness.process_elements([(30, 1), (20, 2)])

@@ -10,7 +10,7 @@ from typing import Final
 
 from flowsim.datastream.async_data_stream import Design
 from flowsim.errors import MissingExtra
-from flowsim.testing.async_steps import Answer, AsyncStep, Outcome, Retry
+from flowsim.testing.async_calls import Answer, AsyncStep, Outcome, Retry
 from flowsim.testing.random_job import RandomJob, Stage
 from flowsim.testing.strategies import random_jobs
 

@@ -20,7 +20,7 @@ from flowsim.datastream.partitioning import partitioned
 from flowsim.datastream.state import ValueStateDescriptor
 from flowsim.errors import BadInput
 from flowsim.operators.user_functions import RuntimeContext
-from flowsim.testing.async_steps import AsyncStep
+from flowsim.testing.async_calls import AsyncStep
 
 Number = int
 

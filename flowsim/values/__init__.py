@@ -13,7 +13,7 @@ from flowsim.values.encoding import (
     fingerprint_decoded,
     fingerprint_frame,
 )
-from flowsim.values.java_hash import java_hash, key_hash
+from flowsim.values.java_hash_code import java_hash, key_hash
 from flowsim.values.keys import infer_type, key_fingerprint, key_json, state_key
 from flowsim.values.row import Row
 from flowsim.values.types import TypeInformation, TypeKind, Types, as_type, parse_type

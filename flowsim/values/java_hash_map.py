@@ -183,7 +183,7 @@ def _compare(key: object, other: object) -> int:
 class JavaHashMap(Generic[K, V]):
     """A dictionary that iterates as Java's does; ``hash_of`` answers Java's hash code of a key.
 
-    >>> from flowsim.values.java_hash import java_hash
+    >>> from flowsim.values.java_hash_code import java_hash
     >>> numbers = JavaHashMap[str, int](java_hash)
     >>> for name in ("window-timers", "user-timers", "cleanup"):
     ...     numbers.put(name, len(name))

@@ -108,7 +108,7 @@ class Row:
         return self._fields == other._fields and self._values == other._values
 
     def __hash__(self) -> int:
-        # For dicts in memory only: Python salts it per process, unlike Flink's, which values.java_hash computes.
+        # For dicts in memory only: Python salts it per process, unlike Flink's, which values.java_hash_code computes.
         return self._values.__hash__()
 
     def __reduce__(self) -> tuple[object, ...]:

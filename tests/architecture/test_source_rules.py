@@ -130,3 +130,26 @@ def test_modules_import_flowsim_at_their_top() -> None:
     """Otherwise a circle of imports, or what a start costs, hides in a function; validation waits for Spark."""
     found = set().union(*(late_imports(module) for module in modules() if module.split("/")[0] != "validation"))
     assert found == set(LATE_IMPORTS)
+
+
+def exports(package: str) -> set[str]:
+    """``__all__`` of the package at this path below flowsim/."""
+    for node in tree(f"{package}/__init__.py").body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return set(ast.literal_eval(node.value))
+    return set()
+
+
+PACKAGES = [module.removesuffix("/__init__.py") for module in modules() if module.endswith("/__init__.py")]
+REEXPORTING = [package for package in PACKAGES if exports(package)]
+
+
+@pytest.mark.parametrize("package", REEXPORTING)
+def test_no_submodule_bears_the_name_of_an_export(package: str) -> None:
+    """Importing the submodule would put itself in place of the export: which one is meant depended on what came first."""
+    submodules = {path.stem for path in (PACKAGE / package).iterdir() if path.suffix == ".py" or path.is_dir()}
+    assert exports(package) & submodules == set(), f"flowsim/{package}: name the submodule otherwise"
+
+
+def test_the_packages_that_export_are_known() -> None:
+    assert {"datastream", "testing", "values"} <= set(REEXPORTING)

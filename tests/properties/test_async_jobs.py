@@ -20,9 +20,8 @@ from flowsim.errors import BadInput
 from flowsim.faults.catalogue import Fault
 from flowsim.laws.catalogue import Verdict
 from flowsim.testing import JobRun, RandomJob, Schedule, SourceStage, Stage, run_job, schedules
-from flowsim.testing.async_steps import Answer, AsyncStep, Retry
+from flowsim.testing.async_calls import Answer, AsyncStep, Reply, Retry, ScriptedCalls
 from flowsim.testing.async_strategies import async_jobs
-from flowsim.testing.scripted_calls import Reply, ScriptedCalls
 from tests.support.jobs.async_facts import calls_of, most_queued
 
 pytestmark = pytest.mark.property

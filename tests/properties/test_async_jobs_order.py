@@ -30,7 +30,7 @@ from flowsim.faults.catalogue import Fault
 from flowsim.laws.catalogue import Verdict
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.testing import JobRun, Schedule, job_settings, run_job, schedules, scripted_sources
-from flowsim.testing.async_steps import Answer, AsyncStep, Retry
+from flowsim.testing.async_calls import Answer, AsyncStep, Retry
 from flowsim.testing.async_strategies import UNTIL_ALL_IS_ANSWERED_MS, async_steps
 from flowsim.units import MAX_WATERMARK
 from tests.support.jobs.async_facts import calls_of, facts_of

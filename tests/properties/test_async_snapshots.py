@@ -19,7 +19,7 @@ from flowsim.laws.judge import check_all
 from flowsim.legacy.source_function import LegacySource
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.elements import StreamRecord
-from flowsim.testing.scripted_calls import Reply, ScriptedCalls
+from flowsim.testing.async_calls import Reply, ScriptedCalls
 from flowsim.units import NS_PER_MS
 
 pytestmark = pytest.mark.property

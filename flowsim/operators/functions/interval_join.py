@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from flowsim.errors import BadInput
+from flowsim.errors import BadInput, NoTimestamp
 from flowsim.operators.input_selection import InputSelectable
 from flowsim.operators.inputs.combined_input import ProcessElement, combined_inputs
 from flowsim.operators.inputs.reading_order import ReadingOrder, noting_reads
@@ -218,9 +218,8 @@ class IntervalJoinOperator(KeyedOperator):
 
     def _take(self, side: _Side, value: Value, timestamp: int | None) -> None:
         if timestamp is None or timestamp == NO_TIMESTAMP:
-            raise BadInput(
-                f"operator {self.ctx.operator_name}: a record without a timestamp cannot be joined by time (rule 10.34): "
-                "assign timestamps before the join"
+            raise NoTimestamp(
+                f"operator {self.ctx.operator_name}: a record without a timestamp cannot be joined by time (rule 10.34)"
             )
         if self._intake is not None:
             self._intake(value, timestamp)

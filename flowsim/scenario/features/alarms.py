@@ -11,11 +11,13 @@ from pydantic import Field
 from flowsim.datastream.functions import KeyedProcessFunction, RuntimeContext
 from flowsim.datastream.state import ValueStateDescriptor
 from flowsim.datastream.timerservice import TimerService
+from flowsim.errors import NoTimestamp
 from flowsim.scenario.context import CompileContext, CompiledStream
 from flowsim.scenario.features.inputs import Incoming
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
 from flowsim.scenario.types import DurationMs, ExpressionSource, FieldName, Strict
 from flowsim.scenario.yaml.positions import Path
+from flowsim.units import NO_TIMESTAMP
 from flowsim.values import Types
 
 ALARM_TIME = "alarm_ms"
@@ -99,8 +101,8 @@ class Alarm(KeyedProcessFunction):
         if rules.when(value, timestamp) and (rules.renew or self._set.value() is None):
             self._cancel(timers)
             now = timestamp if rules.by_event_time else timers.current_processing_time()
-            if now is None:
-                raise ValueError("an alarm in event time needs records with timestamps")
+            if now is None or now == NO_TIMESTAMP:
+                raise NoTimestamp("the record has no timestamp, so no alarm in event time can be set by it")
             due = now + rules.after_ms
             self._register(timers, due)
             self._set.update((due, timestamp, value))

@@ -33,7 +33,7 @@ from flowsim.operators.async_wait.retry_strategies import (
 )
 from flowsim.operators.stream_operator import StreamOperator, Value
 from flowsim.operators.user_functions import RuntimeContext
-from flowsim.testing.scripted_calls import CallNote, Reply, ScriptedCalls, TimeoutReply
+from flowsim.testing.async_calls import CallNote, Reply, ScriptedCalls, TimeoutReply
 from flowsim.units import NS_PER_MS
 from tests.support.described import described_functions as functions
 from tests.support.described.described_functions import Event

@@ -19,7 +19,7 @@ from flowsim.legacy.source_function import LegacySource
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.streamrecord.elements import StreamRecord, Watermark
-from flowsim.testing.scripted_calls import Reply, ScriptedCalls
+from flowsim.testing.async_calls import Reply, ScriptedCalls
 from flowsim.units import NS_PER_MS
 from tests.support.jobs.small_jobs import SmallJob
 

@@ -12,7 +12,8 @@ from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import ScriptedSource, record, sleep, watermark
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, Time, WatermarkGenerator, WatermarkOutput, WatermarkStrategy
-from flowsim.errors import BadInput
+from flowsim.datastream.window import TumblingEventTimeWindows
+from flowsim.errors import BadInput, JobFailed, NoTimestamp
 from flowsim.facts.kinds import ElementKind, Level
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.units import MAX_WATERMARK
@@ -115,3 +116,13 @@ def test_what_makes_no_generator_is_refused_where_it_is_passed() -> None:
         WatermarkStrategy.for_generator(5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="for_punctuated: expected a function of a record and its timestamp, got 5"):
         WatermarkStrategy.for_punctuated(5)  # type: ignore[arg-type]
+
+
+def test_a_program_that_meets_a_record_without_a_timestamp_is_advised_in_terms_of_the_api() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    windows = TumblingEventTimeWindows.of(Time.seconds(1))
+    env.from_collection([1]).key_by(lambda n: n).window(windows).reduce(lambda one, other: one).print()
+    with pytest.raises(JobFailed, match=r"no timestamp.*assign_timestamps_and_watermarks\(\.\.\.\)$") as failed:
+        env.execute()
+    assert isinstance(failed.value.cause, NoTimestamp)
+    assert failed.value.operator == "TumblingEventTimeWindows Reduce"

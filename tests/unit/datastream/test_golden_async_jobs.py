@@ -30,7 +30,7 @@ from flowsim.operators.async_wait.retry_strategies import (
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.testing import JobRun, run_job
-from flowsim.testing.scripted_calls import Reply, ScriptedCalls, TimeoutReply
+from flowsim.testing.async_calls import Reply, ScriptedCalls, TimeoutReply
 from flowsim.units import NS_PER_MS
 
 pytestmark = pytest.mark.golden

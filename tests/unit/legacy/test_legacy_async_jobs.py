@@ -35,7 +35,7 @@ from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.streamrecord.elements import StreamElement, StreamRecord, Watermark
 from flowsim.tasks.snapshots import OperatorSnapshot
-from flowsim.testing.scripted_calls import Reply, ScriptedCalls
+from flowsim.testing.async_calls import Reply, ScriptedCalls
 from flowsim.units import NS_PER_MS
 
 Answers = Callable[[object], Reply]

@@ -13,12 +13,11 @@ from flowsim.datastream.async_retry_strategies import AsyncRetryStrategy
 from flowsim.errors import BadInput, Deadlock, ElementFailed
 from flowsim.streamrecord.elements import StreamRecord, Watermark
 from flowsim.testing import AsyncFunctionHarness, Reply, ScriptedCalls
+from flowsim.testing import async_calls as calls_module
 from flowsim.testing import async_harness as harness_module
-from flowsim.testing import async_steps as steps_module
-from flowsim.testing import scripted_calls as calls_module
 
 
-@pytest.mark.parametrize("module", [harness_module, calls_module, steps_module])
+@pytest.mark.parametrize("module", [harness_module, calls_module])
 def test_the_examples_in_its_documentation_run(module: Any) -> None:
     assert doctest.testmod(module).failed == 0
     assert doctest.testmod(module).attempted >= 2

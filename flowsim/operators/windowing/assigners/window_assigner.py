@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from random import Random
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeGuard, TypeVar
 
-from flowsim.errors import BadInput
+from flowsim.errors import BadInput, NoTimestamp
 from flowsim.operators.user_functions import RuntimeContext
 from flowsim.operators.windowing import windows as window_types
 from flowsim.operators.windowing.triggers.time_triggers import EndOfStreamTrigger, NeverTrigger
@@ -15,10 +15,7 @@ from flowsim.operators.windowing.triggers.trigger import AnyTrigger
 from flowsim.operators.windowing.windows import GLOBAL_WINDOW, GlobalWindow, Window
 from flowsim.units import NO_TIMESTAMP
 
-NO_TIMESTAMP_MESSAGE: Final = (
-    "the record has no timestamp, so no event-time window can take it: give the stream timestamps and watermarks "
-    "(assign_timestamps_and_watermarks) before the window"
-)
+NO_TIMESTAMP_MESSAGE: Final = "the record has no timestamp, so no event-time window can take it (rule 10.2)"
 
 T = TypeVar("T")
 W = TypeVar("W", bound=Window)
@@ -127,7 +124,7 @@ def refuse_trigger_that_cannot_merge(assigner: AnyWindowAssigner, trigger: AnyTr
 
 
 def event_timestamp(timestamp: int | None) -> int:
-    """The record's timestamp; raises BadInput when it has none (rule 10.2)."""
+    """The record's timestamp; raises NoTimestamp when it has none (rule 10.2)."""
     if timestamp is None or timestamp == NO_TIMESTAMP:
-        raise BadInput(NO_TIMESTAMP_MESSAGE)
+        raise NoTimestamp(NO_TIMESTAMP_MESSAGE)
     return timestamp

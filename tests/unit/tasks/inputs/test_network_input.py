@@ -12,7 +12,7 @@ from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.stream_operator import StreamOperator, Value
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.elements import WatermarkStatus
-from flowsim.testing.scripted_calls import Reply, ScriptedCalls
+from flowsim.testing.async_calls import Reply, ScriptedCalls
 from flowsim.units import NS_PER_MS
 from tests.support.jobs.small_jobs import SmallJob, by_key
 

@@ -1,0 +1,100 @@
+"""Finds streams whose records certainly have no timestamps where event time decides what becomes of them.
+
+Whether a record has a timestamp is known here for most streams: a file has none unless ``watermarks`` reads them off its
+records, a window gives its results one. Where Python code decides, or a script gives some records a timestamp and others
+none, only the run can tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from flowsim.scenario.features.windows import PlainWindowModel
+from flowsim.scenario.operators import OperatorModel
+from flowsim.scenario.scenario_model import ScenarioModel
+from flowsim.scenario.sources.sources import SourceModel
+from flowsim.scenario.yaml.positions import Path
+from flowsim.scenario.yaml.problems import Problems
+
+ADVICE = (
+    "give its source, or an operator before it, watermarks: {timestamp: ...}, or every record of its script a timestamp"
+)
+"""For the author of a scenario in which a record without a timestamp came to an operator that goes by event time."""
+
+_KEEPING = ("map", "filter", "flat_map", "reduce", "sum", "min", "max", "min_by", "max_by", "async_calls")
+"""Operators whose results carry the timestamp of the record they are made of."""
+
+
+def check_timestamps(model: ScenarioModel, problems: Problems) -> None:
+    """Reports operators that go by event time and certainly read records without timestamps."""
+    timeless: dict[str, str] = {}
+    """The streams whose records have no timestamps, each with what to do about it."""
+    for name, source in model.sources.items():
+        advice = _advice_for_source(name, source)
+        if advice is not None:
+            timeless[name] = advice
+    for name, operator in model.operators.items():
+        found = [read for read in _inputs(operator) if read in timeless]
+        place = _event_time_place(operator)
+        if place is not None and found:
+            where, what = place
+            problems.at(
+                ("operators", name, *where),
+                f"{what} needs timestamps, and the records of {found[0]!r} have none: {timeless[found[0]]}",
+            )
+        advice = _advice_for_results(name, operator, timeless)
+        if advice is not None:
+            timeless[name] = advice
+
+
+def _advice_for_source(name: str, source: SourceModel) -> str | None:
+    """How records of a source get timestamps which certainly have none; None for others."""
+    if source.watermarks is not None or source.python is not None:
+        return None
+    if source.script is not None:
+        records = [entry for entries in source.script.subtasks for entry in entries if entry.record is not None]
+        if not records or any(entry.timestamp is not None for entry in records):
+            return None
+        return f"give the records of the script {name!r} a timestamp, or the source watermarks: {{timestamp: ...}}"
+    if source.collection is not None and not source.collection.rows:
+        return None
+    return f"give source {name!r} watermarks: {{timestamp: ...}}"
+
+
+def _advice_for_results(name: str, operator: OperatorModel, timeless: Mapping[str, str]) -> str | None:
+    """The same for the results of an operator; Python code with timers may give them timestamps."""
+    if operator.alarm is not None and operator.alarm.time == "processing":
+        return f"put watermarks: {{timestamp: alarm_ms}} behind {name!r}, whose time is the clock's"
+    is_kept = operator.window is None and any(getattr(operator, kind) is not None for kind in _KEEPING)
+    two = operator.connect or operator.broadcast
+    if not is_kept and (two is None or two.process is not None):
+        return None
+    # What is remembered of a broadcast input gives nothing by itself.
+    advice = [timeless.get(read) for read in (_inputs(operator) if operator.connect is not None else operator.inputs())]
+    return advice[0] if None not in advice else None
+
+
+def _inputs(operator: OperatorModel) -> list[str]:
+    second = operator.connect or operator.join or operator.co_group or operator.interval_join or operator.broadcast
+    return operator.inputs() + (
+        [] if second is None else [second.to] if isinstance(second.to, str) else list(second.to)
+    )
+
+
+def _event_time_place(operator: OperatorModel) -> tuple[Path, str] | None:
+    """The part of an operator that fails for a record without a timestamp, and what it is called."""
+    if operator.interval_join is not None:
+        return ("interval_join",), "an interval join"
+    if operator.alarm is not None:
+        return (("alarm",), "an alarm in event time") if operator.alarm.time == "event" else None
+    for kind, paired in (("join", operator.join), ("co_group", operator.co_group)):
+        if paired is not None:
+            return _window_place(paired.window, (kind, "window"))
+    return None if operator.window is None else _window_place(operator.window, ("window",))
+
+
+def _window_place(window: PlainWindowModel, path: Path) -> tuple[Path, str] | None:
+    """Rule 10.2: a session takes a record without a timestamp, as the earliest there can be."""
+    if window.time == "processing" or window.assigner not in ("tumbling", "sliding"):
+        return None
+    return (*path, window.assigner), f"a {window.assigner} window in event time"

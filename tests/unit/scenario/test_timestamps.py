@@ -8,7 +8,7 @@ import pytest
 
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.errors import JobFailed, NoTimestamp
-from flowsim.scenario.runner import run_scenario
+from flowsim.scenario.runner import run_compiled
 from tests.support.jobs.scenarios import compiled, refused, sinks
 
 SOURCES = """\
@@ -143,7 +143,7 @@ def test_a_run_that_meets_a_record_without_a_timestamp_advises_in_terms_of_the_s
     operator: str, tmp_path: Path
 ) -> None:
     job = compiled(SOURCES + f"  x: {{input: mixed, {operator}}}\n" + sinks(out="x"), tmp_path)
-    result = run_scenario(job).result
+    result = run_compiled(job).result
     assert result.status is JobStatus.FAILED
     assert isinstance(result.error, JobFailed)
     assert isinstance(result.error.cause, NoTimestamp)

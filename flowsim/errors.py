@@ -5,9 +5,14 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from flowsim.distribution import install_command
+
+_MOST_NAMES_LISTED: Final = 30
 
 
 class FlowsimError(Exception):
@@ -123,3 +128,18 @@ class Deadlock(FlowsimError):
 
 class WouldBlock(FlowsimError):
     """A ``*_nowait`` door of the core cannot answer now; the shell waits and asks again."""
+
+
+def did_you_mean(name: str, known: Iterable[str], *, is_listed: bool = False) -> str:
+    """`` (did you mean 'x'?)`` for the end of an error about an unknown name; the known names when none is near.
+
+    Empty when they are many too, or when the message lists them itself (``is_listed``).
+
+    >>> did_you_mean("orign", ["origin", "dest"]), did_you_mean("x", ["origin", "dest"])
+    (" (did you mean 'origin'?)", ' (known: origin, dest)')
+    """
+    names = list(known)
+    close = difflib.get_close_matches(name[:100], names, n=1, cutoff=0.6)
+    if close:
+        return f" (did you mean {close[0]!r}?)"
+    return f" (known: {', '.join(names)})" if 0 < len(names) <= _MOST_NAMES_LISTED and not is_listed else ""

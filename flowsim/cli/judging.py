@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from flowsim.api import judge_in_process
-from flowsim.errors import BadInput, MissingExtra
+from flowsim.errors import BadInput, MissingExtra, did_you_mean
 from flowsim.laws.catalogue import LAW_IDS, Outcome, Verdict
 from flowsim.scenario.compiled import Recompute
-from flowsim.scenario.suggestions import nearest
 from flowsim.validation.java import find_java
 from flowsim.validation.judge import validate
 from flowsim.validation.recompute import recompute
@@ -59,7 +58,7 @@ class Judge:
             raise BadInput("--audit judges by the slow forms, which run on Spark: leave --engine python out")
         for law in self.laws or ():
             if law not in LAW_IDS and law != RECOMPUTE:
-                raise BadInput(f"--law: there is no law {law!r}{nearest(law, [*LAW_IDS, RECOMPUTE])}")
+                raise BadInput(f"--law: there is no law {law!r}{did_you_mean(law, [*LAW_IDS, RECOMPUTE])}")
 
     def require(self) -> None:
         """Raises MissingExtra or BadInput for what a session would miss, before hours of work have been spent."""

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from random import Random
 
-from flowsim.connectors.files.columns import nearest
-from flowsim.errors import BadInput
+from flowsim.errors import BadInput, did_you_mean
 from flowsim.operators.sources.source_output import SourceOutput
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, TaskClock
 from flowsim.values import check
@@ -135,7 +134,7 @@ class GeneratorSource:
         if count is not None and count < 0:
             raise BadInput(f"generator source: expected count >= 0, got {count}")
         if timestamp_field is not None and timestamp_field not in fields:
-            near = nearest(timestamp_field, list(fields))
+            near = did_you_mean(timestamp_field, list(fields))
             raise BadInput(f"generator source: timestamp_field: no field {timestamp_field!r}{near}")
         if isinstance(pace_ns, int) and pace_ns < 1:
             raise BadInput(f"generator source: expected pace_ns >= 1, got {pace_ns}")

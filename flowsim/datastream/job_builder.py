@@ -8,7 +8,6 @@ from typing import Literal, Self
 
 from flowsim.cluster.mini_cluster import JobExecutionResult, RunOptions, execute
 from flowsim.cluster.recorded_run import execute_recorded
-from flowsim.connectors.files.columns import nearest
 from flowsim.datastream.building.network_settings import NETWORK_SETTINGS, checked_number
 from flowsim.datastream.building.operator_factories import MakeOperator
 from flowsim.datastream.building.transformation import (
@@ -21,7 +20,7 @@ from flowsim.datastream.building.transformation import (
     positive,
 )
 from flowsim.datastream.common.configuration import Configuration
-from flowsim.errors import BadInput, JobFailed, NoTimestamp
+from flowsim.errors import BadInput, JobFailed, NoTimestamp, did_you_mean
 from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import JobSettings, OperatorDescription, StreamGraph
 
@@ -89,7 +88,7 @@ class JobBuilder:
             elif name in NETWORK_SETTINGS:
                 setattr(self.settings, name, NETWORK_SETTINGS[name](value))
             elif name not in known:
-                raise BadInput(f"configure: unknown setting {name!r}{nearest(name, [*known, 'max_parallelism'])}")
+                raise BadInput(f"configure: unknown setting {name!r}{did_you_mean(name, [*known, 'max_parallelism'])}")
             elif isinstance(known[name], bool):
                 if not isinstance(value, bool):
                     raise BadInput(f"configure: {name}: expected True or False, got {value!r}")
@@ -103,7 +102,7 @@ class JobBuilder:
         known = [field.name for field in fields(RunOptions)]
         for name in settings:
             if name not in known:
-                raise BadInput(f"flowsim_settings: unknown setting {name!r}{nearest(name, known)}")
+                raise BadInput(f"flowsim_settings: unknown setting {name!r}{did_you_mean(name, known)}")
         self._run_settings.update(settings)
         return self
 

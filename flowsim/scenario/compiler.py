@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from flowsim.errors import did_you_mean
 from flowsim.scenario.compiled import CompiledScenario, Recompute
 from flowsim.scenario.context import CompileContext, Failed
 from flowsim.scenario.features.actions import compile_actions
@@ -17,7 +18,6 @@ from flowsim.scenario.paths import confined
 from flowsim.scenario.scenario_model import ScenarioModel
 from flowsim.scenario.settings import configure_network, environment_of, run_settings_of
 from flowsim.scenario.sources.sources import compile_source
-from flowsim.scenario.suggestions import nearest
 from flowsim.scenario.timestamps import check_timestamps
 from flowsim.scenario.yaml.problems import Problems
 
@@ -92,7 +92,7 @@ def _recompute(context: CompileContext, model: ScenarioModel, recompute: Recompu
     read = of_files.get(recompute.input)
     at_input, at_script = ("recompute", "input"), ("recompute", "pyspark")
     if read is None:
-        hint = nearest(recompute.input, of_files)
+        hint = did_you_mean(recompute.input, of_files)
         context.problems.at(at_input, f"there is no source of files {recompute.input!r}{hint}")
         return None
     files = [found for found in context.inputs if found.name == read.path]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from flowsim.errors import BadInput
+from flowsim.errors import BadInput, did_you_mean
 from flowsim.graph.edge_links import LinkError
 from flowsim.graph.execution_graph import create_execution_graph
 from flowsim.graph.job_graph import BufferTimeoutError, create_job_graph
@@ -13,7 +13,6 @@ from flowsim.graph.stream_graph import StreamGraph
 from flowsim.laws.catalogue import LAW_IDS
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.scenario_model import ScenarioModel
-from flowsim.scenario.suggestions import nearest
 from flowsim.scenario.yaml.positions import Path
 from flowsim.scenario.yaml.problems import Problems
 
@@ -49,24 +48,24 @@ def check_expectations(model: ScenarioModel, problems: Problems) -> None:
     expect = model.expect
     for law in expect.laws:
         if law not in LAW_IDS:
-            problems.at_key(("expect", "laws", law), f"there is no law {law!r}{nearest(law, LAW_IDS)}")
+            problems.at_key(("expect", "laws", law), f"there is no law {law!r}{did_you_mean(law, LAW_IDS)}")
     for sink in expect.rows:
         if sink not in model.sinks:
-            problems.at_key(("expect", "rows", sink), f"there is no sink {sink!r}{nearest(sink, model.sinks)}")
+            problems.at_key(("expect", "rows", sink), f"there is no sink {sink!r}{did_you_mean(sink, model.sinks)}")
     collecting = [name for name, one in model.sinks.items() if one.collect is not None]
     for sink in expect.results:
         if sink not in collecting:
-            hint = nearest(sink, collecting)
+            hint = did_you_mean(sink, collecting)
             problems.at_key(("expect", "results", sink), f"there is no collect sink {sink!r}{hint}")
     nodes = [*model.sources, *model.operators]
     for name in expect.back_pressured_at_least:
         if name not in nodes:
-            hint = nearest(name, nodes)
+            hint = did_you_mean(name, nodes)
             problems.at_key(("expect", "back_pressured_at_least", name), f"there is no node {name!r}{hint}")
     nodes += model.sinks
     for index, expected in enumerate(expect.facts):
         if expected.of is not None and expected.of not in nodes:
-            hint = nearest(expected.of, nodes)
+            hint = did_you_mean(expected.of, nodes)
             problems.at(("expect", "facts", index, "of"), f"there is no node {expected.of!r}{hint}")
 
 

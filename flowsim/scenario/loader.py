@@ -10,9 +10,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from flowsim.errors import ScenarioError, SourcePosition
+from flowsim.errors import ScenarioError, SourcePosition, did_you_mean
 from flowsim.scenario.scenario_model import ScenarioModel
-from flowsim.scenario.suggestions import nearest
 from flowsim.scenario.yaml.messages import report
 from flowsim.scenario.yaml.overrides import apply_overrides
 from flowsim.scenario.yaml.positions import MAX_FILE_BYTES, PositionedDocument, decode, read_document
@@ -86,4 +85,4 @@ def _missing(file: Path) -> str:
         siblings = sorted(one.name for one in file.parent.iterdir() if one.suffix in (".yaml", ".yml"))[:200]
     except OSError:
         siblings = []
-    return f"{file}: there is no such file{nearest(file.name, siblings)}"
+    return f"{file}: there is no such file{did_you_mean(file.name, siblings)}"

@@ -6,10 +6,9 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 
-from flowsim.errors import BadInput, ScenarioError
+from flowsim.errors import BadInput, ScenarioError, did_you_mean
 from flowsim.scenario.loader import Scenario, load_scenario
 from flowsim.scenario.scenario_model import ScenarioModel
-from flowsim.scenario.suggestions import nearest
 from flowsim.studies.directory import CSV_FILE, JSON_FILE, PLOT_FILE, TABLE_FILE, StudyDirectory
 from flowsim.studies.files import csv_text, json_text, table_text
 from flowsim.studies.plot import plot_svg
@@ -96,7 +95,7 @@ def _check_keys(plan: StudyPlan, keys: Iterable[str]) -> None:
     for key in keys:
         top = key.partition(".")[0].partition("[")[0]
         if top not in ScenarioModel.model_fields:
-            raise BadInput(f"--vary {key}: a scenario has no {top!r}{nearest(top, ScenarioModel.model_fields)}")
+            raise BadInput(f"--vary {key}: a scenario has no {top!r}{did_you_mean(top, ScenarioModel.model_fields)}")
         if decided.get(key) is not None:
             option = key.removeprefix("settings.")
             raise BadInput(f"--vary {key}: --{option} decides it for every run: leave one of them out")

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from flowsim.datastream.async_data_stream import AsyncDataStream, Design
-from flowsim.datastream.functions.async_functions import ResultFutureFunction
 from flowsim.datastream.async_retry_strategies import AsyncRetryStrategy as Strategies
 from flowsim.datastream.common.time import Duration
 from flowsim.datastream.data_stream import DataStream
+from flowsim.datastream.functions.async_functions import ResultFutureFunction
 from flowsim.errors import BadInput
 from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.async_wait.async_wait_operator import OutputMode

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import Enum
 from typing import Final, Protocol
 
-from flowsim.errors import BadInput, ValueNotAllowed
+from flowsim.errors import BadInput, ValueNotAllowed, did_you_mean
 from flowsim.values import Row
 from flowsim.values.closed_set import encodes
 
@@ -81,15 +80,9 @@ def columns_of(declared: Mapping[str, str], owner: str) -> tuple[Column, ...]:
             allowed = [known.value for known in ColumnType]
             raise BadInput(
                 f"{owner}: column {name!r}: expected a type of {', '.join(allowed)}, got {type_name!r}"
-                + nearest(str(type_name), allowed)
+                + did_you_mean(str(type_name), allowed, is_listed=True)
             ) from None
     return tuple(columns)
-
-
-def nearest(wrong: str, allowed: Sequence[str]) -> str:
-    """``" (nearest: 'x')"`` for the allowed name most like ``wrong``, or nothing."""
-    found = get_close_matches(wrong, allowed, n=1)
-    return f" (nearest: {found[0]!r})" if found else ""
 
 
 class RowLayout:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from flowsim.connectors.files.columns import Column, Rows, columns_of, nearest
+from flowsim.connectors.files.columns import Column, Rows, columns_of
 from flowsim.connectors.files.csv_file import CsvFile
 from flowsim.connectors.files.file_sources import FilesReader, Paths, files_as_params, paths_of
 from flowsim.connectors.source import BlockReader
-from flowsim.errors import BadInput
+from flowsim.errors import BadInput, did_you_mean
 from flowsim.operators.stream_operator import OperatorContext
 
 
@@ -48,7 +48,7 @@ class CsvSource:
         if rows is not None and rows < 1:
             raise BadInput(f"{owner}: rows: expected at least 1, got {rows}")
         if split_by is not None and split_by not in columns:
-            raise BadInput(f"{owner}: split_by: no column {split_by!r}{nearest(split_by, list(columns))}")
+            raise BadInput(f"{owner}: split_by: no column {split_by!r}{did_you_mean(split_by, list(columns))}")
         if groups is not None and split_by is None:
             raise BadInput(f"{owner}: groups need split_by, the column whose values they list")
         if split_by is not None and len(paths) > 1:

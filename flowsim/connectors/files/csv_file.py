@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
-from flowsim.connectors.files.columns import Column, ColumnType, Rows, nearest
+from flowsim.connectors.files.columns import Column, ColumnType, Rows
 from flowsim.connectors.files.csv_diagnosis import explain_failure, find_cell, header_of
-from flowsim.errors import BadInput
+from flowsim.errors import BadInput, did_you_mean
 
 BLOCK_SIZE_BYTES: Final = 1 << 18
 """Measured on flights: larger blocks are not faster, and memory is a small multiple of this."""
@@ -49,8 +49,8 @@ class CsvFile:
         header = header_of(self.path, self.delimiter)
         missing = [column.name for column in self.columns if column.name not in header]
         if missing:
-            told = ", ".join(repr(name) + nearest(name, header) for name in missing)
-            raise BadInput(f"{self.path}:1:1 no column {told}; the header has: {', '.join(header)}")
+            names = ", ".join(repr(name) + did_you_mean(name, header, is_listed=True) for name in missing)
+            raise BadInput(f"{self.path}:1:1 no column {names}; the header has: {', '.join(header)}")
         doubled = [column.name for column in self.columns if header.count(column.name) > 1]
         if doubled:
             raise BadInput(f"{self.path}:1:1 the header has column {doubled[0]!r} more than once")

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from flowsim.connectors.files.columns import Column, ColumnType, RowLayout, Rows, columns_of, nearest, reason_of
+from flowsim.connectors.files.columns import Column, ColumnType, RowLayout, Rows, columns_of, reason_of
 from flowsim.connectors.files.csv_file import ARROW_TYPES
 from flowsim.connectors.files.text_sinks import PartFile
-from flowsim.errors import BadInput, InvariantViolation
+from flowsim.errors import BadInput, InvariantViolation, did_you_mean
 from flowsim.operators.stream_operator import OperatorContext
 
 BATCH_ROWS: Final = 8192
@@ -44,7 +44,7 @@ class ParquetFile:
         for column in self.columns:
             if column.name not in schema.names:
                 raise BadInput(
-                    f"{self.path}: no column {column.name!r}{nearest(column.name, schema.names)}; "
+                    f"{self.path}: no column {column.name!r}{did_you_mean(column.name, schema.names, is_listed=True)}; "
                     f"it has: {', '.join(schema.names)}"
                 )
             found = _plain(schema.field(column.name).type)

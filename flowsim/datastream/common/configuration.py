@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from flowsim.connectors.files.columns import nearest
-from flowsim.errors import BadInput
+from flowsim.errors import BadInput, did_you_mean
 from flowsim.graph.stream_graph import BufferDebloatSettings
 from flowsim.units import duration_ms
 
@@ -96,7 +95,7 @@ class Configuration:
 
     def _set(self, key: str, value: object) -> Configuration:
         if key not in OPTIONS:
-            raise BadInput(f"configuration: unknown key {key!r}{nearest(key, list(OPTIONS))}")
+            raise BadInput(f"configuration: unknown key {key!r}{did_you_mean(key, list(OPTIONS))}")
         _read(key, value)
         self._values[key] = value
         return self

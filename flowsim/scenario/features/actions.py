@@ -8,7 +8,7 @@ from typing import Annotated, assert_never
 from pydantic import Field, model_validator
 
 from flowsim.cluster.run_actions import CancelJob, RunAction, SnapshotTask, StopJob
-from flowsim.scenario.suggestions import nearest
+from flowsim.errors import did_you_mean
 from flowsim.scenario.types import DurationNs, Name, Strict, chosen_of, one_of
 from flowsim.scenario.yaml.problems import Problems
 
@@ -79,7 +79,7 @@ def compile_actions(
                 if task in graph_names:
                     actions.append(SnapshotTask(snapshot.at, graph_names[task], snapshot.subtask))
                 else:
-                    message = f"there is no node {task!r}{nearest(task, graph_names)}"
+                    message = f"there is no node {task!r}{did_you_mean(task, graph_names)}"
                     problems.at(("actions", index, "snapshot", "task"), message)
             case unreachable:
                 assert_never(unreachable)

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from flowsim.errors import did_you_mean
 from flowsim.facts.schema import FACT_TABLES, TABLES, Column
-from flowsim.scenario.suggestions import nearest
 from flowsim.scenario.types import Name, Row, Strict
 
 RowCount = Annotated[int, Field(ge=0, le=10**12)]
@@ -34,11 +34,11 @@ class FactsModel(Strict):
     def _fits_the_schema(self) -> FactsModel:
         tables = [table.name for table in FACT_TABLES]
         if self.table not in tables:
-            raise ValueError(f"there is no fact table {self.table!r}{nearest(self.table, tables)}")
+            raise ValueError(f"there is no fact table {self.table!r}{did_you_mean(self.table, tables)}")
         columns = {column.name: column for column in TABLES[self.table].columns}
         for name in [*self.where, *([self.column] if self.column is not None else [])]:
             if name not in columns:
-                raise ValueError(f"table {self.table} has no column {name!r}{nearest(name, columns)}")
+                raise ValueError(f"table {self.table} has no column {name!r}{did_you_mean(name, columns)}")
         for name, value in self.where.items():
             number_of(columns[name], value)
         if (self.column is None) is (self.take != "rows"):

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import Field
 
+from flowsim.errors import did_you_mean
 from flowsim.faults.catalogue import FAULT_KINDS, Fault
-from flowsim.scenario.suggestions import nearest
 from flowsim.scenario.types import Name, Strict
 from flowsim.scenario.yaml.problems import Problems
 
@@ -30,10 +30,10 @@ def compile_faults(
     faults: list[Fault] = []
     for index, model in enumerate(models):
         if model.fault not in FAULT_KINDS:
-            hint = nearest(model.fault, FAULT_KINDS)
+            hint = did_you_mean(model.fault, FAULT_KINDS)
             problems.at(("faults", index, "fault"), f"there is no fault {model.fault!r}{hint}")
         if model.operator is not None and model.operator not in graph_names:
-            hint = nearest(model.operator, graph_names)
+            hint = did_you_mean(model.operator, graph_names)
             problems.at(("faults", index, "operator"), f"there is no node {model.operator!r}{hint}")
             continue
         operator = None if model.operator is None else graph_names[model.operator]

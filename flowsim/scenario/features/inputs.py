@@ -12,11 +12,11 @@ from flowsim.datastream import functions as api
 from flowsim.datastream.data_stream import DataStream, KeyedStream
 from flowsim.datastream.partitioning import PlainPartitioning
 from flowsim.datastream.partitioning import partitioned as by_name
+from flowsim.errors import did_you_mean
 from flowsim.scenario.context import CompileContext, CompiledStream, Failed, without_timestamp
 from flowsim.scenario.features.windows import WindowModel
 from flowsim.scenario.language.expressions import Expression
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
-from flowsim.scenario.suggestions import nearest
 from flowsim.scenario.types import (
     DurationNs,
     Exchange,
@@ -152,7 +152,7 @@ def stream_of(context: CompileContext, path: Path, names: str | Sequence[str], e
     for index, wanted in enumerate([names] if isinstance(names, str) else names):
         at = path if isinstance(names, str) else (*path, index)
         if wanted not in context.streams:
-            hint = nearest(wanted, context.streams)
+            hint = did_you_mean(wanted, context.streams)
             raise context.fail(at, f"there is no stream {wanted!r} above{hint}")
         stream = context.streams[wanted]
         if stream is None:

@@ -9,12 +9,12 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from flowsim.datastream import functions as api
+from flowsim.errors import did_you_mean
 from flowsim.scenario.context import CompileContext, CompiledStream, declared
 from flowsim.scenario.features.inputs import Incoming
 from flowsim.scenario.language.expressions import CompiledRecord
 from flowsim.scenario.language.functions import ExpressionFailure
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
-from flowsim.scenario.suggestions import nearest
 from flowsim.scenario.types import (
     Columns,
     ExpressionSource,
@@ -140,7 +140,7 @@ def exploded_record(context: CompileContext, path: Path, model: FlatMapModel, sc
     item = each.item_type if model.type is None else FieldType(model.type)
     for index, name in enumerate(model.keep):
         if name not in schema.names:
-            raise context.fail((*path, "keep", index), f"there is no field {name!r}{nearest(name, schema.names)}")
+            raise context.fail((*path, "keep", index), f"there is no field {name!r}{did_you_mean(name, schema.names)}")
     explode = Explode(each.function, tuple(schema.index(name) for name in model.keep))
     kept = RecordSchema(tuple(model.keep), tuple(schema.type_of(name) for name in model.keep))
     return ExplodedRecord(explode, kept.with_fields((model.into,), (item,)), each.uses_timestamp)

@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
+from flowsim.errors import did_you_mean
 from flowsim.graph.stream_graph import BufferDebloatSettings, Link
-from flowsim.scenario.suggestions import nearest
 from flowsim.scenario.types import PLACE_PATTERN, ByteSize, DurationMs, DurationNs, Name, Strict
 from flowsim.scenario.yaml.problems import Problems
 
@@ -61,7 +61,7 @@ def compile_links(models: Sequence[LinkModel], graph_names: Mapping[str, str], p
         ends: list[str | None] = []
         for key, node in (("from", link.source), ("to", link.target)):
             if node is not None and node not in graph_names:
-                message = f"there is no node {node!r}{nearest(node, graph_names)}"
+                message = f"there is no node {node!r}{did_you_mean(node, graph_names)}"
                 problems.at(("settings", "links", index, key), message)
                 return []
             ends.append(None if node is None else graph_names[node])
@@ -81,7 +81,7 @@ def compile_task_managers(
         for index, place in enumerate(places):
             node, slash, subtasks = place.partition("/")
             if node not in graph_names:
-                message = f"there is no node {node!r}{nearest(node, graph_names)}"
+                message = f"there is no node {node!r}{did_you_mean(node, graph_names)}"
                 problems.at(("settings", "task_managers", manager, index), message)
             else:
                 placed[manager].append(graph_names[node] + slash + subtasks)

@@ -14,6 +14,7 @@ from flowsim.datastream.functions import ProcessAllWindowFunction, ProcessWindow
 from flowsim.datastream.output_tag import OutputTag
 from flowsim.datastream.streams.windowed_streams import AllWindowedStream, WindowedStream
 from flowsim.datastream.window import TimeWindow
+from flowsim.errors import did_you_mean
 from flowsim.scenario.context import CompileContext, CompiledStream
 from flowsim.scenario.features.inputs import Incoming
 from flowsim.scenario.features.windows import WindowModel, WindowParts
@@ -21,7 +22,6 @@ from flowsim.scenario.language.aggregates import compile_aggregates
 from flowsim.scenario.language.expressions import run_definition
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
 from flowsim.scenario.language.translator import ExpressionError
-from flowsim.scenario.suggestions import nearest
 from flowsim.scenario.types import FieldName
 from flowsim.scenario.yaml.positions import Path
 
@@ -92,7 +92,7 @@ class Rolling:
     def __call__(self, context: CompileContext, path: Path, field: str, incoming: Incoming) -> CompiledStream:
         schema = incoming.schema
         if field not in schema.names:
-            raise context.fail(path, f"there is no field {field!r}{nearest(field, schema.names)}")
+            raise context.fail(path, f"there is no field {field!r}{did_you_mean(field, schema.names)}")
         kind = schema.type_of(field)
         if self.numbers_only and not (kind.is_numeric or kind is FieldType.ANY):
             raise context.fail(path, f"{path[-1]} takes a number, {field} is {kind.value}")
@@ -146,7 +146,7 @@ def reducer(combine: Mapping[str, str], schema: RecordSchema) -> Callable[[objec
     """A function of the reduction so far and a record; fields that are not named keep their first value."""
     for name, how in combine.items():
         if name not in schema.names:
-            raise ExpressionError(f"there is no field {name!r}{nearest(name, schema.names)}", 0, name)
+            raise ExpressionError(f"there is no field {name!r}{did_you_mean(name, schema.names)}", 0, name)
         kind = schema.type_of(name)
         if how == "sum" and not (kind.is_numeric or kind is FieldType.ANY):
             raise ExpressionError(f"sum takes a number, {name} is {kind.value}", 0, name)

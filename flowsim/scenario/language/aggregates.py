@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from flowsim.datastream.functions import AggregateFunction
+from flowsim.errors import did_you_mean
 from flowsim.scenario.language.expressions import parse_expression, run_definition
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
 from flowsim.scenario.language.translator import ExpressionError, Translator
-from flowsim.scenario.suggestions import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def _read(source: str, schema: RecordSchema) -> tuple[_Spec, ast.expr | None, Fi
     name = node.func.id
     spec = _SPECS.get(name)
     if spec is None:
-        raise ExpressionError(f"unknown aggregate {name!r}{nearest(name, _SPECS)}", 0)
+        raise ExpressionError(f"unknown aggregate {name!r}{did_you_mean(name, _SPECS)}", 0)
     if node.keywords or len(node.args) > 1 or (not node.args and name != "count"):
         raise ExpressionError(f"{name}() takes one expression", 0)
     if not node.args:

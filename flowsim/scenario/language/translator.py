@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from flowsim.errors import BadInput
+from flowsim.errors import BadInput, did_you_mean
 from flowsim.scenario.language.functions import (
     FUNCTIONS,
     INT64_MAX,
@@ -18,7 +18,6 @@ from flowsim.scenario.language.functions import (
     join_types,
 )
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
-from flowsim.scenario.suggestions import nearest
 
 MAX_NODES: Final = 400
 MAX_DEPTH: Final = 60
@@ -169,7 +168,7 @@ class Translator:
         if name in self.schema.names:
             return self._field(name)
         if self.schema.is_of_two:
-            raise self._error(node, f"unknown name {name!r}" + nearest(name, self.schema.names))
+            raise self._error(node, f"unknown name {name!r}" + did_you_mean(name, self.schema.names))
         if name == "value":
             return Term(_load("v"), FieldType.ANY)
         if name == "timestamp":
@@ -177,14 +176,16 @@ class Translator:
             return Term(_load("t"), FieldType.LONG)
         if name in FUNCTIONS:
             raise self._error(node, f"{name!r} is a function: write {name}(...)")
-        raise self._error(node, f"unknown name {name!r}" + nearest(name, (*self.schema.names, "value", "timestamp")))
+        raise self._error(
+            node, f"unknown name {name!r}" + did_you_mean(name, (*self.schema.names, "value", "timestamp"))
+        )
 
     def _field_of_one_side(self, node: ast.Attribute) -> Term:
         """``left.x`` or ``right.x``, where two records are spoken of."""
         assert isinstance(node.value, ast.Name)
         name = f"{self._spelled(node.value)}.{node.attr}"
         if name not in self.schema.names or name not in self.source.replace(" ", ""):
-            raise self._error(node, f"unknown name {name!r}" + nearest(name, self.schema.names))
+            raise self._error(node, f"unknown name {name!r}" + did_you_mean(name, self.schema.names))
         return self._field(name)
 
     def _field(self, name: str) -> Term:
@@ -299,7 +300,7 @@ class Translator:
         name = self._spelled(node.func)
         spec = FUNCTIONS.get(name)
         if spec is None:
-            raise self._error(node.func, f"unknown function {name!r}" + nearest(name, FUNCTIONS))
+            raise self._error(node.func, f"unknown function {name!r}" + did_you_mean(name, FUNCTIONS))
         if node.keywords:
             raise self._error(node.keywords[0].value, f"{name}() takes no named arguments")
         fewest, most = spec.bounds()

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from flowsim.scenario.suggestions import nearest
+from flowsim.errors import did_you_mean
 from flowsim.scenario.types import FIELD_PATTERN, NAME_PATTERN, PLACE_PATTERN, PYTHON_PATTERN, shown
 from flowsim.scenario.yaml.positions import Path, YamlValue
 from flowsim.scenario.yaml.problems import Problems
@@ -81,7 +81,7 @@ def _report_one(path: Path, alternatives: Sequence[ErrorDetails], model: type[Ba
         problems.at_key(path[:-1], f"expected the key {name!r}, it is missing")
         return
     if first["type"] == "extra_forbidden":
-        problems.at_key(path, f"unknown key {name!r}" + nearest(name, _known_keys(model, path[:-1])))
+        problems.at_key(path, f"unknown key {name!r}" + did_you_mean(name, _known_keys(model, path[:-1])))
         return
     if first["loc"][-1:] == ("[key]",):
         problems.at_key(path, f"expected {_expected(first)}, got {shown(name)}")
@@ -92,7 +92,7 @@ def _report_one(path: Path, alternatives: Sequence[ErrorDetails], model: type[Ba
         return
     wanted = list(dict.fromkeys(_expected(details) for details in alternatives))
     got = first["input"]
-    near = nearest(got, _literals(alternatives)) if isinstance(got, str) and _literals(alternatives) else ""
+    near = did_you_mean(got, _literals(alternatives)) if isinstance(got, str) and _literals(alternatives) else ""
     problems.at(path, f"expected {' or '.join(wanted)}, got {shown(got)}{near if near.startswith(' (did') else ''}")
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from flowsim.errors import ScenarioError, SourcePosition
-from flowsim.scenario.suggestions import nearest
+from flowsim.errors import ScenarioError, SourcePosition, did_you_mean
 from flowsim.scenario.yaml.positions import Path, PositionedDocument, YamlValue, path_text, read_document
 
 MAX_OVERRIDE_CHARS = 10_000
@@ -65,7 +64,7 @@ def _put(root: YamlValue, path: Path, value: YamlValue, where: SourcePosition) -
                 here[key] = value
             elif key not in here:
                 if depth > 0:
-                    raise ScenarioError(f"{path_text(path[:depth])} has no {key!r}{nearest(key, here)}", where)
+                    raise ScenarioError(f"{path_text(path[:depth])} has no {key!r}{did_you_mean(key, here)}", where)
                 here[key] = {}
             here = here[key]
         else:

@@ -79,7 +79,7 @@ def test_an_endless_source_needs_cost_unless_it_is_paced() -> None:
     [
         (lambda: GeneratorSource(1, {}), "expected at least one field, got none"),
         (lambda: GeneratorSource(-1, FIELDS), "expected count >= 0, got -1"),
-        (lambda: GeneratorSource(1, FIELDS, timestamp_field="att"), r"no field 'att' \(nearest: 'at'\)"),
+        (lambda: GeneratorSource(1, FIELDS, timestamp_field="att"), r"no field 'att' \(did you mean 'at'\?\)"),
         (lambda: GeneratorSource(1, FIELDS, pace_ns=0), "expected pace_ns >= 1, got 0"),
         (lambda: Choice(()), "choice: expected at least one value"),
         (lambda: Choice((1, 2), weights=(1,)), "choice: expected 2 weights, got 1"),

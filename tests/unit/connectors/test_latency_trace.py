@@ -51,7 +51,7 @@ def test_a_column_of_a_csv_file_is_read(tmp_path: Path) -> None:
         ("at,took\na,1\nb,inf\n", "took", ":3:3 expected a latency in ms, a number of at least 0, got inf"),
         ("took\n1e60\n", "took", ":2:1 expected a latency in ms, a number of at least 0, got 1e+60"),
         ("at,took\na,x\n", "took", ":2:3 column 'took': expected a double or nothing, got 'x'"),
-        ("at,tok\na,1\n", "took", ":1:1 no column 'took' (nearest: 'tok'); the header has: at, tok"),
+        ("at,tok\na,1\n", "took", ":1:1 no column 'took' (did you mean 'tok'?); the header has: at, tok"),
     ],
 )
 def test_what_is_no_latency_is_named_with_its_place(

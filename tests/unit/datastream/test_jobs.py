@@ -291,5 +291,5 @@ def test_the_seed_of_the_run_decides_what_is_generated() -> None:
 
 
 def test_an_unknown_setting_of_a_run_is_refused_with_the_nearest(env: StreamExecutionEnvironment) -> None:
-    with pytest.raises(BadInput, match="unknown setting 'sed' \\(nearest: 'seed'\\)"):
+    with pytest.raises(BadInput, match="unknown setting 'sed' \\(did you mean 'seed'\\?\\)"):
         env.flowsim_settings(sed=1)

@@ -91,7 +91,7 @@ def test_the_description_names_the_file_without_its_folder(flights: str) -> None
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"split_by": "orgin"}, "split_by: no column 'orgin' (nearest: 'origin')"),
+        ({"split_by": "orgin"}, "split_by: no column 'orgin' (did you mean 'origin'?)"),
         ({"groups": ["JFK"]}, "groups need split_by"),
         ({"rows": 0}, "rows: expected at least 1, got 0"),
         ({"delimiter": ";;"}, "expected a delimiter of one character, got ';;'"),

@@ -113,7 +113,8 @@ def test_missing_columns_are_listed_with_the_nearest_names(tmp_path: Path) -> No
     with pytest.raises(BadInput) as refused:
         rows(path, columns_of({"orgin": "string", "dest": "string", "zzz": "long"}, "t"))
     assert (
-        str(refused.value) == f"{path}:1:1 no column 'orgin' (nearest: 'origin'), 'zzz'; the header has: origin, dest"
+        str(refused.value)
+        == f"{path}:1:1 no column 'orgin' (did you mean 'origin'?), 'zzz'; the header has: origin, dest"
     )
 
 
@@ -146,5 +147,6 @@ def test_an_unknown_type_is_refused_with_the_nearest_one() -> None:
     with pytest.raises(BadInput) as refused:
         columns_of({"a": "boolan"}, "csv source 'x'")
     assert str(refused.value) == (
-        "csv source 'x': column 'a': expected a type of string, int, long, double, boolean, got 'boolan' (nearest: 'boolean')"
+        "csv source 'x': column 'a': expected a type of string, int, long, double, boolean, got 'boolan' "
+        "(did you mean 'boolean'?)"
     )

@@ -69,7 +69,7 @@ def test_a_long_file_comes_in_several_blocks(tmp_path: Path) -> None:
 
 def test_a_missing_column_is_named_with_the_nearest(tmp_path: Path) -> None:
     path = written(tmp_path, {"carrier": pa.array(["AA"])})
-    with pytest.raises(BadInput, match=r"no column 'carier' \(nearest: 'carrier'\); it has: carrier"):
+    with pytest.raises(BadInput, match=r"no column 'carier' \(did you mean 'carrier'\?\); it has: carrier"):
         rows_of(path, carier="string")
 
 

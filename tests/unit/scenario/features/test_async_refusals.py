@@ -312,7 +312,7 @@ REFUSED: list[tuple[str, str, str]] = [
     (
         OK + "lookup: {csv: table.csv, columns: {id: string, whom: string}, key: word, key_column: id}",
         "19:21",
-        ".lookup.csv: DIR/table.csv:1:1 no column 'whom' (nearest: 'who'); the header has: id, who, n",
+        ".lookup.csv: DIR/table.csv:1:1 no column 'whom' (did you mean 'who'?); the header has: id, who, n",
     ),
     (
         OK + "lookup: {csv: table.csv, columns: {id: string, who: long}, key: word, key_column: id}",

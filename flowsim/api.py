@@ -7,7 +7,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Literal
 
-from flowsim.errors import BadInput, InvariantViolation
+from flowsim.errors import BadInput, InvariantViolation, did_you_mean
 from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import LAW_IDS, LAWS
 from flowsim.laws.job_graph import job_graph
@@ -16,7 +16,6 @@ from flowsim.recording.reader import Recording
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import Scenario, load_scenario, load_text
 from flowsim.scenario.runner import PolicyName, ScenarioRun, broken_invariant, run_compiled
-from flowsim.scenario.suggestions import nearest
 from flowsim.sim.policy import SchedulingPolicy
 from flowsim.validation.judge import validate
 from flowsim.validation.spark_session import spark_session
@@ -94,7 +93,7 @@ def validate_recording(
     """
     for law in laws or ():
         if law not in LAW_IDS:
-            raise BadInput(f"there is no law {law!r}{nearest(law, LAW_IDS)}")
+            raise BadInput(f"there is no law {law!r}{did_you_mean(law, LAW_IDS)}")
     if engine == "python":
         if master is not None or remote is not None or audit:
             raise BadInput("master, remote and audit are for Spark: the engine 'python' does not use it")

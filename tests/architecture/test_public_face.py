@@ -80,8 +80,8 @@ FROZEN = {
         read_lookup_table read_latency_trace Column ColumnType Source SourceReader Sink SinkWriter
     """,
     "flowsim.simulation": """
-        Link BufferDebloatSettings StopJob CancelJob SnapshotTask RunOptions Level Fault SimulatedAsyncFunction
-        SomeCalls SimulatedCallFailed Latency FixedLatency UniformLatency NormalLatency LognormalLatency
+        Link BufferDebloatSettings StopJob CancelJob SnapshotTask RunOptions Level Fault FaultyComponents
+        SimulatedAsyncFunction SomeCalls SimulatedCallFailed Latency FixedLatency UniformLatency NormalLatency LognormalLatency
         ExponentialLatency TraceLatency RecordLatency SpikyLatency JobExecutionResult JobStatus TaskSummary
         LatencySummary ScenarioRun Report Verdict
     """,

@@ -21,6 +21,7 @@ from flowsim.sim.scheduler import Scheduler
 from flowsim.tasks.batches import BatchBudget
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
+from flowsim.tasks.operator_deployment import OperatorDeployment
 from flowsim.tasks.operator_outputs import ChainingOutput, OperatorOutput, OutputEdge
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_clock import TaskClock
@@ -129,7 +130,8 @@ class Deployment:
         output = OperatorOutput(edges, random.randrange)
         executor = task.mailbox_processor.executor(chained.chain_index)
         processing_time = task.create_processing_time(chained.index, executor)
-        context = task.create_operator_context(subtask, chained, self.settings, executor, processing_time, random)
+        deployed = OperatorDeployment(subtask, chained, self.settings, executor, processing_time, random)
+        context = task.create_operator_context(deployed)
         context.components = self._components[subtask.id].create_operator_components(chained)
         operator.setup(context, output)
         return OperatorWrapper(operator, node.name, chained.index, output, executor, processing_time, context.cost_ns)

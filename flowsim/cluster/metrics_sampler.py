@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from flowsim.cluster.deployment import Deployment
 from flowsim.sim.scheduler import Scheduler, Timer
-from flowsim.tasks.stream_task import StreamTask, TaskState
+from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_metrics import MeasuredGate, MetricsSample, TaskMetrics
+from flowsim.tasks.task_state import TaskState
 from flowsim.tasks.timer_gauge import SAMPLES, UPDATE_INTERVAL_MS
 from flowsim.units import NS_PER_MS
 

@@ -8,7 +8,8 @@ from typing import Final
 from flowsim.cluster.deployment import Deployment
 from flowsim.cluster.region_schedule import RegionSchedule
 from flowsim.operators.async_calls import WaitsForAnswers
-from flowsim.tasks.stream_task import StreamTask, TaskState
+from flowsim.tasks.stream_task import StreamTask
+from flowsim.tasks.task_state import TaskState
 
 _SHOWN: Final = 8
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from random import Random
 from typing import Protocol, TypeVar
 
 from flowsim.errors import InvariantViolation
 from flowsim.facts.kinds import WaitKind
 from flowsim.facts.tracer import TaskTrace
-from flowsim.graph.edge_expansion import Subtask
-from flowsim.graph.job_graph import ChainedOperator
-from flowsim.graph.stream_graph import JobSettings
 from flowsim.legacy.async_designs import is_legacy_async
 from flowsim.legacy.async_wait_operator import LegacyOperatorContext
 from flowsim.legacy.checkpoint_lock import CheckpointLock, at_once
@@ -34,12 +30,13 @@ from flowsim.tasks.actor import Actor
 from flowsim.tasks.batches import BatchBudget, Batches
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain
+from flowsim.tasks.operator_deployment import OperatorDeployment
 from flowsim.tasks.processing_time import OperatorProcessingTimeService
 from flowsim.tasks.snapshots import TaskSnapshot
 from flowsim.tasks.source_operator_stream_task import SourceOperatorStreamTask
-from flowsim.tasks.stream_task import TaskComponents, TaskState
+from flowsim.tasks.stream_task import TaskComponents
 from flowsim.tasks.task_clock import TaskClock
-from flowsim.timers.processing_time_service import ProcessingTimeService
+from flowsim.tasks.task_state import TaskState
 
 
 class LockedLoopBatches(Batches):
@@ -222,17 +219,9 @@ class LockedStreamTask(SourceOperatorStreamTask):
         self.threads.append(thread)
         return thread
 
-    def create_operator_context(
-        self,
-        subtask: Subtask,
-        chained: ChainedOperator,
-        settings: JobSettings,
-        executor: MailboxExecutor,
-        processing_time: ProcessingTimeService,
-        random: Random,
-    ) -> OperatorContext:
+    def create_operator_context(self, operator: OperatorDeployment) -> OperatorContext:
         """With threads for an operator that emits from a thread of its own."""
-        ctx = super().create_operator_context(subtask, chained, settings, executor, processing_time, random)
+        ctx, chained = super().create_operator_context(operator), operator.chained
         if not is_legacy_async(chained):
             return ctx
         threads = EmitterThreads(self, chained.index, chained.node.name)

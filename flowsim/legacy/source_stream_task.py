@@ -16,8 +16,8 @@ from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.batches import BatchBudget
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain
-from flowsim.tasks.stream_task import TaskState
 from flowsim.tasks.task_clock import TaskClock
+from flowsim.tasks.task_state import TaskState
 from flowsim.units import NO_TIMESTAMP
 
 

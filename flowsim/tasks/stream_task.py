@@ -1,19 +1,14 @@
-"""Where a task is in its life. Flink: ExecutionState."""
+"""The task that runs an operator chain. Flink: StreamTask (section 4)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
-from enum import Enum
-from random import Random
 from typing import Protocol
 
 from flowsim.errors import InvariantViolation
 from flowsim.facts.kinds import ActionKind, LifeEvent
 from flowsim.facts.tracer import TaskTrace
-from flowsim.graph.edge_expansion import Subtask
-from flowsim.graph.job_graph import ChainedOperator
-from flowsim.graph.stream_graph import JobSettings
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.mailbox.task_mailbox import MailboxClosedException, TaskMailbox
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
@@ -30,29 +25,13 @@ from flowsim.tasks.batches import BatchBudget, Batches
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.mailbox_processor import MailboxProcessor
 from flowsim.tasks.operator_chain import OperatorChain
+from flowsim.tasks.operator_deployment import OperatorDeployment
 from flowsim.tasks.processing_time import OperatorProcessingTimeService, TaskTimers
 from flowsim.tasks.snapshots import TaskSnapshot, take_snapshot
 from flowsim.tasks.task_clock import TaskClock
+from flowsim.tasks.task_state import TaskState
 from flowsim.tasks.time_buckets import TimeBuckets
 from flowsim.timers.internal_timer_service import CancellationContext
-from flowsim.timers.processing_time_service import ProcessingTimeService
-
-
-class TaskState(Enum):
-    """Flink: ExecutionState, as far as a task here goes through it."""
-
-    DEPLOYED = "DEPLOYED"
-    INITIALIZING = "INITIALIZING"
-    """Its operators are opened (rule 4.2)."""
-    RUNNING = "RUNNING"
-    CANCELING = "CANCELING"
-    FINISHED = "FINISHED"
-    CANCELED = "CANCELED"
-    FAILED = "FAILED"
-
-    @property
-    def is_terminal(self) -> bool:
-        return self in (TaskState.FINISHED, TaskState.CANCELED, TaskState.FAILED)
 
 
 class TaskComponents(Protocol):
@@ -154,40 +133,10 @@ class StreamTask:
         """What the task waits for, told in the wait-for report of a deadlock."""
         return self.batches.waiting_for
 
-    def create_operator_context(
-        self,
-        subtask: Subtask,
-        chained: ChainedOperator,
-        settings: JobSettings,
-        executor: MailboxExecutor,
-        processing_time: ProcessingTimeService,
-        random: Random,
-    ) -> OperatorContext:
-        """What ``chained`` gets of this task. Flink: StreamOperatorParameters."""
-        node, vertex = chained.node, subtask.vertex
-        return OperatorContext(
-            operator_name=node.name,
-            operator_index=chained.index,
-            task_name=self.name,
-            subtask_index=subtask.index,
-            parallelism=vertex.parallelism,
-            max_parallelism=vertex.max_parallelism,
-            key_group_range=subtask.key_group_range,
-            key_selector=node.key_selector,
-            key_selectors=node.key_selectors,
-            vertex_id=vertex.id,
-            key_type=node.key_type,
-            clock=self.clock,
-            processing_time=processing_time,
-            mailbox_executor=executor,
-            random=random,
-            cost_ns=settings.cost_ns if node.cost_ns is None else node.cost_ns,
-            trace=self.trace,
-            cancellation=self.cancellation,
-            interruptible_timers=settings.interruptible_timers,
-            async_calls=self.async_calls,
-            fail_externally=self.fail_externally,
-            object_reuse=settings.object_reuse,
+    def create_operator_context(self, operator: OperatorDeployment) -> OperatorContext:
+        """What an operator gets of this task."""
+        return operator.create_context(
+            self.clock, self.trace, self.cancellation, self.async_calls, self.fail_externally
         )
 
     # Life cycle.

@@ -22,7 +22,7 @@ from flowsim.operators.sources.source_output import SourceOutput
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, StreamOperator
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.virtual_time_loop import START_NS
-from flowsim.tasks.stream_task import TaskState
+from flowsim.tasks.task_state import TaskState
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
 from tests.support.jobs.event_log import Diary, Log
 from tests.support.jobs.small_jobs import SmallJob

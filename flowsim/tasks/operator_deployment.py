@@ -1,0 +1,65 @@
+"""What deployment knows of one operator of a task, and the context made of it. Flink: StreamOperatorParameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+from flowsim.facts.tracer import TaskTrace
+from flowsim.graph.edge_expansion import Subtask
+from flowsim.graph.job_graph import ChainedOperator
+from flowsim.graph.stream_graph import JobSettings
+from flowsim.mailbox.mailbox_executor import MailboxExecutor
+from flowsim.operators.async_calls import AsyncCalls
+from flowsim.operators.stream_operator import OperatorContext
+from flowsim.tasks.processing_time import OperatorProcessingTimeService
+from flowsim.tasks.task_clock import TaskClock
+from flowsim.timers.internal_timer_service import CancellationContext
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorDeployment:
+    """One operator of one subtask, before its set-up."""
+
+    subtask: Subtask
+    chained: ChainedOperator
+    settings: JobSettings
+    executor: MailboxExecutor
+    processing_time: OperatorProcessingTimeService
+    random: Random
+
+    def create_context(
+        self,
+        clock: TaskClock,
+        trace: TaskTrace | None,
+        cancellation: CancellationContext,
+        async_calls: AsyncCalls,
+        fail_externally: Callable[[Callable[[], None]], None],
+    ) -> OperatorContext:
+        """The operator's context; the arguments are those of its task."""
+        subtask, node, vertex, settings = self.subtask, self.chained.node, self.subtask.vertex, self.settings
+        return OperatorContext(
+            operator_name=node.name,
+            operator_index=self.chained.index,
+            task_name=subtask.name,
+            subtask_index=subtask.index,
+            parallelism=vertex.parallelism,
+            max_parallelism=vertex.max_parallelism,
+            key_group_range=subtask.key_group_range,
+            key_selector=node.key_selector,
+            key_selectors=node.key_selectors,
+            vertex_id=vertex.id,
+            key_type=node.key_type,
+            clock=clock,
+            processing_time=self.processing_time,
+            mailbox_executor=self.executor,
+            random=self.random,
+            cost_ns=settings.cost_ns if node.cost_ns is None else node.cost_ns,
+            trace=trace,
+            cancellation=cancellation,
+            interruptible_timers=settings.interruptible_timers,
+            async_calls=async_calls,
+            fail_externally=fail_externally,
+            object_reuse=settings.object_reuse,
+        )

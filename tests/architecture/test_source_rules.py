@@ -26,11 +26,9 @@ LONGER_FILES: dict[str, str] = {}
 LONGER_FUNCTIONS: dict[str, str] = {}
 # (module, what it imports inside a function) -> why it does not do so at its top.
 LATE_IMPORTS = {
-    ("operators/async_wait/async_wait_operator.py", "flowsim.operators.async_wait.async_faults"):
-        "the faults of an operator are subclasses of it",
     ("testing/pytest_plugin.py", "flowsim.errors"): "every pytest run loads the plugin where flowsim is installed",
     ("testing/pytest_plugin.py", "flowsim.testing.schedule"): "the same",
-}  # fmt: skip
+}
 
 
 def modules() -> list[str]:

@@ -144,7 +144,7 @@ def failure(build: Build, value: object, *, chained: bool, object_reuse: bool = 
     return None
 
 
-@pytest.mark.parametrize("value", REFUSED, ids=ascii)
+@pytest.mark.parametrize("value", REFUSED, ids=lambda value: "object" if type(value) is object else ascii(value))
 @pytest.mark.parametrize("build", BUILDS, ids=lambda build: build.__name__)
 def test_a_chain_refuses_what_a_channel_refuses_and_names_the_same_operator(build: Build, value: object) -> None:
     in_chain, at_channel = failure(build, value, chained=True), failure(build, value, chained=False)

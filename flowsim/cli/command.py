@@ -43,8 +43,8 @@ class StreamedAnswer:
 def command(body: Callable[P, Answer | StreamedAnswer]) -> Callable[P, None]:
     """A typer command of a function that gives an answer; its parameter ``json_output`` decides how that is printed.
 
-    With ``--json`` whatever else is printed meanwhile goes to standard error. A reader that has seen enough and closed
-    the pipe ends the command in peace.
+    With ``--json`` whatever else is printed meanwhile goes to standard error. A reader that closes
+    the pipe ends the command without an error.
     """
 
     @wraps(body)
@@ -93,7 +93,7 @@ def print_json(document: object) -> None:
 
 
 def our_bug(error: InvariantViolation) -> str:
-    """How a broken invariant is told."""
+    """The message of a broken invariant."""
     return (
         f"internal error: {error}\nThis is a bug in flowsim, not in your input: please report it with the lines above."
     )
@@ -125,5 +125,5 @@ def duration_argument(name: str, text: str | None) -> int | None:
     except ValueError as error:
         raise BadInput(f"{name}: {error}") from None
     if not 0 < ns < 2**62:
-        raise BadInput(f"{name}: expected more than nothing and at most 146 years, got {text!r}")
+        raise BadInput(f"{name}: expected more than 0 and at most 146 years, got {text!r}")
     return ns

@@ -1,4 +1,4 @@
-"""Judges recordings as a command was told to: by which laws, on Spark or in this process, with the scenarios' own checks."""
+"""Judges recordings by the options of a command: which laws, on Spark or in this process, with the scenarios' checks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RECOMPUTE = "recompute"
 """Stands for the scenario's own recomputation where laws are named."""
 
 Progress = Callable[[int, int, str], None]
-"""Told how many laws are done, how many there are, and which one comes."""
+"""Called with the number of laws done, the number of laws, and the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Judge:
 
     def __post_init__(self) -> None:
         if self.engine == "python" and (self.master or self.remote):
-            raise BadInput("--master and --remote say where Spark runs; --engine python uses no Spark")
+            raise BadInput("--master and --remote choose where Spark runs; --engine python uses no Spark")
         if self.engine == "python" and self.audit:
             raise BadInput("--audit judges by the slow forms, which run on Spark: leave --engine python out")
         for law in self.laws or ():
@@ -65,7 +65,7 @@ class Judge:
         if self.engine == "python":
             return
         if find_spec("pyspark") is None:
-            raise MissingExtra("spark", "judging on Spark (--engine python does without)")
+            raise MissingExtra("spark", "judging on Spark (--engine python needs none)")
         if self.remote is None:
             find_java()
 

@@ -13,7 +13,10 @@ AllowPython = Annotated[
     bool, typer.Option("--allow-python", help="Let the scenario run Python code that it names. Only if you trust it.")
 ]
 AllowPath = Annotated[
-    bool, typer.Option("--allow-path", help="Let it read outside its folder and write outside the output directory.")
+    bool,
+    typer.Option(
+        "--allow-path", help="Let the scenario read and write files anywhere, not only below its folder and the output."
+    ),
 ]
 Set = Annotated[
     list[str] | None,
@@ -22,9 +25,10 @@ Set = Annotated[
 Until = Annotated[
     str | None, typer.Option("--until", metavar="DURATION", help="Stop after this much of the job's time, e.g. 10s.")
 ]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, max=2**63 - 1, help="Of all that is drawn at random.")]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, max=2**63 - 1, help="The seed of every random choice.")]
 ClockName = Annotated[
-    Literal["virtual", "real"] | None, typer.Option("--clock", help="Time that jumps, or the time of the world.")
+    Literal["virtual", "real"] | None,
+    typer.Option("--clock", help="Virtual time, which jumps from event to event, or real time."),
 ]
 PolicyName = Annotated[
     Literal["fifo", "random"] | None, typer.Option("--policy", help="Which ready task runs next on the virtual clock.")

@@ -1,4 +1,4 @@
-"""Progress on standard error: shown where somebody looks, silent where standard error or output goes elsewhere."""
+"""Progress on standard error: shown on a terminal, silent where standard error or output is redirected."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class CountProgress:
 
 @contextmanager
 def run_progress(what: str, quiet: bool) -> Iterator[RunProgress]:
-    """Progress of a run whose length nobody knows."""
+    """Progress of a run whose length is unknown."""
     with _bar(quiet, counted=False) as bar:
         yield RunProgress(bar, None if bar is None else bar.add_task(what, total=None, text=""))
 

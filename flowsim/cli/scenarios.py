@@ -50,7 +50,7 @@ def compiled_as_recorded(
             changed = changed_inputs(recording.manifest, compiled)
             if not changed:
                 return compiled
-            raise BadInput("\n".join([*changed, "give the scenario's folder with --folder if it lies elsewhere now"]))
+            raise BadInput("\n".join([*changed, "if the scenario has moved, give its folder with --folder"]))
         except BadInput as error:
             first = first or error
     raise first or BadInput("the folder of the recorded scenario is not known: give it with --folder")
@@ -67,7 +67,7 @@ def recompute_plan(
     if not allow_python:
         return RecomputePlan(run, script, None, out, ALLOW_PYTHON_NEEDED)
     if not recording.is_complete:
-        return RecomputePlan(run, script, None, out, f"the run is {recording.status.value}, its results are not whole")
+        return RecomputePlan(run, script, None, out, f"the run is {recording.status.value}, its results are incomplete")
     compiled = compiled_as_recorded(recording, folder, out, allow_python, allow_path)
     return RecomputePlan(run, script, compiled.recompute, out)
 

@@ -1,4 +1,4 @@
-"""Shows what came of a run: its tasks, its sinks, its expectations, and where everything is."""
+"""Shows the outcome of a run: its tasks, its sinks, its expectations, and where everything is."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _snapshot_data(snapshot: TaskSnapshot) -> dict[str, Any]:
 
 
 def _show_snapshot(console: Console, snapshot: TaskSnapshot) -> None:
-    asked = f"snapshot  {snapshot.task}, asked for at {duration_text(snapshot.requested_ns)}"
+    asked = f"snapshot  {snapshot.task}, requested at {duration_text(snapshot.requested_ns)}"
     if snapshot.taken_ns is None:
         show_text(console, f"{asked}: not taken, {snapshot.missed}", "yellow")
         return
@@ -235,7 +235,7 @@ def _show_times(console: Console, tasks: Sequence[TaskSummary]) -> None:
     show_text(
         console,
         "in, out: records over the network; soft, hard: share of time back-pressured between and inside elements; "
-        "pressure: about what Flink's web UI calls it",
+        "pressure: about the level that Flink's web UI shows",
         "dim",
     )
 
@@ -257,8 +257,8 @@ def _show_network(console: Console, tasks: Sequence[TaskSummary]) -> None:
     show_table(console, ["task"], _NETWORK, rows)
     show_text(
         console,
-        "queues: most buffers; pools: highest usage that was sampled while it ran, - when nothing was; "
-        "out of credit: how often data waited for nothing but a credit",
+        "queues: most buffers; pools: highest sampled usage, - without samples; "
+        "out of credit: how often data waited only for a credit",
         "dim",
     )
 

@@ -1,4 +1,4 @@
-"""Who waits for what: told when a job is deadlocked or was stopped."""
+"""Who waits for what: the report of a job that is deadlocked or was stopped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def wait_for_report(deployment: Deployment, schedule: RegionSchedule) -> str:
     tasks = deployment.tasks
     lines = [_task(task, deployment, schedule) for task in tasks if not task.state.is_terminal]
     for source, target, what in deployment.network.connections.timed.in_flight():
-        lines.append(f"{what} are under way between {tasks[source].name} and {tasks[target].name}")
+        lines.append(f"{what} are in flight between {tasks[source].name} and {tasks[target].name}")
     return "\n".join(lines)
 
 
@@ -27,12 +27,12 @@ def _task(task: StreamTask, deployment: Deployment, schedule: RegionSchedule) ->
     waits_for = schedule.waits_for(task.id)
     if task.state is TaskState.DEPLOYED and waits_for:
         writers = _some(deployment.tasks[number].name for number in waits_for)
-        return f"{task.name} waits for the end of {writers}, to read what is written then"
+        return f"{task.name} waits for {writers} to finish, then reads the result"
     return f"{task.name} waits for {task.waiting_for}; {_queues(task)}{_answers(task)}"
 
 
 def _answers(task: StreamTask) -> str:
-    """What its operators asked others and were not told yet."""
+    """The answers that its operators wait for."""
     told = [
         f"; operator {wrapper.name} waits for {operator.what_it_waits_for}"
         for wrapper in task.chain.wrappers

@@ -54,9 +54,7 @@ def read_lookup_table(
             key = row[at]
             if key is None or key in rows:
                 where = position_of(name, delimiter, key_column, len(rows))
-                problem = (
-                    "expected a key, got nothing" if key is None else f"the key {key!r} stands in a row above already"
-                )
+                problem = "expected a key, got nothing" if key is None else f"an earlier row has the key {key!r}"
                 raise BadInput(f"{where} column {key_column!r}: {problem}")
             rows[key] = row[:at] + row[at + 1 :]
         if len(rows) > MAX_ROWS:

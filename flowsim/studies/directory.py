@@ -65,7 +65,7 @@ class StudyDirectory:
             return []
         if not self._is_ours():
             raise BadInput(
-                f"{self.path}: is not empty and holds no study of flowsim (it has no {JSON_FILE} of ours); "
+                f"{self.path}: is not empty and holds no study of flowsim (no {JSON_FILE} that flowsim wrote); "
                 "choose another directory with --out"
             )
         runs = sorted((self.path / RUNS).iterdir()) if (self.path / RUNS).is_dir() else []

@@ -47,7 +47,7 @@ class _Panel:
 def require_plotting() -> None:
     """Raises MissingExtra before work is done whose plot could not be drawn."""
     if importlib.util.find_spec("matplotlib") is None:
-        raise MissingExtra("study", "the plot of a study (--no-plot does without)")
+        raise MissingExtra("study", "the plot of a study (--no-plot skips it)")
 
 
 def plot_svg(study: Study) -> bytes:

@@ -50,7 +50,9 @@ def _received(receiver: Connection, process: SpawnProcess) -> StudyRow:
         found: StudyRow | FlowsimError = receiver.recv()
     except EOFError:
         process.join()
-        raise InvariantViolation(f"the process of a run ended with code {process.exitcode} and said nothing") from None
+        raise InvariantViolation(
+            f"the process of a run ended with code {process.exitcode} and without a result"
+        ) from None
     process.join()
     if isinstance(found, FlowsimError):
         raise found

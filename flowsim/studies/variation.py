@@ -36,7 +36,7 @@ class Variation:
         seen = [json.dumps(value, sort_keys=True) for value in values]
         twice = next((one for index, one in enumerate(seen) if one in seen[:index]), None)
         if twice is not None:
-            raise BadInput(f"--vary {text[:80]}: the value {twice} stands there twice")
+            raise BadInput(f"--vary {text[:80]}: the value {twice} is listed twice")
         return cls(key.strip(), tuple(values))
 
     @property
@@ -75,7 +75,7 @@ def parse_variations(texts: Sequence[str]) -> tuple[Variation, ...]:
     if count > MAX_COMBINATIONS:
         product_text = " x ".join(f"{len(variation.values)} ({variation.key})" for variation in variations)
         raise BadInput(
-            f"--vary asks for {product_text} = {count:,} combinations, and a study has at most {MAX_COMBINATIONS}: "
+            f"--vary gives {product_text} = {count:,} combinations, and a study has at most {MAX_COMBINATIONS}: "
             "leave some values out, or make two studies of it"
         )
     return variations

@@ -1,11 +1,10 @@
-"""Which facts a story tells: kinds by name, and how much detail."""
+"""Which facts a trace prints: kinds by name, and how much detail."""
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Final
 
-from flowsim.errors import BadInput
+from flowsim.errors import BadInput, did_you_mean
 from flowsim.facts.kinds import ActionPhase, BufferSide, MailAction
 
 KINDS: Final[dict[str, tuple[str, ...]]] = {
@@ -66,10 +65,9 @@ def _named(kinds: str, everything: tuple[str, ...]) -> tuple[str, ...]:
     for kind in filter(None, (part.strip() for part in kinds.split(","))):
         found = KINDS.get(kind) or ((kind,) if kind in everything else None)
         if found is None:
-            close = get_close_matches(kind, [*KINDS, *everything], 1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
+            hint = did_you_mean(kind, [*KINDS, *everything], is_listed=True)
             raise BadInput(
-                f"--kinds: there is no kind {kind!r}{hint} Choose from: {', '.join(KINDS)}, or a table's name"
+                f"--kinds: there is no kind {kind!r}{hint}; choose from: {', '.join(KINDS)}, or a table's name"
             )
         tables.update(dict.fromkeys(found))
     if not tables:

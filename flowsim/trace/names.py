@@ -121,7 +121,7 @@ class Names:
         listed = "\n".join(f"  {task}  {tasks[task]}" for task in found or tasks)
         if found:
             raise BadInput(
-                f"--task {text!r} fits {len(found)} tasks; give the number or name of a task, or the whole name of an "
+                f"--task {text!r} matches {len(found)} tasks; give the number or name of a task, or the whole name of an "
                 f"operator:\n{listed}"
             )
         raise BadInput(f"--task {text!r}: no task has that number or name; there are:\n{listed}")

@@ -1,4 +1,4 @@
-"""What a story says of each member of a closed set, with the rules that explain it; a test holds each table against its enum."""
+"""What a trace prints of each member of a closed set, with the rules; a test holds each table against its enum."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ LIFE: Final[Phrases] = {
     LifeEvent.INITIALIZING: ("begins to open its operators", ("4.2",)),
     LifeEvent.RUNNING: ("is running", ("4.5",)),
     LifeEvent.OPEN: ("is open", ("4.2",)),
-    LifeEvent.END_INPUT: ("is told that its input has ended", ("4.11", "4.12")),
+    LifeEvent.END_INPUT: ("receives the end of its input", ("4.11", "4.12")),
     LifeEvent.FINISH: ("finishes", ("4.12", "4.13")),
     LifeEvent.CLOSE: ("is closed", ("4.17",)),
     LifeEvent.FINISHED: ("has finished", ("4.18",)),
     LifeEvent.CANCELED: ("is canceled", ("4.24", "4.26")),
     LifeEvent.FAILED: ("has failed", ("4.24", "4.26")),
     LifeEvent.STOP_WITH_DRAIN: ("is stopped, event time is flushed", ("4.20",)),
-    LifeEvent.STOP_NO_DRAIN: ("is stopped as it stands, without drain", ("4.20",)),
+    LifeEvent.STOP_NO_DRAIN: ("is stopped without drain", ("4.20",)),
     LifeEvent.CANCELING: ("is being canceled", ("4.23",)),
 }
 SEGMENTS: Final[Phrases] = {

@@ -20,7 +20,7 @@ from flowsim.trace.phrases import ACTIONS, LIFE, SOFT_BACK_PRESSURE, WAITS
 from flowsim.trace.sentence import Sentence, count_text, element_text
 from flowsim.trace.time import duration_text
 
-_AFTER_WAITING: Final = {WaitKind.COST: "its batch is paid for", WaitKind.YIELD: "has yielded"}
+_AFTER_WAITING: Final = {WaitKind.COST: "its batch is over", WaitKind.YIELD: "has yielded"}
 
 
 def async_element_sentence(
@@ -44,11 +44,11 @@ def async_element_sentence(
     told = {
         AsyncAction.PUT: f"puts {what} into its queue: {count_text(queued, 'element')} now",
         AsyncAction.INVOKE: f"calls the function for {what}, attempt {attempt}",
-        AsyncAction.RETRY: f"will ask again for {what}, after attempt {attempt}",
+        AsyncAction.RETRY: f"will retry {what}, after attempt {attempt}",
         AsyncAction.COMPLETE: f"has {count_text(rows, 'result')} for {what}",
         AsyncAction.FAIL: f"has an error for {what}",
-        AsyncAction.TIMEOUT: f"has no answer in time for {what}",
-        AsyncAction.EMIT: f"lets {what} out{given}: {count_text(queued, 'element')} left",
+        AsyncAction.TIMEOUT: f"has no result in time for {what}",
+        AsyncAction.EMIT: f"emits {what}{given}: {count_text(queued, 'element')} left",
     }
     return Sentence(f"{names.operator(task, operator)} {told[AsyncAction(action)]}", _OF_ASYNC[AsyncAction(action)])
 
@@ -76,9 +76,9 @@ def snapshots_sentence(
     inside: int,
 ) -> Sentence:
     where = "in the middle of an element" if inside else "between two elements"
-    text = f"{names.operator(task, operator)} is asked for its state {where}, after {count_text(records_in, 'record')}"
+    text = f"{names.operator(task, operator)} snapshots its state {where}, after {count_text(records_in, 'record')}"
     rules = ("11.37",) if inside else ("3.25", "11.20")
-    return Sentence(f"{text}: it keeps {count_text(elements, 'element')} back", rules)
+    return Sentence(f"{text}: {count_text(elements, 'element')} kept", rules)
 
 
 def operator_counts_sentence(

@@ -24,7 +24,7 @@ def laws(json_output: Json = False) -> Answer:
 
     def show(console: Console) -> None:
         table = Table()
-        for heading in ("law", "what it says", "rules", "needs"):
+        for heading in ("law", "statement", "rules", "needs"):
             table.add_column(heading, no_wrap=heading in ("law", "needs"), overflow="fold")
         for law in LAWS:
             table.add_row(law.id, law.sentence, ", ".join(law.rules), law.level.name.lower())
@@ -41,7 +41,7 @@ def faults(json_output: Json = False) -> Answer:
 
     def show(console: Console) -> None:
         table = Table()
-        for heading in ("fault", "breaks", "what happens", "law that notices"):
+        for heading in ("fault", "breaks", "what happens", "detected by"):
             table.add_column(heading, no_wrap=heading == "fault", overflow="fold")
         for kind in kinds:
             table.add_row(kind.name, kind.component.value, kind.sentence, kind.law or "-")

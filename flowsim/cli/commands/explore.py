@@ -32,15 +32,21 @@ from flowsim.scenario.runner import broken_invariant
 Seeds = Annotated[int, typer.Option("--seeds", min=1, max=10_000_000, help="How many seeds to try.")]
 FirstSeed = Annotated[int, typer.Option("--first-seed", min=0, max=2**62, help="The first of them.")]
 Policy = Annotated[Literal["random", "fifo"], typer.Option("--policy", help="How each seed schedules tasks.")]
-Record = Annotated[Literal["elements", "full"], typer.Option("--record", help="What the laws get to see.")]
+Record = Annotated[Literal["elements", "full"], typer.Option("--record", help="How much the laws can examine.")]
 Budget = Annotated[
-    int, typer.Option("--budget-records", min=0, max=1_000_000, help="Elements between two choices; 0: the scenario's.")
+    int,
+    typer.Option(
+        "--budget-records", min=0, max=1_000_000, help="Elements between two scheduling choices; 0: as in the scenario."
+    ),
 ]
 UntilViolation = Annotated[
     bool, typer.Option("--until-violation/--all-seeds", help="Stop at the first finding, or try all seeds.")
 ]
 TokenText = Annotated[
-    str | None, typer.Option("--token", metavar="TOKEN", help="Only the run that an exploration named by this token.")
+    str | None,
+    typer.Option(
+        "--token", metavar="TOKEN", help="Only the run with this token, which an earlier exploration printed."
+    ),
 ]
 
 
@@ -180,7 +186,7 @@ def _show(console: Console, found: Exploration, again: Callable[[Step], str]) ->
     show_table(console, ["law"], columns, rows)
     console.print(f"{found.runs} runs, {found.distinct} distinct recordings, {len(found.findings)} with findings")
     for law in found.never_examined:
-        console.print(f"{law}: no run gave it anything to examine: nothing was shown about it", style="yellow")
+        console.print(f"{law}: no run had anything for it to examine", style="yellow")
     step = found.first_finding
     if step is None:
         return

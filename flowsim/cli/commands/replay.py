@@ -39,7 +39,7 @@ def replay(
     """Run a recorded scenario again; exit code 1 when the recording differs."""
     opened = Recording.open(recording)
     if out is not None and opened.directory.resolve().is_relative_to(out.resolve()):
-        raise BadInput(f"--out {out}: holds the recording that is to be replayed; choose another directory")
+        raise BadInput(f"--out {out}: holds the recording to replay; choose another directory")
     if out is not None:
         done = _again(opened, recording, out, folder, allow_python, allow_path, json_output)
         return _answer(opened.manifest, done)

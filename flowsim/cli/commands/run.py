@@ -74,7 +74,7 @@ def run(
     level = None if record is None else Level[record.upper()]
     settings = resolved_settings(compiled.run, seed, policy, clock, level, until_ns)
     if settings.clock == "real" and policy is not None:
-        raise BadInput("--policy: on the real clock the machine decides who runs next; leave it out")
+        raise BadInput("--policy: applies to the virtual clock only; leave it out on the real clock")
     if validate and settings.record is Level.OFF:
         raise BadInput("--validate needs a recording, but recording is off: use --record elements or full")
     if validate:
@@ -106,7 +106,7 @@ def _judged(judge: Judge, done: ScenarioRun, out: Path, allow_python: bool, quie
         status = done.result.status
         is_ended = any(action.ends_the_job for action in done.compiled.scenario.model.actions)
         whole = status is JobStatus.FINISHED and not is_ended
-        not_run = "" if whole else f"the job {_ENDS.get(status.value, 'was stopped')}, its results are not whole"
+        not_run = "" if whole else f"the job {_ENDS.get(status.value, 'was stopped')}, its results are incomplete"
         not_run = not_run if allow_python else ALLOW_PYTHON_NEEDED
         plans.append(RecomputePlan(0, recompute.script.name, recompute, out, not_run))
     with count_progress("judging", quiet) as progress, judge.session() as session:

@@ -26,15 +26,16 @@ Vary = Annotated[
         "--vary",
         metavar="KEY=V1,V2,...",
         show_default=False,
-        help="A value of the scenario and what it is to be, one after the other; several: every combination.",
+        help="A value of the scenario and the values to try. May be repeated: every combination is run.",
     ),
 ]
 Out = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="Where study and runs go; default out/<scenario>-study.")
 ]
-Jobs = Annotated[int, typer.Option("--jobs", min=1, max=64, help="So many runs at a time, each in its own process.")]
+Jobs = Annotated[int, typer.Option("--jobs", min=1, max=64, help="Runs at a time, each in its own process.")]
 Keep = Annotated[
-    bool, typer.Option("--keep/--discard", help="Keep recordings and results, or remove each once it was read.")
+    bool,
+    typer.Option("--keep/--discard", help="Keep recordings and results, or remove those of a run once it is measured."),
 ]
 Plot = Annotated[bool, typer.Option("--plot/--no-plot", help="Draw study.svg; needs the extra 'study'.")]
 
@@ -88,7 +89,7 @@ def _show(console: Console, found: Study, directory: Path) -> None:
     varied = len(found.variations)
     show_table(console, headings[:varied], [Column(heading) for heading in headings[varied:]], rows)
     if not found.async_operators:
-        console.print("the job has no async operator: there is no latency, queue or wait of one to measure")
+        console.print("the job has no async operator: there is no latency, queue or wait to measure")
     for row in found.rows:
         if row.error is not None:
             console.print(f"{row.combination.text}: {row.status}: {row.error}", style="bold red", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""``flowsim trace``: a run as a story, told from its recording alone."""
+"""``flowsim trace``: prints a recorded run, fact by fact, from its recording alone."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ Tasks = Annotated[
     typer.Option(
         "--task",
         metavar="NAME|ID",
-        help="Only this task: its number, its name, or a part that only it has. May be repeated.",
+        help="Only this task, by number, name or a unique part of its name. May be repeated.",
     ),
 ]
 From = Annotated[
-    str | None, typer.Option("--from", metavar="TIME", help="From this time since the start on, e.g. 1.5s.")
+    str | None,
+    typer.Option("--from", metavar="TIME", help="Only from this time after the start of the run, e.g. 1.5s."),
 ]
-To = Annotated[str | None, typer.Option("--to", metavar="TIME", help="Up to, and without, this time, e.g. '20 ms'.")]
+To = Annotated[str | None, typer.Option("--to", metavar="TIME", help="Only before this time, e.g. '20 ms'.")]
 Kinds = Annotated[
     str | None,
     typer.Option(
@@ -59,7 +60,7 @@ Detail = Annotated[
         "--detail", help="outline: life, watermarks, windows, metrics; story: without segments and bookkeeping."
     ),
 ]
-Limit = Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="Stop after so many facts.")]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="Stop after N facts.")]
 
 _NAME_WIDTH = 40
 _TIME_WIDTH = 16
@@ -67,7 +68,7 @@ _TIME_WIDTH = 16
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What is told of a recording, and how it is introduced."""
+    """The facts of a recording that are printed, and what their header needs."""
 
     recording: Recording
     names: Names
@@ -106,7 +107,7 @@ def trace(
     unknown = [number for number in channel or () if number not in names.channels]
     if unknown:
         raise BadInput(
-            f"--channel {unknown[0]}: there is none; the recording has channels 0 to {len(names.channels) - 1}"
+            f"--channel {unknown[0]}: no such channel; the recording has channels 0 to {len(names.channels) - 1}"
         )
     selection = Selection(
         tables=tables,
@@ -132,13 +133,9 @@ def _notes(story: Story) -> list[str]:
             f"recorded at level {level}, without: {', '.join(missing)}; they need --record {Level.FULL.name.lower()}"
         )
     if recording.status is RunStatus.RUNNING:
-        notes.append(
-            f"the run was killed: its facts are told up to its last complete epoch, {len(recording.epochs)} in all"
-        )
+        notes.append(f"the run was killed: the trace ends with its last complete epoch, {len(recording.epochs)} in all")
     elif not recording.is_complete:
-        notes.append(
-            f"the run did not come to its end: it {_STATUS_TEXT.get(recording.status.value, recording.status.value)}"
-        )
+        notes.append(f"the run did not finish: it {_STATUS_TEXT.get(recording.status.value, recording.status.value)}")
     if story.names.on_real_clock:
         notes.append("recorded on the real clock: times count from the first fact")
     return notes
@@ -150,7 +147,7 @@ _STATUS_TEXT = {"failed": "failed", "canceled": "was canceled", "stopped": "was 
 def _write_text(story: Story, path: Path, out: TextIO) -> ExitCode:
     recording, names, start_ns = story.recording, story.names, story.start_ns
     out.write(f"{path}: {recording.status.value}, level {recording.level.name.lower()}\n")
-    out.write("in brackets: the rules of docs/flink_rules.md that explain it\n")
+    out.write("in brackets: the rules of docs/flink_rules.md that explain the line\n")
     for note in _notes(story):
         out.write(f"note: {note}\n")
     chosen = story.selection.tasks
@@ -165,7 +162,7 @@ def _write_text(story: Story, path: Path, out: TextIO) -> ExitCode:
         time = moment_text(fact.time_ns - start_ns)
         out.write(f"{time:>{_TIME_WIDTH}}  {name:<{width}}  {'  ' * fact.depth}{text}{cited}\n")
     if not told:
-        out.write("nothing of what was asked for happened\n")
+        out.write("no fact matches the options\n")
     elif told == story.limit:
         out.write(f"stopped after {told:,} facts (--limit)\n")
     return ExitCode.FINE

@@ -73,8 +73,8 @@ def test_snapshots_are_told_and_so_are_those_that_were_missed(flowsim: Any) -> N
     assert told.code == 0
     lines = [line.split() for line in told.out.splitlines() if line.startswith("snapshot")]
     assert [" ".join(line) for line in lines] == [
-        "snapshot sums (2/2), asked for at 50 us: taken at 50 us",
-        "snapshot Source: numbers (1/1), asked for at 9 h 0 min 0 s: not taken, the job had ended before",
+        "snapshot sums (2/2), requested at 50 us: taken at 50 us",
+        "snapshot Source: numbers (1/1), requested at 9 h 0 min 0 s: not taken, the job had ended before",
     ]
     taken, missed = flowsim("run", "tiny.yaml", "--json", "--out", "again", "--set", asked).document["snapshots"]
     assert (taken["task"], taken["requested_ns"], taken["missed"]) == ("sums (2/2)", 50_000, "")
@@ -178,10 +178,10 @@ def test_what_the_sinks_got_until_the_job_was_stopped_is_kept_and_whole(flowsim:
     [
         (("missing.yaml",), "missing.yaml: there is no such file (did you mean"),
         (("tiny.yaml", "--until", "10"), "--until: expected a duration such as '100 ms'"),
-        (("tiny.yaml", "--until", "0 s"), "--until: expected more than nothing"),
+        (("tiny.yaml", "--until", "0 s"), "--until: expected more than 0"),
         (("tiny.yaml", "--set", "operators.sums.parallelsm=2"), "did you mean 'parallelism'?"),
         (("tiny.yaml", "--validate", "--record", "off"), "--validate needs a recording"),
-        (("tiny.yaml", "--clock", "real", "--policy", "random"), "--policy: on the real clock"),
+        (("tiny.yaml", "--clock", "real", "--policy", "random"), "--policy: applies to the virtual clock only"),
         (("tiny.yaml", "--validate", "--engine", "python", "--master", "local"), "--engine python uses no Spark"),
     ],
 )

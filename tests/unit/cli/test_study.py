@@ -18,7 +18,7 @@ def test_a_study_prints_its_table_and_where_it_is(flowsim: Any) -> None:
     called = flowsim("study", "tiny.yaml", "--vary", "operators.sums.parallelism=1,2", "--out", "out/s")
     assert called.code == 0
     assert "parallelism" in called.out
-    assert "the job has no async operator: there is no latency, queue or wait of one to measure" in called.out
+    assert "the job has no async operator: there is no latency, queue or wait to measure" in called.out
     assert called.out.splitlines()[-1] == "study     out/s"
 
 

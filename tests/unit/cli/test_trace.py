@@ -169,7 +169,7 @@ def test_an_ambiguous_task_is_refused_with_the_candidates(recorded: Flowsim) -> 
 
     assert called.code == 2
     assert called.err.splitlines() == [
-        "error: --task 'sum' fits 2 tasks; give the number or name of a task, or the whole name of an operator:",
+        "error: --task 'sum' matches 2 tasks; give the number or name of a task, or the whole name of an operator:",
         "  1  sums (1/2)",
         "  2  sums (2/2)",
     ]
@@ -178,8 +178,8 @@ def test_an_ambiguous_task_is_refused_with_the_candidates(recorded: Flowsim) -> 
 def test_an_unknown_task_channel_or_kind_is_refused_with_what_there_is(recorded: Flowsim) -> None:
     for arguments, message in (
         (("--task", "nobody"), "no task has that number or name; there are:\n  0  Source: numbers (1/1)"),
-        (("--channel", 99), "--channel 99: there is none; the recording has channels 0 to "),
-        (("--kinds", "bufers"), "there is no kind 'bufers'; did you mean 'buffers'?"),
+        (("--channel", 99), "--channel 99: no such channel; the recording has channels 0 to "),
+        (("--kinds", "bufers"), "there is no kind 'bufers' (did you mean 'buffers'?); choose from"),
         (("--from", "5 ms", "--to", "5 ms"), "--from 5 ms is not before --to 5 ms"),
     ):
         called = recorded("trace", "tiny", *arguments)
@@ -219,7 +219,7 @@ def test_a_killed_run_is_told_up_to_its_last_whole_epoch(recorded: Flowsim) -> N
 
     called = recorded("trace", "tiny")
 
-    assert "note: the run was killed: its facts are told up to its last complete epoch, 1 in all" in called.out
+    assert "note: the run was killed: the trace ends with its last complete epoch, 1 in all" in called.out
     assert len(lines(recorded)) > 100
 
 

@@ -132,7 +132,7 @@ def test_a_job_that_is_stopped_says_who_waits_for_whom_and_leaves_no_file(spille
     job.sink(job.values(lambda _: range(1_000)), by="FORWARD", chain=False)
     result = job.run(until_ns=20 * MS)
     assert result.status is JobStatus.STOPPED
-    assert "sink (1/1) waits for the end of source (1/1), to read what is written then" in result.report
+    assert "sink (1/1) waits for source (1/1) to finish, then reads the result" in result.report
 
 
 def test_the_flusher_of_a_task_that_starts_later_beats_from_its_start() -> None:

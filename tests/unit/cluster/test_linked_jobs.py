@@ -103,7 +103,7 @@ def test_a_job_that_is_stopped_drops_what_is_under_way() -> None:
     result = job.run(until_ns=15 * MS)
     assert result.status is JobStatus.STOPPED
     assert arrivals.values == ["k"]
-    assert "1 buffers (4 bytes) and 1 credits are under way between source (1/1) and sink (1/1)" in result.report
+    assert "1 buffers (4 bytes) and 1 credits are in flight between source (1/1) and sink (1/1)" in result.report
 
 
 def test_the_end_of_a_job_is_the_end_of_its_last_task_though_credits_are_under_way() -> None:

@@ -31,8 +31,8 @@ def test_a_row_is_found_by_its_key_and_holds_the_other_columns(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (TEXT + "UA,Ubuntu,1\n", ":4:1 column 'code': the key 'UA' stands in a row above already"),
-        ('n,code\n"a\nb",UA\nc,"UA"\n', ":4:3 column 'code': the key 'UA' stands in a row above already"),
+        (TEXT + "UA,Ubuntu,1\n", ":4:1 column 'code': an earlier row has the key 'UA'"),
+        ('n,code\n"a\nb",UA\nc,"UA"\n', ":4:3 column 'code': an earlier row has the key 'UA'"),
         ("code,name\nUA,United\n", ":1:1 no column 'seats'; the header has: code, name"),
         (
             TEXT + "B6,JetBlue,many\n",

@@ -211,5 +211,5 @@ def test_words_make_an_axis_where_there_are_no_numbers(plan: WritePlan, tmp_path
 def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     require_plotting()
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtra, match=r"--no-plot does without\) needs the extra 'study': .*\[study\]'?$"):
+    with pytest.raises(MissingExtra, match=r"--no-plot skips it\) needs the extra 'study': .*\[study\]'?$"):
         require_plotting()

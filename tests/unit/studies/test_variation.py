@@ -27,7 +27,7 @@ def test_values_are_yaml_split_at_commas(text: str, values: tuple[object, ...]) 
         ("a.b", "--vary a.b: expected KEY=VALUE,VALUE,... such as settings.seed=1,2,3"),
         ("=1", "expected KEY=VALUE"),
         ("a.b= ", "expected KEY=VALUE"),
-        ("a.b=1,2,1", "--vary a.b=1,2,1: the value 1 stands there twice"),
+        ("a.b=1,2,1", "--vary a.b=1,2,1: the value 1 is listed twice"),
         ("a.b=[1", "--vary a.b=[1: the values are not a list of YAML values"),
         ("a.b=&x 1,*x", "the values are not a list of YAML values"),
     ],
@@ -54,7 +54,7 @@ def test_more_combinations_than_a_study_has_are_refused_with_the_product() -> No
     with pytest.raises(BadInput) as refused:
         parse_variations(["a=" + ",".join(map(str, range(26))), "b=" + ",".join(map(str, range(20)))])
     assert str(refused.value) == (
-        "--vary asks for 26 (a) x 20 (b) = 520 combinations, and a study has at most 500: leave some values out, "
+        "--vary gives 26 (a) x 20 (b) = 520 combinations, and a study has at most 500: leave some values out, "
         "or make two studies of it"
     )
     assert len(parse_variations(["a=" + ",".join(map(str, range(25))), "b=" + ",".join(map(str, range(20)))])) == 2

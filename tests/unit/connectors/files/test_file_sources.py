@@ -103,7 +103,7 @@ def test_one_file_may_be_read_at_any_parallelism_but_by_one_subtask(tmp_path: Pa
 
 def test_several_csv_files_are_not_split_by_a_column(tmp_path: Path) -> None:
     csv(tmp_path, [1], [2])
-    with pytest.raises(BadInput, match="split_by shares out one file"):
+    with pytest.raises(BadInput, match="split_by distributes the rows of one file"):
         CsvSource([tmp_path / "0.csv", tmp_path / "1.csv"], {"n": "long"}, split_by="n")
 
 

@@ -345,7 +345,7 @@ REFUSED: list[tuple[str, str, str]] = [
     (
         OK + "lookup: {csv: twice.csv, columns: {id: string, who: string}, key: word, key_column: id}",
         "19:21",
-        ".lookup.csv: DIR/twice.csv:4:1 column 'id': the key 'a' stands in a row above already",
+        ".lookup.csv: DIR/twice.csv:4:1 column 'id': an earlier row has the key 'a'",
     ),
     (
         OK + "lookup: {csv: table.csv, columns: {id: string, n: string}, key: word, key_column: id}",

@@ -84,9 +84,9 @@ class RunOptions:
     until_ns: int | None = None
     recorder: Recorder | None = None
     components: Components = field(default_factory=Components)
-    """What the run constructs; ``flowsim.faults`` has some that are faulty on purpose."""
+    """Construct what the job consists of."""
     on_invariant_violation: Literal["raise", "fail_job"] = "raise"
-    """A violation is a bug of flowsim, and is raised; that of a faulty component is the failure of the job."""
+    """A violation is a bug of flowsim and is raised; a run whose components break rules on purpose fails the job."""
     on_progress: Callable[[Progress], None] | None = None
     budget_records: int | None = None
     actions: tuple[RunAction, ...] = ()

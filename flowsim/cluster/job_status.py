@@ -1,4 +1,4 @@
-"""How a run ended; a file of its own because the components of a run decide about it, too. Flink: JobStatus."""
+"""How a run ended. Below the components of a run, which decide about it too, and the result. Flink: JobStatus."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class JobStatus(Enum):
     FINISHED = "finished"
     FAILED = "failed"
     STOPPED = "stopped"
-    """At ``until``, or quiescent because a fault stopped a task."""
+    """At ``until``, or because a task was stopped on purpose and no other can run."""
     CANCELED = "canceled"
     """By the action ``CancelJob``; a job that ``StopJob`` stopped is finished, as in Flink."""
     DEADLOCKED = "deadlocked"

@@ -167,10 +167,12 @@ class FaultySubtaskComponents(SubtaskComponents):
         return [fault.fault for fault in faults if fault.operator is None or fault.operator == chained.node.name]
 
     def create_operator(self, chained: ChainedOperator) -> StreamOperator:
-        return faulty_operator(super().create_operator(chained), self._operator_faults(chained))
+        operator, faults = super().create_operator(chained), self._operator_faults(chained)
+        return faulty_operator(operator, faults) if faults else operator
 
     def create_operator_components(self, chained: ChainedOperator) -> OperatorComponents:
-        return FaultyOperatorComponents(self._operator_faults(chained))
+        faults = self._operator_faults(chained)
+        return FaultyOperatorComponents(faults) if faults else super().create_operator_components(chained)
 
     def create_operator_chain(self, wrappers: Sequence[OperatorWrapper], trace: TaskTrace | None) -> OperatorChain:
         for name in reversed(self._names(Component.TASK)):
@@ -207,7 +209,7 @@ class FaultySubtaskComponents(SubtaskComponents):
         return task_input if stop is None else StoppingInput(task_input, stop)
 
     def create_valve(self, channels: int, output: ValveOutput) -> StatusWatermarkValve:
-        if self._faults[Component.VALVE]:
+        if "valve_takes_maximum" in self._names(Component.VALVE):
             return MaximumWatermarkValve(channels, output)
         return super().create_valve(channels, output)
 

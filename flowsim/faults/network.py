@@ -271,14 +271,18 @@ class FaultyElements:
             self._seen[counter] = position + 1
             if position != fault.at:
                 yield element
-            elif fault.fault == "duplicate_element":
-                yield element
-                yield element
-            elif fault.fault == "swap_elements":
-                held = element
-            elif fault.fault == "corrupt_element":
-                timestamp, value = element
-                yield ((timestamp + 1 if isinstance(timestamp, int) else 0), value)
+                continue
+            match fault.fault:
+                case "drop_element":
+                    continue
+                case "duplicate_element":
+                    yield element
+                    yield element
+                case "swap_elements":
+                    held = element
+                case "corrupt_element":
+                    timestamp, value = element
+                    yield ((timestamp + 1 if isinstance(timestamp, int) else 0), value)
         if held is not None:
             yield held
 

@@ -54,9 +54,9 @@ WINDOW_FAULTS: Final = frozenset(
 def faulty_window_operator(operator: WindowOperator, faults: Collection[str]) -> WindowOperator:
     """The operator with those of the faults that windows can have; before its set-up.
 
-    The shortcut of a ``TumblingWindowOperator`` would pass by its collaborators: the general operator takes its place.
+    The general operator replaces a ``TumblingWindowOperator``, whose shortcuts bypass its collaborators.
     """
-    if isinstance(operator, TumblingWindowOperator) and faults:
+    if isinstance(operator, TumblingWindowOperator):
         lateness_ms, contents = operator.lifetime.allowed_lateness_ms, operator.panes.contents
         operator = WindowOperator(
             operator.assigner, contents, operator.window_function, operator.trigger, lateness_ms, operator.late_tag

@@ -94,7 +94,11 @@ def test_whatever_is_outside_the_closed_set_is_refused_at_any_place(value: objec
 
 
 @pytest.mark.parametrize("value", [(1, "a"), (1, [2]), [1], "a", 5, None], ids=repr)
-@pytest.mark.parametrize("timestamp", [2**64, 2**70, -(2**63) - 1, object(), "\ud800", 1j], ids=ascii)
+@pytest.mark.parametrize(
+    "timestamp",
+    [2**64, 2**70, -(2**63) - 1, object(), "\ud800", 1j],
+    ids=lambda t: "object" if type(t) is object else ascii(t),
+)
 def test_a_timestamp_that_cannot_be_encoded_is_refused_and_loses_no_record(timestamp: int, value: object) -> None:
     buffer = bytearray(b"before")
     with pytest.raises(ValueNotAllowed, match="timestamp: expected whole milliseconds of 64 bits or None, got"):

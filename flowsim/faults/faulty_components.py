@@ -87,7 +87,7 @@ class FaultyComponents(Components):
     __slots__ = ("faults",)
 
     def __init__(self, faults: Iterable[Fault]) -> None:
-        self.faults = tuple(faults)
+        self.faults: tuple[Fault, ...] = tuple(faults)
 
     def of_subtasks(self, execution: ExecutionGraph) -> list[SubtaskComponents]:
         """Raises BadInput for unknown faults and operators."""

@@ -214,7 +214,7 @@ class OneInputOperatorHarness:
     ) -> None:
         """``trace`` builds the operator's trace over the harness's clock; None records nothing."""
         name, chosen = type(operator).__name__, frozenset(faults)
-        self.operator = operator = faulty_operator(operator, chosen) if chosen else operator
+        self.operator: StreamOperator = faulty_operator(operator, chosen) if chosen else operator
         self.clock: ManualClock = ManualClock(NS_PER_MS)
         self.processing_time: ManualProcessingTimeService = ManualProcessingTimeService(self.clock)
         self.mailbox: QueueingMailboxExecutor = QueueingMailboxExecutor()
@@ -239,7 +239,7 @@ class OneInputOperatorHarness:
             key_selectors=key_selectors,
             async_calls=async_calls,
         )
-        operator.setup(self.context, self.collected)
+        self.operator.setup(self.context, self.collected)
 
     def __enter__(self) -> Self:
         self.operator.open()

@@ -21,12 +21,12 @@ class InternalTimer(Generic[N]):
     __slots__ = ("timestamp", "key", "key_id", "namespace", "identity", "index")
 
     def __init__(self, timestamp: int, key: object, key_id: object, namespace: N) -> None:
-        self.timestamp = timestamp
-        self.key = key
-        self.key_id = key_id
-        self.namespace = namespace
+        self.timestamp: int = timestamp
+        self.key: object = key
+        self.key_id: object = key_id
+        self.namespace: N = namespace
         self.identity: tuple[int, object, N] = (timestamp, key_id, namespace)
-        self.index = NOT_IN_QUEUE
+        self.index: int = NOT_IN_QUEUE
 
     def __repr__(self) -> str:
         return f"InternalTimer(timestamp={self.timestamp}, key={self.key!r}, namespace={self.namespace!r})"

@@ -87,13 +87,13 @@ class InternalTimerService(Generic[N]):
         create_queue: Callable[[KeyGroups], HeapPriorityQueueSet[N]] = HeapPriorityQueueSet,
     ) -> None:
         """``key_groups`` None: all keys are of one key group; ``cancellation`` None: the task is never cancelled."""
-        self.name = name
-        self.current_watermark = NO_TIMESTAMP
-        self.fired_timers = 0
+        self.name: str = name
+        self.current_watermark: int = NO_TIMESTAMP
+        self.fired_timers: int = 0
         """Flink: numFiredTimers (rule 9.14)."""
-        self.key_context = key_context
+        self.key_context: KeyContext = key_context
         self._processing_time = processing_time
-        self.triggerable = triggerable
+        self.triggerable: Triggerable[N] = triggerable
         self._key_groups = key_groups if key_groups is not None else KeyGroups()
         self._cancellation = cancellation if cancellation is not None else CancellationContext()
         self.event_time_timers: HeapPriorityQueueSet[N] = create_queue(self._key_groups)

@@ -28,9 +28,9 @@ class KeyGroups:
         max_parallelism: int = 1,
         key_type: str | None = None,
     ) -> None:
-        self.range = key_group_range
-        self.max_parallelism = max_parallelism
-        self.key_type = key_type
+        self.range: KeyGroupRange = key_group_range
+        self.max_parallelism: int = max_parallelism
+        self.key_type: str | None = key_type
 
     def of(self, key: object) -> int:
         return assign_to_key_group(key, self.max_parallelism, self.key_type) if self.max_parallelism > 1 else 0

@@ -40,8 +40,8 @@ class WatermarkToDataOutput:
     __slots__ = ("current_watermark", "idle", "_output", "_listener")
 
     def __init__(self, output: ValveOutput, listener: WatermarkUpdateListener | None = None) -> None:
-        self.current_watermark = NO_TIMESTAMP
-        self.idle = False
+        self.current_watermark: int = NO_TIMESTAMP
+        self.idle: bool = False
         self._output = output
         self._listener = listener
 
@@ -85,8 +85,8 @@ class MainWatermarkOutput(WatermarkToDataOutput):
 
     def __init__(self, output: ValveOutput, listener: WatermarkUpdateListener | None = None) -> None:
         super().__init__(output, listener)
-        self.main_is_idle = True
-        self.split_local_output = SplitLocalWatermarkOutput(self)
+        self.main_is_idle: bool = True
+        self.split_local_output: SplitLocalWatermarkOutput = SplitLocalWatermarkOutput(self)
 
     def emit_watermark(self, timestamp: int) -> None:
         if timestamp > self.current_watermark:
@@ -114,7 +114,7 @@ class SplitLocalWatermarkOutput:
     __slots__ = ("is_idle", "_main")
 
     def __init__(self, main: MainWatermarkOutput) -> None:
-        self.is_idle = True
+        self.is_idle: bool = True
         self._main = main
 
     def emit_watermark(self, timestamp: int) -> None:

@@ -118,9 +118,8 @@ def run_compiled(
     sinks = _sinks(compiled, cluster)
     cut_short = until_ns is not None and result.status is JobStatus.STOPPED
     rows = {sink.name: sink.rows for sink in sinks}
-    costs_pass = settings.clock == "virtual"
     model = compiled.scenario.model
-    expectations = judge_expectations(model, result, rows, cut_short, costs_pass)
+    expectations = judge_expectations(model, result, rows, cut_short, settings.clock == "virtual")
     collected = {sink.name: sink.records for sink in sinks if sink.records is not None}
     expectations += judge_results(model.expect, collected, cut_short)
     recording = None if writer is None else writer.directory

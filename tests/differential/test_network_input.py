@@ -15,8 +15,9 @@ from hypothesis.stateful import initialize, rule
 
 from flowsim.mailbox.mail import MailOptions
 from flowsim.mailbox.task_mailbox import TaskMailbox
-from flowsim.network.buffers.buffer import BufferSlice, MemorySegment, NetworkBuffer
+from flowsim.network.buffers.buffer import FREEING, BufferSlice, MemorySegment, NetworkBuffer
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
+from flowsim.network.connections.partition_request_client import CreditedChannel, PartitionRequestClient
 from flowsim.network.gates.input_channel import InputChannel
 from flowsim.network.gates.input_gate import AvailabilityHelper
 from flowsim.network.gates.remote_input_channel import RemoteInputChannel
@@ -48,6 +49,19 @@ MOST_CUTS = 3
 NO_LIMIT_NS = 2**62
 
 
+class LoggingClient(PartitionRequestClient):
+    """Notes credits, which a recycled buffer gives, and the end of what was processed."""
+
+    def __init__(self, log: Callable[[str], None]) -> None:
+        self._log = log
+
+    def notify_credit_available(self, channel: CreditedChannel) -> None:
+        self._log(f"credit {channel.channel_id} {channel.get_and_reset_unannounced_credit()}")
+
+    def acknowledge_all_records_processed(self, channel: CreditedChannel) -> None:
+        self._log(f"processed {channel.channel_id}")
+
+
 class OurTask:
     """Our input under a mailbox loop, as in ``StreamTask``; ``inside``: whether the task itself is running."""
 
@@ -70,7 +84,8 @@ class OurTask:
         self.processor = MailboxProcessor(self.process_input, self.mailbox, self.wait_for_mail)
         self.memory = NetworkBufferPool(channels * exclusive + 1, SEGMENT)
         self.pool = self.memory.create_buffer_pool(1, 1)
-        self.gate = SingleInputGate(channels, self.pool, self.create_channel(exclusive))
+        self.exclusive = exclusive
+        self.gate = SingleInputGate(channels, self.pool, self)
         self.pool.reserve_segments(1)
         self.memory.reserve(channels * exclusive)
         self.channels = [
@@ -81,19 +96,12 @@ class OurTask:
         can_emit_batch = CanEmitBatchOfRecordsChecker(self.clock, emits_batches)
         self.input = StreamTaskNetworkInput(self.gate, output, valve, RecordDeserializer(), can_emit_batch, None)
 
-    def create_channel(self, exclusive: int) -> Callable[[SingleInputGate, int], InputChannel]:
-        def create(gate: SingleInputGate, index: int) -> InputChannel:
-            channel = RemoteInputChannel(gate, index, index, exclusive, None)
-            channel.on_credit = self.credit
-            channel.on_all_records_processed = lambda: self.log.append(f"processed {index}")
-            channel.buffers.on_exclusive_released = self.memory.return_reserved
-            return channel
+    def create_input_channel(self, gate: SingleInputGate, index: int) -> InputChannel:
+        """The task is the factory of its channels."""
+        return RemoteInputChannel(gate, index, index, self.exclusive, LoggingClient(self.log_entry), self.memory, None)
 
-        return create
-
-    def credit(self, channel: RemoteInputChannel) -> None:
-        """A buffer was recycled."""
-        self.log.append(f"credit {channel.index} {channel.get_and_reset_unannounced_credit()}")
+    def log_entry(self, entry: str) -> None:
+        self.log.append(entry)
 
     # The loop.
 
@@ -211,7 +219,7 @@ class OurTask:
         self.cuts[index] = self.cuts[index] - 1 if thousandths else 0
         end = begin + max(1, (len(encoded) - begin) * (1000 - thousandths) // 1000)
         self.left[index] = bytes(encoded[end:])
-        sent = BufferSlice(bytes(encoded[:end]), NetworkBuffer(MemorySegment(SEGMENT), lambda segment: None))
+        sent = BufferSlice(bytes(encoded[:end]), NetworkBuffer(MemorySegment(SEGMENT), FREEING))
         channel.on_buffer(sent, self.number(index), 0)
 
     def event(self, index: int, name: str) -> None:

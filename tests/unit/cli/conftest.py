@@ -53,6 +53,7 @@ Flowsim = Callable[..., Called]
 def flowsim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Flowsim:
     """Calls ``flowsim ...`` in a folder that holds ``tiny.yaml``."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
     (tmp_path / "tiny.yaml").write_text(TINY)
 
     def call(*arguments: object) -> Called:

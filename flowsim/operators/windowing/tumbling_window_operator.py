@@ -40,6 +40,7 @@ class TumblingWindowOperator(WindowOperator):
         "_panes",
         "_open",
         "_first_close",
+        "_lateness_ms",
         "_contents",
     )
 
@@ -64,6 +65,7 @@ class TumblingWindowOperator(WindowOperator):
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
         self._contents = self.panes.contents
+        self._lateness_ms = self.lifetime.allowed_lateness_ms
         self._open = {}
         self._first_close = _NOTHING_OPEN
         self._forget_last_window()
@@ -107,8 +109,8 @@ class TumblingWindowOperator(WindowOperator):
         if panes is not None and time == last:
             pane = panes.get(self.current_key_id)
             if pane is not None:
-                self.emit_pane(pane, window, window, _FIRE, _EVENT_TIME_TIMER, last)
-        if time == last + self.lifetime.allowed_lateness_ms:
+                self.emit_results_of(pane, window, last, _FIRE, _EVENT_TIME_TIMER, last)
+        if time == last + self._lateness_ms:
             if panes is not None:
                 panes.pop(self.current_key_id, None)
                 if not panes:
@@ -118,11 +120,13 @@ class TumblingWindowOperator(WindowOperator):
 
     def _create_pane(self, value: Value, key: Value, key_id: object) -> None:
         """The first record of a key in the remembered window: registers what trigger and cleanup would register."""
-        self.set_current_key(key, key_id)
+        self.current_key = key
+        self.current_key_id = key_id
+        self._move_state(key, key_id)
         self._panes[key_id] = self._contents.create(value)
         window = self._window
         self.timers.register_event_time_timer(window, self._end - 1)
-        if self.lifetime.allowed_lateness_ms:
+        if self._lateness_ms:
             self.lifetime.register_cleanup_timer(window, self.timers)
 
     def _select_open_window(self, timestamp: int) -> bool:

@@ -222,7 +222,13 @@ class WindowOperator(KeyedOperator):
     def emit_pane(
         self, pane: Pane, window: Window, state_window: Window, result: WindowResult, cause: FireCause, at: int | None
     ) -> None:
-        """Calls the window function with a pane; its results carry the window's last millisecond (rule 10.11)."""
+        """Emits what the window function makes of a pane, with the window's last millisecond (rule 10.11)."""
+        self.emit_results_of(pane, window, window.max_timestamp(), result, cause, at)
+
+    def emit_results_of(
+        self, pane: Pane, window: Window, timestamp: int, result: WindowResult, cause: FireCause, at: int | None
+    ) -> None:
+        """Calls the window function with a pane that fires and emits its results with ``timestamp``."""
         if self.observer is not None:
             self.observer.on_fire(window, self.summary_of(pane), result, cause, at)
         contents = self.panes.contents.result(pane)
@@ -230,7 +236,7 @@ class WindowOperator(KeyedOperator):
             return
         self._window_context.at = window
         results = self.window_function.process(self.current_key, self._window_context, contents)
-        emit_results(results, window.max_timestamp(), self.output)
+        emit_results(results, timestamp, self.output)
 
     def summary_of(self, pane: Pane) -> PaneSummary:
         """What a firing of the pane is recorded with; called only when facts are recorded."""

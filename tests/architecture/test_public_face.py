@@ -6,6 +6,7 @@ import ast
 import importlib
 import inspect
 import json
+import os
 import pkgutil
 import re
 import subprocess
@@ -193,7 +194,8 @@ def verified_symbols() -> list[dict[str, Any]]:
     """Every symbol of the package, with what is wrong with its type."""
     command = [sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable]
     command += ["--verifytypes", "flowsim", "--ignoreexternal", "--outputjson"]
-    run = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=280, check=False)
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}  # pyright does not find an editable installation
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280, check=False)
     completeness = json.loads(run.stdout)["typeCompleteness"]
     assert Path(completeness["packageRootDirectory"]) == REPOSITORY / "flowsim"
     symbols: list[dict[str, Any]] = completeness["symbols"]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from flowsim.faults.catalogue import Fault
     from flowsim.faults.faulty_components import FaultyComponents
     from flowsim.graph.stream_graph import BufferDebloatSettings, Link
-    from flowsim.laws.catalogue import Verdict
+    from flowsim.laws.law import Verdict
     from flowsim.operators.async_wait.latency import (
         ExponentialLatency,
         FixedLatency,
@@ -56,7 +56,7 @@ _MODULE_OF = {
     "LatencySummary": "flowsim.cluster.job_execution",
     "ScenarioRun": "flowsim.scenario.runner",
     "Report": "flowsim.validation.verdict",
-    "Verdict": "flowsim.laws.catalogue",
+    "Verdict": "flowsim.laws.law",
 }
 
 __all__ = [

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal
 
 from flowsim.api import judge_in_process
 from flowsim.errors import BadInput, MissingExtra, did_you_mean
-from flowsim.laws.catalogue import LAW_IDS, Outcome, Verdict
+from flowsim.laws.catalogue import LAW_IDS
+from flowsim.laws.law import Outcome, Verdict
 from flowsim.scenario.compiled import Recompute
 from flowsim.validation.java import find_java
 from flowsim.validation.judge import validate

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from flowsim.cli.tables import Column, show_table, show_text
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.validation.report import as_data, evidence, table
 from flowsim.validation.verdict import Report
 

@@ -10,7 +10,7 @@ from flowsim.errors import BadInput
 from flowsim.explore.strategies import Strategy
 from flowsim.explore.token import Token, scenario_id
 from flowsim.facts.kinds import Level
-from flowsim.laws.catalogue import Outcome, Verdict
+from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.manifest import RunStatus
 from flowsim.scenario.compiled import CompiledScenario

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar, cast
 
-from flowsim.laws.facts import Facts
+from flowsim.laws.slices import Facts
+
+_T = TypeVar("_T")
 
 
 class Task(NamedTuple):
@@ -96,6 +98,13 @@ class JobGraph:
     channels: Mapping[int, Channel]
     task_managers: Mapping[int, TaskManager]
     pools: Mapping[int, Pool]
+    _once: dict[object, object] = field(default_factory=dict, repr=False, compare=False)
+
+    def once(self, function: Callable[[JobGraph], _T]) -> _T:
+        """What the function answers for this graph, computed once for the machines of all tasks."""
+        if function not in self._once:
+            self._once[function] = function(self)
+        return cast(_T, self._once[function])
 
     def tasks_of(self, vertex: int) -> list[Task]:
         """The subtasks of a job vertex."""

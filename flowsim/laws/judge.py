@@ -1,86 +1,132 @@
-"""Judges recorded facts by all laws, in this process: what every step of an exploration is held against."""
+"""Judges recorded facts by all laws in one walk over the slices of their tasks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
-from flowsim.laws.actions import actions
-from flowsim.laws.async_wait.capacity import async_capacity
-from flowsim.laws.async_wait.end import async_end
-from flowsim.laws.async_wait.once import async_once
-from flowsim.laws.async_wait.order import async_order
-from flowsim.laws.async_wait.retries import async_retries
-from flowsim.laws.backlog import backlog
-from flowsim.laws.catalogue import LAWS, Law, Outcome
-from flowsim.laws.channels import channel_end, channel_fifo
-from flowsim.laws.conservation import conservation
-from flowsim.laws.credits import credits
-from flowsim.laws.ends import end
-from flowsim.laws.facts import NOTHING_KEPT, Facts, Findings, not_applicable
-from flowsim.laws.idleness import idle
-from flowsim.laws.in_flight import in_flight
+from flowsim.errors import BadInput
+from flowsim.facts.kinds import Level
+from flowsim.laws.catalogue import LAWS
 from flowsim.laws.job_graph import JobGraph, job_graph
-from flowsim.laws.lateness import lateness
-from flowsim.laws.life_cycle import life_cycle
-from flowsim.laws.mails import mails
-from flowsim.laws.routing import key_routing
-from flowsim.laws.segments import segments
-from flowsim.laws.task_watermarks import task_watermark
-from flowsim.laws.timers import timers
-from flowsim.laws.watermarks import valve, watermark_monotone
-from flowsim.laws.windows import late_rows, window_fire
-
-Check = Callable[[Facts, JobGraph, bool], Outcome]
-"""Takes the facts, their graph, and whether the run is whole."""
+from flowsim.laws.law import Findings, Law, Machine, MakeMachine, Outcome, Verdict, reads_of
+from flowsim.laws.slices import Facts, Slice, slices_in_memory
 
 WHOLE: Final = "complete"
 """The only run status whose facts are not a prefix."""
 
-CHECKS: Final[dict[str, Check]] = {
-    "channel-fifo": channel_fifo,
-    "channel-end": channel_end,
-    "watermark-monotone": watermark_monotone,
-    "valve": valve,
-    "key-routing": key_routing,
-    "window-fire": window_fire,
-    "late-rows": late_rows,
-    "lateness": lateness,
-    "conservation": conservation,
-    "credits": credits,
-    "actions": actions,
-    "segments": segments,
-    "backlog": backlog,
-    "in-flight": in_flight,
-    "mails": mails,
-    "life-cycle": life_cycle,
-    "end": end,
-    "task-watermark": task_watermark,
-    "idle": idle,
-    "timers": timers,
-    "async-order": async_order,
-    "async-once": async_once,
-    "async-capacity": async_capacity,
-    "async-retries": async_retries,
-    "async-end": async_end,
-}
+NOTHING_RECORDED: Final = "the run ended before anything was recorded"
+"""Not even the description of the job: whether a law applies is not known."""
 
 
-def check_all(facts: Facts, status: str = WHOLE) -> list[Outcome]:
-    """One outcome per law, in the catalogue's order.
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """What a walk is for: laws, or the suspects of one law."""
+
+    laws: tuple[Law, ...]
+    suspects: tuple[Any, ...] | None = None
+
+
+class Judgement:
+    """What some tasks showed: findings per law, and what the machines of the tasks answered for the joins."""
+
+    def __init__(self, laws: Sequence[Law]) -> None:
+        self.found: dict[str, Findings] = {law.id: Findings() for law in laws}
+        self.answers: dict[str, dict[int, object]] = {law.id: {} for law in laws if law.join is not None}
+
+    def add(self, other: Judgement) -> None:
+        """Adds what other tasks showed."""
+        for law, found in other.found.items():
+            self.found[law].add(found)
+        for law, answers in other.answers.items():
+            self.answers[law].update(answers)
+
+
+Walk = Callable[[Errand], Judgement]
+"""Sends an errand through all tasks of a run, in this process or on Spark."""
+
+
+def examine(slices: Iterable[Slice], graph: JobGraph, errand: Errand, whole: bool, tasks: Iterable[int]) -> Judgement:
+    """One walk over the slices of ``tasks``; those of each task come in order, those of different tasks in any."""
+    judgement = Judgement(errand.laws)
+    groups: dict[MakeMachine, list[Law]] = {}
+    for law in errand.laws:
+        groups.setdefault(_maker(law, errand.suspects), []).append(law)
+    tables = [tuple({table: None for law in group for table in law.reads}) for group in groups.values()]
+    machines: dict[int, list[Machine | None]] = {
+        task: [make(graph, graph.tasks[task], judgement.found) for make in groups] for task in tasks
+    }
+    for facts in slices:
+        if facts.task not in machines:
+            raise BadInput(f"the recording is damaged: it has facts of task {facts.task}, which it does not describe")
+        for machine, read in zip(machines[facts.task], tables, strict=True):
+            if machine is not None and facts.has(*read):
+                machine.feed(facts)
+    for task, made in machines.items():
+        for machine, laws in zip(made, groups.values(), strict=True):
+            answer = None if machine is None else machine.end(whole)
+            for law in laws if answer is not None else ():
+                if law.join is not None:
+                    judgement.answers[law.id][task] = answer
+    return judgement
+
+
+def _maker(law: Law, suspects: tuple[Any, ...] | None) -> MakeMachine:
+    if suspects is None or law.second is None:
+        return law.machine
+    make = law.second.machine
+    return lambda graph, task, found: make(suspects)
+
+
+def judge(walk: Walk, graph: JobGraph, laws: Sequence[Law], whole: bool, reason: str = "") -> list[Outcome]:
+    """One outcome per law that applies. ``reason``: what the judge could not see."""
+    judgement = walk(Errand(tuple(laws)))
+    made = []
+    for law in laws:
+        found = judgement.found[law.id]
+        suspects = law.join(graph, judgement.answers[law.id], whole, found) if law.join is not None else None
+        if suspects and law.second is not None:
+            for start in range(0, len(suspects), law.second.at_once):
+                again = walk(Errand((law,), tuple(suspects[start : start + law.second.at_once])))
+                law.second.join(graph, again.answers[law.id], whole, found)
+        verdict = Verdict.HOLDS if found.examined else Verdict.VACUOUS
+        if found.violations:
+            verdict = Verdict.VIOLATED
+        seen = "; ".join(filter(None, (reason, law.unjudged(graph))))
+        made.append(Outcome(law.id, verdict, found.examined, found.violations, found.evidence, seen))
+    return made
+
+
+def applicable(laws: Sequence[Law], graph: JobGraph, level: Level) -> tuple[list[Law], dict[str, Outcome]]:
+    """The laws that apply to a run, and the outcomes of those that do not."""
+    judged, others = [], dict[str, Outcome]()
+    for law in laws:
+        missing = ""
+        if level < law.level:
+            missing = (
+                f"needs recording level {law.level.name.lower()}, the run was recorded at level {level.name.lower()}"
+            )
+        elif graph.tasks:
+            missing = law.applies(graph)
+        if missing:
+            others[law.id] = Outcome(law.id, Verdict.NOT_APPLICABLE, 0, 0, reason=missing)
+        elif not graph.tasks:
+            others[law.id] = Outcome(law.id, Verdict.VACUOUS, 0, 0, reason=NOTHING_RECORDED)
+        else:
+            judged.append(law)
+    return judged, others
+
+
+def check_all(facts: Facts, status: str = WHOLE, laws: Sequence[Law] = LAWS) -> list[Outcome]:
+    """One outcome per law, for facts in memory.
 
     ``status`` is how the run ended (``recording.manifest.RunStatus``); the facts of any other than ``complete`` are judged
     as a prefix. ``docs/laws.md`` says what each law counts.
     """
-    graph = job_graph(facts)
-    return [check(law, facts, graph, status == WHOLE) for law in LAWS]
-
-
-def check(law: Law, facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
-    """The outcome of one law."""
-    if facts.level < law.level:
-        needed, recorded = law.level.name.lower(), facts.level.name.lower()
-        return not_applicable(law.id, f"needs recording level {needed}, the run was recorded at level {recorded}")
-    if not graph.tasks:
-        return Findings(0).outcome(law.id, NOTHING_KEPT)
-    return CHECKS[law.id](facts, graph, whole)
+    graph, whole = job_graph(facts), status == WHOLE
+    judged, others = applicable(laws, graph, facts.level)
+    slices = list(slices_in_memory(facts, reads_of(judged)))
+    made = judge(lambda errand: examine(slices, graph, errand, whole, graph.tasks), graph, judged, whole)
+    found = {outcome.law: outcome for outcome in made} | others
+    return [found[law.id] for law in laws]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, TaskSummary
 from flowsim.facts.schema import TABLES
-from flowsim.laws.catalogue import Verdict
-from flowsim.laws.facts import Facts
+from flowsim.laws.law import Verdict
+from flowsim.laws.slices import Facts
 from flowsim.scenario.features.expect import ExpectModel, FactsModel, number_of
 from flowsim.scenario.scenario_model import ScenarioModel
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import Fault
-from flowsim.laws.catalogue import LAW_IDS, LAWS, Outcome, Verdict
+from flowsim.laws.catalogue import LAW_IDS, LAWS
+from flowsim.laws.law import Outcome, Verdict
 from flowsim.testing.runs import Job, JobRun, run_job
 from flowsim.testing.schedule import FIFO, Schedule, some_schedules
 from flowsim.values import encode_value

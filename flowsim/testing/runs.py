@@ -15,7 +15,7 @@ from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import Fault
 from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.stream_graph import OperatorDescription, StreamEdge, StreamGraph, StreamNode
-from flowsim.laws.catalogue import Outcome
+from flowsim.laws.law import Outcome
 from flowsim.laws.judge import check_all
 from flowsim.operators.sink import SinkOperator, SinkWriter
 from flowsim.operators.stream_operator import OperatorContext, StreamOperator

@@ -9,7 +9,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from flowsim.errors import BadInput
-from flowsim.laws.catalogue import EVIDENCE_ROWS, LAWS, Law, Outcome, Verdict
+from flowsim.laws.catalogue import LAWS
+from flowsim.laws.law import EVIDENCE_ROWS, Law, Outcome, Verdict
 from flowsim.validation.recordings import Recording, Recordings, open_recordings
 from flowsim.validation.verdict import Audited, Line, Report
 

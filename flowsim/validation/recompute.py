@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from flowsim.errors import BadInput
-from flowsim.laws.catalogue import EVIDENCE_ROWS, Outcome, Verdict
+from flowsim.laws.law import EVIDENCE_ROWS, Outcome, Verdict
 from flowsim.validation.verdict import Line
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from flowsim.laws.catalogue import LAWS, Verdict
+from flowsim.laws.catalogue import LAWS
+from flowsim.laws.law import Verdict
 from flowsim.validation.verdict import Line, Report
 
 HEADINGS: Final = ("recording", "law", "verdict", "rows examined", "violations", "seconds", "reason")

@@ -17,7 +17,7 @@ THE_JUDGE_MAY_IMPORT = {
     "flowsim.facts.kinds",
     "flowsim.facts.schema",
     "flowsim.laws",
-    "flowsim.laws.catalogue",
+    "flowsim.laws.law",
     "flowsim.units",
     "flowsim.values",
 }

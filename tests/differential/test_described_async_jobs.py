@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from flowsim.facts.kinds import Level
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.memory import MemoryRecorder
 from tests.support.described.async_job_writer import AsyncJobWriter, determined, determined_on_the_wall_clock

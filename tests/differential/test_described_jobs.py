@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from flowsim.facts.kinds import Level
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.memory import MemoryRecorder
 from tests.support.described.job_comparison import difference, divergence, ours, report, theirs

@@ -13,7 +13,7 @@ from flowsim.cluster.run_actions import CancelJob, RunAction, StopJob
 from flowsim.connectors.generator import GeneratorSource, SequenceOf
 from flowsim.connectors.source import Source
 from flowsim.facts.kinds import Level
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.legacy.source_function import LegacySource
 from flowsim.legacy.stream_source import StreamSource

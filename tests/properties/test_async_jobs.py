@@ -18,7 +18,7 @@ from flowsim.datastream import AsyncDataStream, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration
 from flowsim.errors import BadInput
 from flowsim.faults.catalogue import Fault
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.testing import JobRun, RandomJob, Schedule, SourceStage, Stage, run_job, schedules
 from flowsim.testing.async_calls import Answer, AsyncStep, Reply, Retry, ScriptedCalls
 from flowsim.testing.async_strategies import async_jobs

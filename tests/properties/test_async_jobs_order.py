@@ -27,7 +27,7 @@ from flowsim.datastream.common import Time
 from flowsim.datastream.window import TumblingEventTimeWindows
 from flowsim.facts.kinds import AsyncAction
 from flowsim.faults.catalogue import Fault
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.testing import JobRun, Schedule, job_settings, run_job, schedules, scripted_sources
 from flowsim.testing.async_calls import Answer, AsyncStep, Retry

@@ -17,7 +17,7 @@ from flowsim.connectors.script import Entry, ScriptedSource, end, record, sleep
 from flowsim.datastream import KeyedCoProcessFunction, KeyedProcessFunction, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, Types, WatermarkStrategy
 from flowsim.datastream.data_stream import DataStream
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.testing import JobRun, Schedule, job_settings, run_job, schedules
 
 pytestmark = pytest.mark.property

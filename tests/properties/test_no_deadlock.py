@@ -18,7 +18,7 @@ from flowsim.facts.kinds import Level
 from flowsim.graph.execution_graph import ExecutionGraph, create_execution_graph
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.stream_graph import BufferDebloatSettings, Link, StreamGraph
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.testing import RandomJob, Schedule, random_jobs, run_job, schedules
 from flowsim.testing.runs import observe
 from tests.support.jobs.small_jobs import SmallJob

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.errors import BadInput
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.testing import RandomJob, Schedule, SourceStage, Stage, random_jobs, run_job, schedules
 
 pytestmark = pytest.mark.property

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus
 from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import PartitionerSpec
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.units import MAX_WATERMARK

@@ -17,7 +17,7 @@ from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, Types
 from flowsim.datastream.window import TumblingEventTimeWindows
 from flowsim.facts.kinds import ElementKind, LifeEvent
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.legacy.source_function import LegacySource
 from flowsim.testing import (
     JobRun,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flowsim.facts.kinds import AsyncAction
-from flowsim.laws.catalogue import Outcome, Verdict
+from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.reader import Recording
 from flowsim.validation.judge import validate

@@ -11,7 +11,8 @@ from flowsim.cluster.job_execution import JobStatus
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import Table
 from flowsim.facts.tracer import Append, Stamp, stamping
-from flowsim.laws.catalogue import LAW_IDS, Outcome
+from flowsim.laws.catalogue import LAW_IDS
+from flowsim.laws.law import Outcome
 from flowsim.laws.judge import check_all
 from flowsim.recording.manifest import RunDescription, RunStatus
 from flowsim.recording.memory import MemoryRecorder

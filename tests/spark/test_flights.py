@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from flowsim.facts.kinds import Level
-from flowsim.laws.catalogue import LAW_IDS, LAWS, Verdict
+from flowsim.laws.catalogue import LAW_IDS, LAWS
+from flowsim.laws.law import Verdict
 from flowsim.validation.judge import validate
 from flowsim.validation.recompute import recompute
 

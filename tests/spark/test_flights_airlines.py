@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from flowsim.facts.kinds import Level
-from flowsim.laws.catalogue import LAWS, Outcome, Verdict
+from flowsim.laws.catalogue import LAWS
+from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.reader import Recording
 from flowsim.scenario.compiler import compile_scenario

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from flowsim.laws.catalogue import Outcome, Verdict
+from flowsim.laws.law import Outcome, Verdict
 from flowsim.validation.recompute import recompute
 
 if TYPE_CHECKING:

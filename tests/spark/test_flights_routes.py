@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from flowsim.facts.kinds import Level
-from flowsim.laws.catalogue import LAWS, Verdict
+from flowsim.laws.catalogue import LAWS
+from flowsim.laws.law import Verdict
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario
 from flowsim.scenario.runner import ScenarioRun, run_compiled

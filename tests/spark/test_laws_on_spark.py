@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flowsim.facts.kinds import Level, LifeEvent
-from flowsim.laws.catalogue import EVIDENCE_ROWS, LAW_IDS, LAWS, Verdict
+from flowsim.laws.catalogue import LAW_IDS, LAWS
+from flowsim.laws.law import EVIDENCE_ROWS, Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.manifest import RunStatus
 from flowsim.recording.reader import Recording
@@ -20,7 +21,7 @@ from tests.support.facts.valid_job import honest_job
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from flowsim.laws.catalogue import Outcome
+    from flowsim.laws.law import Outcome
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flowsim.errors import BadInput
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.validation.recompute import recompute
 
 if TYPE_CHECKING:

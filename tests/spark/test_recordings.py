@@ -11,7 +11,7 @@ import pytest
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import TABLES
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.validation import report as reports
 from flowsim.validation.judge import validate
 from flowsim.validation.recordings import open_recording, open_recordings

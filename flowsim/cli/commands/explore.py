@@ -25,7 +25,7 @@ from flowsim.explore.explore import explore as explore_seeds
 from flowsim.explore.strategies import Strategy, strategy_of, strategy_of_token
 from flowsim.explore.token import Token
 from flowsim.facts.kinds import Level
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.runner import broken_invariant
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from flowsim.facts.kinds import ElementKind, Level, TimeDomain, TimerAction
 from flowsim.facts.schema import TABLES
-from flowsim.laws.catalogue import LAWS, Outcome
-from flowsim.laws.job_graph import job_graph
-from flowsim.laws.judge import CHECKS
+from tests.support.oracle.catalogue import LAWS, Outcome
+from tests.support.oracle.job_graph import job_graph
+from tests.support.oracle.judge import CHECKS
 
 WATERMARK, STATUS, RECORD = ElementKind.WATERMARK, ElementKind.STATUS, ElementKind.RECORD
 IDLE, ACTIVE = -1, 0

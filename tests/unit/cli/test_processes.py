@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from flowsim.distribution import install_command
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.manifest import RunStatus
 from flowsim.recording.reader import Recording

@@ -12,7 +12,7 @@ from flowsim.cluster.job_execution import JobStatus
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import StreamEdge
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.recording.memory import MemoryRecorder

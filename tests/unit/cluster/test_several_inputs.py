@@ -13,7 +13,7 @@ from flowsim.connectors.script import Entry, idle, record, sleep, watermark
 from flowsim.errors import BadInput, JobFailed
 from flowsim.facts.kinds import ActionKind, ActionPhase, ElementKind, Level, LifeEvent
 from flowsim.faults.catalogue import Fault
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.operators.functions.co_process import CoMapOperator
 from flowsim.operators.input_selection import InputSelection

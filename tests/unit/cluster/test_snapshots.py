@@ -13,7 +13,7 @@ from flowsim.datastream import AsyncDataStream, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.legacy.source_function import LegacySource
 from flowsim.recording.memory import MemoryRecorder

@@ -11,7 +11,7 @@ from flowsim.connectors.memory import CollectSink
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import Link, StreamGraph
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.memory import MemoryRecorder
 

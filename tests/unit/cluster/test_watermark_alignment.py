@@ -15,7 +15,7 @@ from flowsim.connectors.script import Entry, ScriptedSource, ScriptReader, recor
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, WatermarkStrategy
 from flowsim.facts.kinds import Level
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.operators.sources.source_output import ReaderOutput
 from flowsim.operators.stream_operator import DataInputStatus

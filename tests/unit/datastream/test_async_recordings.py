@@ -17,7 +17,7 @@ from flowsim.datastream import AsyncDataStream, AsyncFunction, AsyncRetryStrateg
 from flowsim.datastream.async_retry_predicates import has_exception_predicate
 from flowsim.datastream.common import Duration
 from flowsim.facts.kinds import Level
-from flowsim.laws.catalogue import Outcome, Verdict
+from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.rng import RandomStreams

@@ -21,7 +21,7 @@ from flowsim.datastream.common import Types
 from flowsim.datastream.state import ValueStateDescriptor
 from flowsim.errors import BadInput, JobFailed
 from flowsim.facts.kinds import Level
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.operators.input_selection import InputSelection
 from flowsim.operators.inputs.multiple_input import MultipleInputOperator

@@ -24,7 +24,7 @@ from flowsim.datastream.common.time import Duration
 from flowsim.datastream.state import MapStateDescriptor, StateTtlConfig, ValueStateDescriptor
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.operators.functions.broadcast_contexts import BroadcastContext, ReadOnlyBroadcastContext
 from flowsim.operators.functions.process import ProcessContext

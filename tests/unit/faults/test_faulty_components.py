@@ -11,7 +11,8 @@ from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import FAULT_KINDS, Fault
 from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.stream_graph import Link
-from flowsim.laws.catalogue import LAW_IDS, Verdict
+from flowsim.laws.catalogue import LAW_IDS
+from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.units import NS_PER_MS

@@ -17,7 +17,7 @@ from flowsim.facts.kinds import (
     LifeEvent,
     WaitKind,
 )  # fmt: skip
-from flowsim.laws.catalogue import Outcome, Verdict
+from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.judge import check_all
 from tests.support.facts.tiny_job import FactSet, tiny_job
 

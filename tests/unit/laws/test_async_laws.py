@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.units import MAX_WATERMARK
 from tests.support.facts.async_history import IDLE, LAW_OF_ASYNC, RETRY, STATUS, WATERMARK, AsyncHistory, of_async
 

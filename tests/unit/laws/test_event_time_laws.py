@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flowsim.facts.kinds import ElementKind, LifeEvent
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.support.facts.event_time_history import ACTIVE, IDLE, RECORD, STATUS, WATERMARK, History
 

@@ -11,7 +11,7 @@ from flowsim.datastream import AsyncDataStream, StreamExecutionEnvironment
 from flowsim.datastream.common.time import Duration
 from flowsim.datastream.functions import KeyedProcessFunction
 from flowsim.facts.kinds import ElementKind, Level
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.operators.async_wait.latency import FixedLatency
 from flowsim.operators.async_wait.simulated_calls import SimulatedAsyncFunction

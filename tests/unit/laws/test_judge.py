@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from flowsim.facts.kinds import Level
-from flowsim.laws.catalogue import LAW_IDS, LAWS, Verdict
+from flowsim.laws.catalogue import LAW_IDS, LAWS
+from flowsim.laws.law import Verdict
 from flowsim.laws.judge import CHECKS, check_all
 from flowsim.recording.memory import MemoryRecorder
 from tests.support.facts.tiny_job import tiny_job

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flowsim.facts.kinds import ElementKind, LifeEvent
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.support.facts.async_history import IDLE, STATUS, WATERMARK, AsyncHistory, of_async
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind, SegmentAction
-from flowsim.laws.catalogue import Outcome, Verdict
+from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.judge import check_all
 from tests.support.facts.tiny_job import FactSet, tiny_job
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from flowsim.facts.kinds import ElementKind
-from flowsim.laws.catalogue import Outcome, Verdict
+from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.java_key import owner_subtask, recorded_key_hash
 from flowsim.laws.judge import check_all
 from flowsim.values import Row, Types, java_hash, key_json

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flowsim.facts.kinds import LifeEvent, TimeDomain, TimerAction
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.units import NO_TIMESTAMP
 from tests.support.facts.event_time_history import KEY, STATUS, WATERMARK, History
 

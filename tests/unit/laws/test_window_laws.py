@@ -7,7 +7,7 @@ import json
 import pytest
 
 from flowsim.facts.kinds import ElementKind, Level
-from flowsim.laws.catalogue import Outcome, Verdict
+from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.judge import check_all
 from flowsim.laws.window_plan import WindowPlan, window_plan

@@ -26,7 +26,7 @@ from flowsim.facts.kinds import (
     WaitKind,
 )
 from flowsim.graph.stream_graph import Link, OperatorDescription
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.legacy.async_wait_operator import LegacyAsyncWaitOperator
 from flowsim.legacy.source_function import LegacySource

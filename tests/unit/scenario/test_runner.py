@@ -11,7 +11,7 @@ from flowsim.cluster.job_execution import JobStatus, Progress
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import Fault
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
 from flowsim.recording.manifest import RunStatus
 from flowsim.recording.reader import Recording

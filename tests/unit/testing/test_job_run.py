@@ -11,7 +11,7 @@ from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.errors import BadInput, Deadlock, JobFailed
 from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import Fault
-from flowsim.laws.catalogue import Verdict
+from flowsim.laws.law import Verdict
 from flowsim.testing import JobRun, Schedule, assert_laws, outputs, per_key_order, run_job, some_schedules
 
 

@@ -1,0 +1,1 @@
+"""Laws about what single channels carry."""

@@ -1,0 +1,169 @@
+"""What a law is: its sentence, its rules, and the machine that examines the facts of one task."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final, Protocol
+
+from flowsim.facts.kinds import Level
+from flowsim.laws.job_graph import JobGraph, Task
+from flowsim.laws.slices import Slice
+
+
+class Verdict(Enum):
+    """The four answers of the judge."""
+
+    HOLDS = "holds"
+    VIOLATED = "violated"
+    VACUOUS = "vacuous"
+    """It applies but examined no row: not a pass."""
+    NOT_APPLICABLE = "not applicable"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the judge found. ``evidence`` rows are small mappings of column name to value, at most ``EVIDENCE_ROWS``."""
+
+    law: str
+    verdict: Verdict
+    rows_examined: int
+    violations: int
+    evidence: tuple[dict[str, object], ...] = ()
+    reason: str = ""
+    """Why the law does not apply, or what the judge could not see (an incomplete recording)."""
+
+
+EVIDENCE_ROWS: Final = 20
+_KEPT: Final = 10 * EVIDENCE_ROWS
+
+At = tuple[int, ...]
+"""Where a violation is: (task, seq), (channel, position), ...; the evidence is the least of them."""
+
+
+class Findings:
+    """Counts what was examined and what violates one law, and keeps the first violations as evidence.
+
+    Findings of shards add up, and which rows are evidence depends on their places alone: the order in which tasks,
+    epochs or shards are examined changes nothing.
+    """
+
+    __slots__ = ("examined", "violations", "_evidence")
+
+    def __init__(self) -> None:
+        self.examined = 0
+        self.violations = 0
+        self._evidence: list[tuple[At, str, dict[str, object]]] = []
+
+    def broken(self, what: str, at: At, **where: object) -> None:
+        """Counts one violation: ``what`` is wrong, and ``where`` shows it, by column names."""
+        self.violations += 1
+        row = {"what": what, **{name: _plain(value) for name, value in where.items()}}
+        self._evidence.append((at, json.dumps(row), row))
+        if len(self._evidence) >= _KEPT:
+            self._keep_the_first()
+
+    def add(self, other: Findings) -> None:
+        """Adds the findings of another shard."""
+        self.examined += other.examined
+        self.violations += other.violations
+        self._evidence += other._evidence
+        self._keep_the_first()
+
+    def _keep_the_first(self) -> None:
+        self._evidence.sort(key=lambda found: found[:2])
+        del self._evidence[EVIDENCE_ROWS:]
+
+    @property
+    def evidence(self) -> tuple[dict[str, object], ...]:
+        """The first violations, by place."""
+        self._keep_the_first()
+        return tuple(row for _, _, row in self._evidence)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Enum):
+        return value.name.lower()
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+FoundByLaw = Mapping[str, Findings]
+"""The findings of each law, by its id."""
+
+
+class Machine(Protocol):
+    """Examines one task: is fed its facts epoch by epoch, and knows nothing of files, of Spark or of other tasks."""
+
+    def feed(self, facts: Slice) -> None:
+        """Examines the facts of one epoch."""
+
+    def end(self, whole: bool) -> object:
+        """Examines what only the end shows. ``whole``: the run completed; else its facts are a prefix.
+
+        The answer, None or a small value that can be pickled, goes to the laws' ``join``.
+        """
+
+
+MakeMachine = Callable[[JobGraph, Task, FoundByLaw], Machine | None]
+"""Makes the machine for a task; None where the laws have nothing to examine in it."""
+
+Join = Callable[[JobGraph, Mapping[int, object], bool, Findings], Sequence[Any] | None]
+"""Compares what the machines of all tasks answered, by task; ``whole`` as for ``Machine.end``. Answers the suspects that
+a second walk must look at, if there are any."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecondWalk:
+    """How suspects are examined exactly: by a machine per task that is made for them, and a last ``join``.
+
+    ``at_once``: how many suspects one walk takes, so that what its machines collect stays bounded.
+    """
+
+    machine: Callable[[Sequence[Any]], Machine]
+    join: Join
+    at_once: int
+
+
+def _always(graph: JobGraph) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """A guarantee of Flink. Laws that name the same ``machine`` are examined by one.
+
+    ``rules`` are numbers of ``docs/flink_rules.md``. ``reads`` names the columns of each table that the machine reads
+    beside ``seq`` and ``task``. ``applies`` answers '' or why the law does not apply to a graph, ``unjudged`` what of a
+    graph it says nothing about.
+    """
+
+    id: str
+    sentence: str
+    rules: tuple[str, ...]
+    level: Level
+    reads: Mapping[str, tuple[str, ...]]
+    machine: MakeMachine
+    applies: Callable[[JobGraph], str] = _always
+    unjudged: Callable[[JobGraph], str] = _always
+    join: Join | None = None
+    second: SecondWalk | None = None
+
+
+def needs_channels(graph: JobGraph) -> str:
+    """For laws about channels."""
+    return "" if graph.channels else "the job has no channels"
+
+
+def reads_of(laws: Sequence[Law]) -> dict[str, set[str]]:
+    """All columns that some laws read, by table."""
+    found: dict[str, set[str]] = {}
+    for law in laws:
+        for table, columns in law.reads.items():
+            found.setdefault(table, {"seq", "task"}).update(columns)
+    return found

@@ -1,0 +1,166 @@
+"""The facts of one task in one epoch, as a law reads them: columns, and rows merged by ``seq`` where order matters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import repeat
+from operator import itemgetter
+from typing import Any, Protocol, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from flowsim.facts.kinds import Level
+from flowsim.facts.schema import TABLES
+
+Ints = npt.NDArray[np.integer[Any]]
+Mask = npt.NDArray[np.bool_]
+Row = tuple[Any, ...]
+"""Values of the columns that were asked for; integers, and text in table ``keys``."""
+Part = tuple[str, tuple[str, ...]] | tuple[str, tuple[str, ...], Mask | None]
+"""A table, the columns of its rows, and which of its rows; without a mask all."""
+_T = TypeVar("_T")
+
+
+class Facts(Protocol):
+    """Recorded facts in memory; rows are tuples in the order of the table's columns."""
+
+    @property
+    def level(self) -> Level:
+        """What was recorded."""
+
+    def rows(self, table: str) -> Sequence[tuple[int, ...]]:
+        """The rows of a fact table, in the order in which they were recorded."""
+
+    def static_rows(self, table: str) -> Sequence[tuple[int | str, ...]]:
+        """The rows of a description table."""
+
+
+class Rows(Protocol):
+    """The rows of one table of a slice, in the order of ``seq``."""
+
+    def __len__(self) -> int: ...
+
+    def column(self, name: str) -> Ints:
+        """One column; integers of the width that its table declares, or wider."""
+
+    def tuples(self, columns: Sequence[str], mask: Mask | None = None) -> list[Row]:
+        """The rows for which the mask holds (all without one), as tuples of Python values."""
+
+
+class ColumnRows:
+    """Rows that were read as columns."""
+
+    __slots__ = ("_columns", "_rows")
+
+    def __init__(self, columns: Mapping[str, Any], rows: int) -> None:
+        self._columns = columns
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def column(self, name: str) -> Ints:
+        return cast(Ints, self._columns[name])
+
+    def tuples(self, columns: Sequence[str], mask: Mask | None = None) -> list[Row]:
+        kept = (self._columns[name] for name in columns)
+        lists = [(column if mask is None else column[mask]).tolist() for column in kept]
+        return list(zip(*lists, strict=True))
+
+
+class TupleRows:
+    """Rows that were kept as tuples of all columns of their table."""
+
+    __slots__ = ("_cache", "_names", "_rows")
+
+    def __init__(self, names: Sequence[str], rows: list[Row]) -> None:
+        self._names = names
+        self._rows = rows
+        self._cache: dict[str, Ints] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def column(self, name: str) -> Ints:
+        found = self._cache.get(name)
+        if found is None:
+            place = self._names.index(name)
+            found = self._cache[name] = np.array([row[place] for row in self._rows], dtype=np.int64)
+        return found
+
+    def tuples(self, columns: Sequence[str], mask: Mask | None = None) -> list[Row]:
+        rows = self._rows if mask is None else [self._rows[place] for place in np.flatnonzero(mask)]
+        if len(columns) == 1:
+            place = self._names.index(columns[0])
+            return [(row[place],) for row in rows]
+        return list(map(itemgetter(*map(self._names.index, columns)), rows))
+
+
+class _NoRows(TupleRows):
+    """A table without rows here."""
+
+    __slots__ = ()
+
+    def column(self, name: str) -> Ints:
+        return _NO_INTS
+
+    def tuples(self, columns: Sequence[str], mask: Mask | None = None) -> list[Row]:
+        return []
+
+
+_NO_INTS: Ints = np.empty(0, dtype=np.int64)
+_NONE = _NoRows((), [])
+
+
+class Slice:
+    """What one task recorded in one epoch."""
+
+    __slots__ = ("task", "_once", "_tables")
+
+    def __init__(self, task: int, tables: Mapping[str, Rows]) -> None:
+        self.task = task
+        self._tables = tables
+        self._once: dict[object, object] = {}
+
+    def has(self, *tables: str) -> bool:
+        """Whether there are rows in one of these tables."""
+        return any(table in self._tables for table in tables)
+
+    def of(self, table: str) -> Rows:
+        """The rows of one table; none where nothing was recorded in it."""
+        return self._tables.get(table, _NONE)
+
+    def merged(self, *parts: Part) -> list[tuple[int, int, Row]]:
+        """Rows of several tables in the order of ``seq``: (seq, index of the part, row)."""
+        merged: list[tuple[int, int, Row]] = []
+        for index, (table, columns, *masks) in enumerate(parts):
+            rows = self._tables.get(table)
+            if rows is None:
+                continue
+            mask = masks[0] if masks else None
+            seqs = rows.column("seq")
+            kept = (seqs if mask is None else seqs[mask]).tolist()
+            merged += zip(kept, repeat(index), rows.tuples(columns, mask), strict=False)
+        if len(parts) > 1:
+            merged.sort(key=itemgetter(0, 1))
+        return merged
+
+    def once(self, function: Callable[[Slice], _T]) -> _T:
+        """What the function answers for this slice, computed once for all laws that ask."""
+        if function not in self._once:
+            self._once[function] = function(self)
+        return cast(_T, self._once[function])
+
+
+def slices_in_memory(facts: Facts, reads: Mapping[str, set[str]]) -> Iterator[Slice]:
+    """One slice per task: all that it recorded in these tables."""
+    by_task: dict[int, dict[str, list[Row]]] = {}
+    for table in reads:
+        names = TABLES[table].names
+        place = names.index("task")
+        rows: Sequence[Row] = facts.rows(table) if "seq" in names else facts.static_rows(table)
+        for row in rows:
+            by_task.setdefault(row[place], {}).setdefault(table, []).append(row)
+    for task in sorted(by_task):
+        yield Slice(task, {name: TupleRows(TABLES[name].names, rows) for name, rows in by_task[task].items()})

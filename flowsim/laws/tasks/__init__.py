@@ -1,0 +1,1 @@
+"""Laws about the mailbox, the life and the counters of a task."""

@@ -1,0 +1,1 @@
+"""Laws about windows and late records."""

@@ -1,0 +1,71 @@
+"""Recordings made by hand as slices: the facts of each task in order of ``seq``, cut into epochs anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from random import Random
+
+import numpy as np
+
+from flowsim.facts.schema import TABLES
+from flowsim.laws.judge import WHOLE, Errand, Judgement, applicable, examine, judge
+from flowsim.laws.job_graph import job_graph
+from flowsim.laws.law import Law, Outcome, reads_of
+from flowsim.laws.slices import ColumnRows, Facts, Row, Rows, Slice, TupleRows
+
+
+def cut_slices(facts: Facts, reads: Mapping[str, set[str]], epochs: int, random: Random) -> Iterator[Slice]:
+    """The slices of some tables; tasks in any order, rows as tuples or as columns."""
+    by_task: dict[int, list[tuple[int, str, Row]]] = {}
+    described: dict[int, list[Row]] = {}
+    for table in reads:
+        names = TABLES[table].names
+        task = names.index("task")
+        if "seq" not in names:
+            for row in facts.static_rows(table):
+                described.setdefault(int(row[task]), []).append(row)
+            continue
+        for row in facts.rows(table):
+            by_task.setdefault(row[task], []).append((row[names.index("seq")], table, row))
+    for rows in by_task.values():
+        rows.sort(key=lambda entry: entry[0])
+    bounds = {task: sorted(random.randint(0, len(rows)) for _ in range(epochs - 1)) for task, rows in by_task.items()}
+    tasks = sorted(by_task.keys() | described.keys())
+    for epoch in range(epochs):
+        random.shuffle(tasks)
+        for task in tasks:
+            rows = by_task.get(task, [])
+            ends = [0, *bounds.get(task, [0] * (epochs - 1)), len(rows)]
+            tables: dict[str, list[Row]] = {}
+            for _, table, row in rows[ends[epoch] : ends[epoch + 1]]:
+                tables.setdefault(table, []).append(row)
+            if epoch == 0 and task in described:
+                tables["keys"] = described[task]
+            if tables:
+                yield Slice(task, {name: _rows(name, found, reads[name], random) for name, found in tables.items()})
+
+
+def _rows(table: str, rows: list[Row], columns: set[str], random: Random) -> Rows:
+    names = TABLES[table].names
+    if random.random() < 0.5:
+        return TupleRows(names, rows)
+    kept = {
+        name: np.array([row[place] for row in rows], dtype=object if TABLES[table].columns[place].code == "s" else np.int64)
+        for place, name in enumerate(names)
+        if name in columns
+    }
+    return ColumnRows(kept, len(rows))
+
+
+def judged_in_slices(
+    facts: Facts, laws: tuple[Law, ...], status: str = WHOLE, epochs: int = 1, seed: int = 0
+) -> dict[str, Outcome]:
+    """The outcomes of a run that was cut into so many epochs."""
+    graph, whole = job_graph(facts), status == WHOLE
+    judged, others = applicable(laws, graph, facts.level)
+    reads = reads_of(judged)
+
+    def walk(errand: Errand) -> Judgement:
+        return examine(cut_slices(facts, reads, epochs, Random(seed)), graph, errand, whole, graph.tasks)
+
+    return {outcome.law: outcome for outcome in judge(walk, graph, judged, whole)} | others

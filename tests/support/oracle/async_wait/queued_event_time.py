@@ -1,0 +1,96 @@
+"""What an async operator tells of event time: watermarks as they leave its queue, statuses at once (rules 11.2, 11.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flowsim.facts.kinds import AsyncAction, ElementKind
+from tests.support.oracle.async_wait.places import Place, async_facts
+from tests.support.oracle.event_time_paths import FREE, Announced, Emission, EventTimePaths, Told
+from tests.support.oracle.facts import Facts
+from tests.support.oracle.job_graph import JobGraph
+
+BEGINNING = -1
+"""Sequence number of the cause before all others."""
+Mark = tuple[int, int | None]
+"""Sequence number of an emission, and the watermark that it was; None for a record's."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueTold:
+    """What left one async operator of one task, and what it heard of statuses; None: nobody knows."""
+
+    place: Place
+    marks: list[Mark]
+    statuses: list[tuple[int, int]] | None
+    next_mark: int | None
+    """In a prefix the watermark that leaves next, and perhaps has."""
+
+    def causes(self, own_statuses: Sequence[tuple[int, int]] = ()) -> tuple[list[Told], list[Emission]]:
+        """Cause by cause what it tells, and what it perhaps told after the last one.
+
+        An emission is a fact only after it was made, so the cause before it owns it. ``own_statuses``: those that count
+        where nothing is known of statuses; they are causes too.
+        """
+        statuses = self.statuses if self.statuses is not None else own_statuses
+        steps: list[tuple[int, Emission | None, bool]] = [
+            (seq, None if at is None else (ElementKind.WATERMARK, at), True) for seq, at in self.marks
+        ]
+        steps += [(seq, (ElementKind.STATUS, status), False) for seq, status in statuses]
+        steps.sort(key=lambda step: step[0])
+        output = Announced()
+        causes: list[Told] = [(BEGINNING, [])]
+        for seq, emission, is_behind in steps:
+            passed = [] if emission is None else output.passing([emission])
+            if is_behind:
+                causes[-1][1].extend(passed)
+                causes.append((seq, []))
+            else:
+                causes.append((seq, passed if self.statuses is not None else []))
+        perhaps = [] if self.next_mark is None else output.passing([(ElementKind.WATERMARK, self.next_mark)])
+        return causes, perhaps
+
+
+def told_by_queues(
+    facts: Facts, graph: JobGraph, paths: EventTimePaths, called_for: dict[tuple[int, int], list[Told]], whole: bool
+) -> dict[tuple[int, int], QueueTold]:
+    """Per task and async operator; ``called_for`` says what every other origin tells."""
+    found: dict[tuple[int, int], QueueTold] = {}
+    for place in async_facts(facts, graph).places:
+        task, operator = place.task.task, place.operator.operator
+        origin = paths.origin_of_statuses(place.task.vertex, operator)
+        statuses = None
+        if origin != FREE:
+            statuses = [
+                (seq, value)
+                for seq, told in called_for.get((task, origin), ())
+                for kind, value in told
+                if kind == ElementKind.STATUS
+            ]
+        marks: list[Mark] = [
+            (step.seq, step.timestamp if step.kind == ElementKind.WATERMARK else None)
+            for step in place.steps
+            if step.action == AsyncAction.EMIT
+        ]
+        found[task, operator] = QueueTold(place, marks, statuses, None if whole else _next_mark(place))
+    return found
+
+
+def taken_marks(place: Place) -> list[tuple[int, int, int]]:
+    """Sequence number, kind and timestamp of the watermarks that came into the queue, but not from a snapshot."""
+    return [
+        (step.seq, step.kind, step.timestamp)
+        for step in place.steps
+        if step.action == AsyncAction.PUT and step.kind == ElementKind.WATERMARK and step.seq > place.opening
+    ]
+
+
+def _next_mark(place: Place) -> int | None:
+    emitted = place.firsts(AsyncAction.EMIT)
+    waiting = [
+        (entry, put.timestamp)
+        for entry, put in place.firsts(AsyncAction.PUT).items()
+        if put.kind == ElementKind.WATERMARK and entry not in emitted
+    ]
+    return min(waiting)[1] if waiting else None

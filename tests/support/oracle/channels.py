@@ -1,0 +1,110 @@
+"""Laws about single channels: what goes in comes out, and how a channel ends."""
+
+from __future__ import annotations
+
+from flowsim.facts.kinds import ElementKind
+from tests.support.oracle.catalogue import Outcome
+from tests.support.oracle.facts import Facts, Findings, not_applicable
+from tests.support.oracle.job_graph import JobGraph
+
+_NO_CHANNELS = "the job has no channels"
+Position = tuple[int, int]
+"""Channel and position."""
+Payload = tuple[int, int, int]
+"""Kind, timestamp and fingerprint."""
+
+
+def _sent(facts: Facts) -> list[tuple[Position, Payload]]:
+    return [
+        ((channel, position), (kind, timestamp, fingerprint))
+        for _, _, _, channel, position, kind, timestamp, fingerprint, _, _ in facts.rows("sent")
+    ]
+
+
+def _received(facts: Facts) -> list[tuple[Position, Payload]]:
+    return [
+        ((channel, position), (kind, timestamp, fingerprint))
+        for _, _, _, channel, position, kind, timestamp, fingerprint, _ in facts.rows("received")
+    ]
+
+
+def channel_fifo(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
+    """Law channel-fifo: position by position, the receiver decoded what the sender put there."""
+    if not graph.channels:
+        return not_applicable("channel-fifo", _NO_CHANNELS)
+    sent, received = _sent(facts), _received(facts)
+    findings = Findings(len(sent) + len(received))
+    put, twice_sent = _by_position(sent)
+    got, twice_received = _by_position(received)
+    for place in sorted(put.keys() | got.keys()):
+        before, after = put.get(place), got.get(place)
+        if place in twice_sent or place in twice_received:
+            what = "two elements at one position"
+        elif before is None:
+            what = "received, but never sent"
+        elif after is None:
+            if not whole:
+                continue
+            what = "sent, but never received"
+        elif before != after:
+            what = "received is not what was sent"
+        else:
+            continue
+        channel, position = place
+        findings.broken(what, channel=channel, position=position, sent=_told(before), received=_told(after))
+    return findings.outcome("channel-fifo")
+
+
+def _by_position(rows: list[tuple[Position, Payload]]) -> tuple[dict[Position, Payload], set[Position]]:
+    by_position = dict(rows)
+    if len(by_position) == len(rows):
+        return by_position, set()
+    seen: set[Position] = set()
+    twice: set[Position] = set()
+    for place, _ in rows:
+        (twice if place in seen else seen).add(place)
+    return by_position, twice
+
+
+def _told(payload: Payload | None) -> object:
+    if payload is None:
+        return None
+    kind, timestamp, fingerprint = payload
+    return {"kind": ElementKind(kind), "timestamp": timestamp, "fingerprint": fingerprint}
+
+
+def channel_end(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
+    """Law channel-end: END_OF_PARTITION once and last, only it after END_OF_DATA."""
+    if not graph.channels:
+        return not_applicable("channel-end", _NO_CHANNELS)
+    sides = (("sent", _sent(facts)), ("received", _received(facts)))
+    findings = Findings(sum(len(rows) for _, rows in sides))
+    for side, rows in sides:
+        _judge_ends(findings, side, rows, graph, whole)
+    return findings.outcome("channel-end")
+
+
+def _judge_ends(
+    findings: Findings, side: str, rows: list[tuple[Position, Payload]], graph: JobGraph, whole: bool
+) -> None:
+    never = (1 << 63, 0)
+    end_of_partition: dict[int, tuple[int, int]] = {}
+    end_of_data: dict[int, tuple[int, int]] = {}
+    for (channel, position), (kind, timestamp, _) in rows:
+        if kind >= ElementKind.END_OF_DATA:
+            first = end_of_data if kind == ElementKind.END_OF_DATA else end_of_partition
+            first[channel] = min((position, timestamp), first.get(channel, never))
+    # Nobody stops the mails of async calls: what is answered before the operator is closed is emitted, and passed on.
+    goes_on = any(operator.kind == "async_wait" for operator in graph.operators)
+    for (channel, position), (kind, _, _) in rows:
+        ends_at, drain = end_of_data.get(channel, never)
+        if position > end_of_partition.get(channel, never)[0]:
+            what = "after END_OF_PARTITION"
+        elif position > ends_at and kind != ElementKind.END_OF_PARTITION and (drain or not goes_on):
+            what = "after END_OF_DATA"
+        else:
+            continue
+        findings.broken(what, side=side, channel=channel, position=position, kind=ElementKind(kind))
+    for channel in graph.channels if whole else ():
+        if channel not in end_of_partition:
+            findings.broken("no END_OF_PARTITION", side=side, channel=channel)

@@ -1,0 +1,200 @@
+"""Of law task-watermark: what a strategy made is what its records call for, and outputs of splits combine (rules 8.1-8.7)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+
+from flowsim.facts.kinds import ElementKind
+from tests.support.oracle.async_wait.queued_event_time import QueueTold
+from tests.support.oracle.event_time_paths import INPUTS, EventTimePaths, Told
+from tests.support.oracle.facts import Facts, Findings
+from tests.support.oracle.job_graph import JobGraph, Operator
+from tests.support.oracle.valve_model import IDLE
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+
+_BOUNDED = ("bounded", "monotonous")
+Made = tuple[int, int, int, int, int, int]
+"""Sequence number, split, kind, timestamp, records seen and the highest timestamp among them."""
+Seen = tuple[list[int], list[int]]
+"""Sequence numbers of records, and the highest timestamp up to each."""
+
+
+def judge_generated(
+    findings: Findings, facts: Facts, graph: JobGraph, paths: EventTimePaths,
+    called_for: dict[tuple[int, int], list[Told]], queues: Mapping[tuple[int, int], QueueTold], whole: bool,
+) -> None:  # fmt: skip
+    """Counts every row of ``generated_watermark`` that is not what it should be, once."""
+    made: dict[tuple[int, int], list[Made]] = {}
+    for seq, task, operator, _, split, kind, timestamp, records, highest in facts.rows("generated_watermark"):
+        made.setdefault((task, operator), []).append((seq, split, kind, timestamp, records, highest))
+    seen = _seen(facts, graph, paths, set(made)) if made else {}
+    ends = _EndsOfInputs(paths, called_for, queues)
+    if whole:
+        _judge_ends(findings, graph, ends, made)
+    for (task, operator), rows in sorted(made.items()):
+        described = paths.operator(graph.tasks[task].vertex, operator) if task in graph.tasks else None
+        if described is None:
+            for row in rows:
+                findings.broken("made by an operator that is not described", task=task, operator=operator, seq=row[0])
+            continue
+        reached = ends.reached(described, task)
+        judge = _Generator(described, reached, any(row[1] >= 0 for row in rows), seen.get((task, operator)))
+        for row in sorted(rows):
+            wrong = judge.wrong(row)
+            if wrong:
+                findings.broken(
+                    wrong, task=task, operator=operator, seq=row[0], split=row[1], kind=ElementKind(row[2]),
+                    timestamp=row[3], records=row[4], max_timestamp=row[5],
+                )  # fmt: skip
+
+
+def _judge_ends(
+    findings: Findings, graph: JobGraph, ends: _EndsOfInputs, made: dict[tuple[int, int], list[Made]]
+) -> None:
+    """An operator that assigns timestamps lets the last watermark pass (rule 8.7)."""
+    for operator in graph.operators:
+        if not isinstance(operator.params.get("watermarks"), Mapping):
+            continue
+        for task in graph.tasks_of(operator.vertex):
+            reached = ends.reached(operator, task.task)
+            rows = made.get((task.task, operator.operator), ())
+            told = any(
+                row[:4] == (row[0], -1, ElementKind.WATERMARK, MAX_WATERMARK) and row[0] > reached for row in rows
+            )
+            if 0 <= reached < MAX_WATERMARK and not told:
+                findings.broken(
+                    "the end of event time does not pass", task=task.task, operator=operator.operator, seq=reached
+                )
+
+
+class _Generator:
+    """The rows of one operator of one subtask, in order."""
+
+    def __init__(self, operator: Operator, reached_the_end: int, has_splits: bool, seen: Seen | None) -> None:
+        described = operator.params.get("watermarks")
+        strategy = described if isinstance(described, Mapping) else {}
+        kind, bound = strategy.get("kind"), strategy.get("bound_ms", 0)
+        self.delay = bound + 1 if kind in _BOUNDED and isinstance(bound, int) else None
+        self.reached_the_end = reached_the_end
+        self.has_splits = has_splits
+        self.seen = None if has_splits else seen
+        self.before: dict[int, int] = {}
+        self.splits: dict[int, tuple[int, bool]] = {}
+        """Per split its last watermark and whether it is idle."""
+        self.overtaken: set[int] = set()
+
+    def wrong(self, row: Made) -> str:
+        seq, split, kind, timestamp, _, _ = row
+        if split >= 0:
+            return self._wrong_of_split(row)
+        if self.seen is not None and self._seen_before(seq, self.seen) != row[4:]:
+            return "not the records that it gave out"
+        if kind != ElementKind.WATERMARK:
+            return ""
+        before = self.before.get(-1, NO_TIMESTAMP)
+        self.before[-1] = max(before, timestamp)
+        if timestamp <= before:
+            return "does not grow"
+        if timestamp == MAX_WATERMARK:
+            return "" if self.reached_the_end <= seq else "the end of event time before its input reached it"
+        if not self.has_splits:
+            return "" if self._is_due(timestamp, row[5]) else "not the highest timestamp less the bound"
+        if all(mark != timestamp for mark, _ in self.splits.values()):
+            return "no split has reached it"
+        self.overtaken |= {other for other, (mark, idle) in self.splits.items() if not idle and mark < timestamp}
+        return ""
+
+    def _wrong_of_split(self, row: Made) -> str:
+        _, split, kind, timestamp, _, highest = row
+        mark, _ = self.splits.get(split, (NO_TIMESTAMP, False))
+        held_back = split in self.overtaken
+        self.overtaken.discard(split)
+        if kind == ElementKind.STATUS:
+            self.splits[split] = (mark, timestamp == IDLE)
+            return "still there, but did not hold back the others" if held_back else ""
+        self.splits[split] = (max(mark, timestamp), False)
+        if held_back:
+            return "still there, but did not hold back the others"
+        if timestamp <= mark:
+            return "does not grow"
+        due = timestamp == MAX_WATERMARK or self._is_due(timestamp, highest)
+        return "" if due else "not the highest timestamp less the bound"
+
+    def _is_due(self, timestamp: int, highest: int) -> bool:
+        """Rule 8.1."""
+        return self.delay is None or timestamp == highest - self.delay
+
+    def _seen_before(self, seq: int, seen: Seen) -> tuple[int, int]:
+        count = bisect_left(seen[0], seq)
+        return count, seen[1][count - 1] if count else NO_TIMESTAMP
+
+
+class _EndsOfInputs:
+    """Where what reaches an operator comes to the end of event time."""
+
+    def __init__(
+        self, paths: EventTimePaths, called_for: Mapping[tuple[int, int], list[Told]],
+        queues: Mapping[tuple[int, int], QueueTold],
+    ) -> None:  # fmt: skip
+        self._paths = paths
+        self._called_for = called_for
+        self._queues = queues
+
+    def reached(self, operator: Operator, task: int) -> int:
+        """From which row of the task on the operator may make the last watermark (rules 4.10, 8.7)."""
+        if operator.kind != "watermarks":
+            return -1
+        origin = self._paths.origin_of_input(operator.vertex, operator.operator)
+        queue = self._queues.get((task, origin))
+        if queue is not None and queue.statuses is not None:
+            causes, perhaps = queue.causes()
+            causes[-1][1].extend(perhaps)
+        elif origin == INPUTS:
+            causes = self._called_for.get((task, origin), [])
+        else:
+            return -1
+        for seq, told in causes:
+            if (ElementKind.WATERMARK, MAX_WATERMARK) in told:
+                return max(seq, 0)
+        return MAX_WATERMARK
+
+
+def _seen(
+    facts: Facts, graph: JobGraph, paths: EventTimePaths, made: set[tuple[int, int]]
+) -> dict[tuple[int, int], Seen]:
+    """What a generator saw, where every record goes on to a channel: over an edge that only maps lie before."""
+    edges = visible_edges(graph, paths)
+    watched: dict[int, tuple[int, int]] = {}
+    for channel in graph.channels.values():
+        task = channel.source_task
+        for operator in (operator for owner, operator in made if owner == task):
+            if edges.get((graph.tasks[task].vertex, operator)) == channel.edge:
+                watched[channel.channel] = (task, operator)
+    sent: dict[tuple[int, int], list[tuple[int, int]]] = {place: [] for place in watched.values()}
+    for seq, _, _, channel_id, _, kind, timestamp, _, _, _ in facts.rows("sent"):
+        if kind == ElementKind.RECORD and channel_id in watched:
+            sent[watched[channel_id]].append((seq, timestamp))
+    found: dict[tuple[int, int], Seen] = {}
+    for place, rows in sent.items():
+        highest, so_far = NO_TIMESTAMP, []
+        rows.sort()
+        for _, timestamp in rows:
+            highest = max(highest, timestamp)
+            so_far.append(highest)
+        found[place] = ([seq for seq, _ in rows], so_far)
+    return found
+
+
+def visible_edges(graph: JobGraph, paths: EventTimePaths) -> dict[tuple[int, int], int]:
+    """Per generator (vertex, operator) the first edge that carries every record that it saw, once and in order."""
+    found: dict[tuple[int, int], int] = {}
+    for edge in sorted(graph.edges.values()):
+        if edge.side_output or edge.partitioner == "BROADCAST":
+            continue
+        operator = paths.operator(edge.source_vertex, edge.source_operator)
+        while operator is not None and operator.kind == "map" and not operator.input_tag:
+            operator = paths.feeder(operator)
+        if operator is not None and isinstance(operator.params.get("watermarks"), Mapping):
+            found.setdefault((operator.vertex, operator.operator), edge.edge)
+    return found

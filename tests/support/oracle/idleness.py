@@ -1,0 +1,151 @@
+"""Law idle: who is idle says nothing, and is idle exactly when all it hears, or its strategy, is (rules 5.8, 8.4, 8.16)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
+
+from flowsim.facts.kinds import ElementKind, LifeEvent
+from tests.support.oracle.catalogue import Outcome
+from tests.support.oracle.event_time_paths import FREE, EventTimePaths, Told, emissions
+from tests.support.oracle.facts import Facts, Findings, not_applicable
+from tests.support.oracle.job_graph import JobGraph
+from tests.support.oracle.task_watermarks import Sent, sent_event_time
+from tests.support.oracle.valve_model import ACTIVE, IDLE
+from flowsim.units import NO_TIMESTAMP, NS_PER_MS
+
+LAW = "idle"
+_STRAIGHT = ("map", "filter", "flat_map")
+"""Kinds of operators that emit while they take a record in, and at no other time."""
+_TIMED = ("bounded", "monotonous", "none")
+"""Kinds of strategies that are idle only by their timeout."""
+
+
+def idle(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
+    """Follows the status of every channel, and of every strategy."""
+    if not graph.channels:
+        return not_applicable(LAW, "the job has no channels")
+    sent = sent_event_time(facts)
+    made: dict[tuple[int, int], list[tuple[int, int, int, int]]] = {}
+    with_splits: set[tuple[int, int]] = set()
+    for seq, task, operator, time_ns, split, kind, timestamp, _, _ in facts.rows("generated_watermark"):
+        if split == -1:
+            made.setdefault((task, operator), []).append((seq, kind, timestamp, time_ns))
+        else:
+            with_splits.add((task, operator))
+    findings = Findings(sum(map(len, sent.values())) + sum(map(len, made.values())))
+    paths, called_for = EventTimePaths(graph), emissions(facts, graph)
+    for task, origins in sorted(paths.channels_by_origin().items()):
+        for origin, channels in sorted(origins.items()):
+            statuses = paths.origin_of_statuses(graph.tasks[task].vertex, origin)
+            changes = None if statuses == FREE else _changes(called_for.get((task, statuses), []))
+            for channel in channels:
+                _judge_channel(findings, sent.get(channel, []), changes, whole, {"task": task, "channel": channel})
+    timeouts = _Timeouts(facts, graph, paths, set(made) - with_splits)
+    for place, rows in sorted(made.items()):
+        _judge_strategy(findings, place, sorted(rows), timeouts)
+    return findings.outcome(LAW)
+
+
+def _changes(causes: list[Told]) -> list[tuple[int, int]]:
+    """When the output's status changes, and to what."""
+    return [(seq, value) for seq, told in causes for kind, value in told if kind == ElementKind.STATUS]
+
+
+def _judge_channel(
+    findings: Findings, rows: list[Sent], changes: list[tuple[int, int]] | None, whole: bool, place: dict[str, int]
+) -> None:
+    status = ACTIVE
+    begins = [seq for seq, _ in changes or ()]
+    told: set[int] = set()
+    for seq, kind, value in rows:
+        if kind == ElementKind.WATERMARK:
+            if status == IDLE:
+                findings.broken("speaks while idle", seq=seq, timestamp=value, **place)
+            continue
+        number = bisect_right(begins, seq) - 1
+        if changes is not None and value != (changes[number][1] if number >= 0 else ACTIVE):
+            findings.broken("not what all its inputs are", seq=seq, status=_name(value), **place)
+        elif value == status:
+            findings.broken("no change", seq=seq, status=_name(value), **place)
+        elif changes is not None:
+            told.add(number)
+        status = value
+    for number, (seq, value) in enumerate(changes or ()):
+        if number not in told and (whole or number < len(begins) - 1):
+            findings.broken("a change is not told", seq=seq, status=_name(value), **place)
+
+
+def _judge_strategy(
+    findings: Findings, place: tuple[int, int], rows: list[tuple[int, int, int, int]], timeouts: _Timeouts
+) -> None:
+    status = ACTIVE
+    for seq, kind, value, time_ns in rows:
+        wrong = ""
+        if kind == ElementKind.WATERMARK:
+            wrong = "speaks while idle" if status == IDLE else ""
+        else:
+            if value == status:
+                wrong = "no change"
+            elif value == IDLE and timeouts.too_early(place, seq, time_ns):
+                wrong = "idle before the timeout has passed"
+            status = value
+        if wrong:
+            findings.broken(wrong, task=place[0], operator=place[1], seq=seq, time_ns=time_ns)
+
+
+class _Timeouts:
+    """When each strategy with a timeout was last heard of, as far as what it gave out tells (rule 8.4)."""
+
+    def __init__(self, facts: Facts, graph: JobGraph, paths: EventTimePaths, judged: set[tuple[int, int]]) -> None:
+        self._idle_ms: dict[tuple[int, int], int] = {}
+        self._heard: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
+        for task, operator in judged:
+            described = paths.operator(graph.tasks[task].vertex, operator) if task in graph.tasks else None
+            strategy = described.params.get("watermarks") if described is not None else None
+            if isinstance(strategy, Mapping) and strategy.get("kind") in _TIMED:
+                idle_ms = strategy.get("idle_ms")
+                if isinstance(idle_ms, int):
+                    self._idle_ms[task, operator] = idle_ms
+        if not self._idle_ms:
+            return
+        watched = self._watched(graph, paths)
+        heard: dict[tuple[int, int], list[tuple[int, int]]] = {place: [] for place in self._idle_ms}
+        for seq, task, _, time_ns, event in facts.rows("lifecycle"):
+            if event == LifeEvent.RUNNING:
+                for place in [place for place in heard if place[0] == task]:
+                    heard[place].append((seq, time_ns))
+        for seq, _, time_ns, channel, _, kind, _, _, _, _ in facts.rows("sent"):
+            if kind == ElementKind.RECORD and channel in watched:
+                heard[watched[channel]].append((seq, time_ns))
+        for place, moments in heard.items():
+            latest, so_far = NO_TIMESTAMP, []
+            moments.sort()
+            for _, time_ns in moments:
+                latest = max(latest, time_ns)
+                so_far.append(latest)
+            self._heard[place] = ([seq for seq, _ in moments], so_far)
+
+    def _watched(self, graph: JobGraph, paths: EventTimePaths) -> dict[int, tuple[int, int]]:
+        """The channels that carry what a strategy saw, perhaps not all of it."""
+        watched: dict[int, tuple[int, int]] = {}
+        for channel in graph.channels.values():
+            edge = graph.edges[channel.edge]
+            operator = paths.operator(edge.source_vertex, edge.source_operator)
+            while operator is not None and operator.kind in _STRAIGHT:
+                operator = paths.feeder(operator)
+            if operator is not None and (channel.source_task, operator.operator) in self._idle_ms:
+                watched[channel.channel] = (channel.source_task, operator.operator)
+        return watched
+
+    def too_early(self, place: tuple[int, int], seq: int, time_ns: int) -> bool:
+        """Whether less than the timeout has passed since the strategy was last heard of."""
+        if place not in self._idle_ms:
+            return False
+        seqs, latest = self._heard[place]
+        number = bisect_left(seqs, seq)
+        return number > 0 and time_ns - latest[number - 1] <= self._idle_ms[place] * NS_PER_MS
+
+
+def _name(status: int) -> str:
+    return "ACTIVE" if status == ACTIVE else "IDLE"

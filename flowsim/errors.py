@@ -50,6 +50,10 @@ class NoTimestamp(BadInput):
     """
 
 
+class RecordingFailed(FlowsimError):
+    """A recording cannot be written any further: the disk is full, or the directory is gone. Its complete epochs stay."""
+
+
 class ValueNotAllowed(FlowsimError):
     """A record value lies outside the closed value set (see ``flowsim.values``)."""
 

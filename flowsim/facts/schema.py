@@ -35,7 +35,7 @@ from flowsim.facts.kinds import (
     WindowResult,
 )
 
-FORMAT_VERSION: Final = 4
+FORMAT_VERSION: Final = 5
 
 OUTPUT_FULL: Final = -2
 """``actions.priority`` of a wait for mail between elements while the output is full: soft back pressure (rule 4.6)."""
@@ -341,6 +341,9 @@ KEYS = Table(
      Column("key_json", "s", "the key as JSON")),
 )  # fmt: skip
 
-STATIC_TABLES: Final = (TASKS, OPERATORS, EDGES, CHANNELS, TASK_MANAGERS, POOLS, KEYS)
+GRAPH_TABLES: Final = (TASKS, OPERATORS, EDGES, CHANNELS, TASK_MANAGERS, POOLS)
+"""The execution graph; they are kept together in ``graph.json``."""
+
+STATIC_TABLES: Final = (*GRAPH_TABLES, KEYS)
 
 TABLES: Final[dict[str, Table]] = {t.name: t for t in (*FACT_TABLES, *STATIC_TABLES)}

@@ -1,7 +1,8 @@
 """The digest of a recording: a hash of the facts themselves, independent of how they are stored.
 
-A fact table is hashed as the packed bytes of its rows in the order in which they were recorded, a description table as
-one JSON array a line. So a recording in memory and one in Parquet parts of any size have the same digest.
+Every (table, task) has one content hash: of the packed bytes of its facts in the order of ``seq``, and of its keys as one
+JSON array a line. So a recording in memory and one in Parquet parts of any size have the same digest, and the facts of
+one task can be checked without those of others.
 """
 
 from __future__ import annotations
@@ -15,12 +16,46 @@ from typing import Final
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import FORMAT_VERSION, STATIC_TABLES, Table
 
+NO_TASK: Final = -1
+"""Stands for the task of facts that belong to none."""
+
 _STATIC_NAMES: Final = frozenset(t.name for t in STATIC_TABLES)
 
 
 def is_static(table: Table) -> bool:
     """Whether it is a description table, which may hold text."""
     return table.name in _STATIC_NAMES
+
+
+class ContentHashes:
+    """The hashes of one table's contents, task by task."""
+
+    def __init__(self) -> None:
+        self._hashes: dict[int, hashlib._Hash] = {}
+
+    def update(self, task: int, content: bytes | memoryview) -> None:
+        """Adds the next rows of a task."""
+        found = self._hashes.get(task)
+        if found is None:
+            found = self._hashes[task] = hashlib.sha256()
+        found.update(content)
+
+    def digest(self) -> str:
+        """One digest for the table."""
+        return sha256(canonical_json([[task, found.hexdigest()] for task, found in sorted(self._hashes.items())]))
+
+
+def content_hashes(table: Table, rows: Iterable[Sequence[int | str]]) -> ContentHashes:
+    """The hashes of rows that are kept as tuples."""
+    place = table.names.index("task") if "task" in table.names else None
+    by_task: dict[int, list[Sequence[int | str]]] = {}
+    for row in rows:
+        task = NO_TASK if place is None else int(row[place])
+        by_task.setdefault(task, []).append(row)
+    hashes = ContentHashes()
+    for task, kept in by_task.items():
+        hashes.update(task, packed(table, kept))
+    return hashes
 
 
 def packed(table: Table, rows: Iterable[Sequence[int | str]]) -> bytes:

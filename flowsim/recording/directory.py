@@ -9,17 +9,13 @@ from typing import Final
 
 from flowsim.errors import BadInput
 from flowsim.facts.schema import TABLES
+from flowsim.recording.epoch_marker import EPOCHS
+from flowsim.recording.graph_file import GRAPH
 from flowsim.recording.manifest import MANIFEST, WALL
 
-EPOCHS: Final = "epochs"
 _OF_TABLE: Final = re.compile(r"\.?part-\d{5,}\.parquet(\.tmp)?")
 _OF_EPOCHS: Final = re.compile(r"\.?\d{5,}\.json(\.tmp)?")
-_AT_TOP: Final = re.compile(rf"\.?({re.escape(MANIFEST)}|{re.escape(WALL)})(\.tmp)?")
-
-
-def marker_name(epoch: int) -> str:
-    """An epoch is complete in every table once this file is there."""
-    return f"{epoch:05d}.json"
+_AT_TOP: Final = re.compile(rf"\.?({re.escape(MANIFEST)}|{re.escape(WALL)}|{re.escape(GRAPH)})(\.tmp)?")
 
 
 def make_room(directory: Path) -> None:

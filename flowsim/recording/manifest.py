@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from enum import Enum
 from importlib import metadata
@@ -20,6 +19,7 @@ from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import FORMAT_VERSION
 from flowsim.recording.digest import canonical_json, sha256
+from flowsim.recording.parquet_part import write_file
 
 MANIFEST: Final = "manifest.json"
 WALL: Final = "wall.json"
@@ -97,6 +97,8 @@ class Manifest(_Model):
     versions: dict[str, str]
     """Of Python, flowsim and what it stands on; not part of the digest."""
     epochs: int = 0
+    last_marker: str = ""
+    """SHA-256 of the last epoch's marker, which stands for the chain of all of them."""
     rows: dict[str, int] = {}
     table_digests: dict[str, str] = {}
     facts_digest: str = ""
@@ -115,7 +117,7 @@ class Manifest(_Model):
 
     def write(self, directory: Path) -> None:
         """Replaces ``manifest.json`` in one step."""
-        replace_file(directory / MANIFEST, self.model_dump_json(indent=2).encode() + b"\n")
+        write_file(directory / MANIFEST, self.model_dump_json(indent=2).encode() + b"\n")
 
 
 def read_manifest(directory: Path) -> Manifest:
@@ -158,13 +160,6 @@ def versions() -> dict[str, str]:
 def scenario_text(path: str, text: str) -> ScenarioText:
     """A scenario as the manifest keeps it."""
     return ScenarioText(path=path, text=text, digest=sha256(text.encode()))
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Writes a file aside and renames it: readers see the old content or the new, never a part."""
-    aside = path.with_name(f".{path.name}.tmp")
-    aside.write_bytes(content)
-    os.replace(aside, path)
 
 
 def _relative_path(path: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import FACT_TABLES, STATIC_TABLES, TABLES, Table
 from flowsim.facts.tracer import Append, Stamp, stamping
-from flowsim.recording.digest import facts_digest, packed, sha256
+from flowsim.recording.digest import content_hashes, facts_digest
 
 
 class MemoryRecorder:
@@ -51,10 +51,12 @@ class MemoryRecorder:
 
     def facts_digest(self) -> str:
         """The same digest that a ``RecordingWriter`` would give these facts."""
-        digests = {
-            t.name: sha256(packed(t, self._facts[t.name])) for t in FACT_TABLES if t.level <= self.level
-        } | {t.name: sha256(packed(t, self._static[t.name])) for t in STATIC_TABLES}  # fmt: skip
-        return facts_digest(self.level, digests)
+        kept = [(t, self._facts[t.name]) for t in FACT_TABLES if t.level <= self.level]
+        described = [(t, self._static[t.name]) for t in STATIC_TABLES]
+        return facts_digest(
+            self.level,
+            {t.name: content_hashes(t, rows).digest() for t, rows in (*kept, *described)},  # type: ignore[arg-type]
+        )
 
 
 def ignore(*_: int) -> None:

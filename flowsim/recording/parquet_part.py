@@ -1,11 +1,16 @@
-"""One part of one table: packed rows or tuples to a Parquet file and back. The same rows give the same bytes."""
+"""One part of one table: rows to a Parquet file and back. The same rows give the same bytes.
+
+The rows of a part are sorted by task, and those of a task are in the order in which they were recorded, so that their
+``seq`` ascends. Row groups begin and end with tasks where tasks are small.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +23,12 @@ _ARROW: Final = {"q": pa.int64(), "i": pa.int32(), "b": pa.int8(), "s": pa.strin
 _NUMPY: Final = {"q": "<i8", "i": "<i4", "b": "i1"}
 _RANDOM_BITS: Final = ("fingerprint", "fingerprint_xor")
 """Hashes do not compress, whatever the encoding."""
+_STATISTICS: Final = ("seq", "task", "time_ns")
+_GROUP_ROWS_MIN: Final = 1 << 14
+_GROUP_ROWS_MAX: Final = 1 << 17
+
+TaskRows = tuple[tuple[int, int], ...]
+"""Tasks in ascending order, and how many rows each has."""
 
 
 def part_name(epoch: int) -> str:
@@ -35,9 +46,22 @@ def row_dtype(table: Table) -> np.dtype[np.void]:
     return np.dtype([(c.name, _NUMPY[c.code]) for c in table.columns])
 
 
-def from_packed(table: Table, rows: bytes) -> pa.Table:
-    """Columns of packed rows."""
+def sorted_by_task(table: Table, rows: bytes) -> tuple[npt.NDArray[np.void], TaskRows]:
+    """Packed rows in the order of a part; a table without tasks stays as it is."""
     packed = np.frombuffer(rows, dtype=row_dtype(table))
+    if "task" not in table.names:
+        return packed, ()
+    task: npt.NDArray[np.int32] = np.ascontiguousarray(packed["task"])
+    if (task[1:] < task[:-1]).any():
+        # Numbers of 16 bits are sorted by radix.
+        order = np.argsort(task.astype(np.uint16) if task.max() < 1 << 16 else task, kind="stable")
+        packed, task = packed[order], task[order]
+    starts = [0, *(np.flatnonzero(task[1:] != task[:-1]) + 1).tolist(), len(task)]
+    return packed, tuple((int(task[start]), end - start) for start, end in pairwise(starts))
+
+
+def from_packed(table: Table, packed: npt.NDArray[np.void]) -> pa.Table:
+    """Columns of packed rows."""
     # Not pa.array: it imports pandas where that is installed, which takes longer than writing the part.
     columns = [
         pa.Array.from_buffers(_ARROW[c.code], len(packed), [None, pa.py_buffer(np.ascontiguousarray(packed[c.name]))])
@@ -46,12 +70,23 @@ def from_packed(table: Table, rows: bytes) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=arrow_schema(table))
 
 
-def to_packed(table: Table, columns: pa.Table) -> bytes:
+def to_packed(table: Table, columns: pa.Table) -> npt.NDArray[np.void]:
     """Packed rows of columns: the inverse of ``from_packed``."""
     packed: npt.NDArray[np.void] = np.empty(columns.num_rows, dtype=row_dtype(table))
     for column in table.columns:
-        packed[column.name] = columns[column.name].to_numpy()
-    return packed.tobytes()
+        packed[column.name] = as_numpy(columns[column.name])
+    return packed
+
+
+def as_numpy(column: pa.ChunkedArray) -> Any:
+    """The values of a column, without a copy where they lie in one piece. Not ``to_numpy``: it imports pandas."""
+    if pa.types.is_string(column.type):
+        return np.array([*column.to_pylist(), None], dtype=object)[:-1]
+    dtype = np.dtype(column.type.to_pandas_dtype())
+    chunks = [np.frombuffer(c.buffers()[1], dtype)[c.offset : c.offset + len(c)] for c in column.chunks if len(c)]
+    if len(chunks) == 1:
+        return chunks[0]
+    return np.concatenate(chunks) if chunks else np.empty(0, dtype)
 
 
 def from_tuples(table: Table, rows: Sequence[tuple[int | str, ...]]) -> pa.Table:
@@ -60,21 +95,48 @@ def from_tuples(table: Table, rows: Sequence[tuple[int | str, ...]]) -> pa.Table
     return pa.Table.from_arrays(columns, schema=arrow_schema(table))
 
 
-def write_part(table: Table, columns: pa.Table, path: Path, *, durable: bool) -> None:
-    """Writes a part aside and renames it; ``durable`` also waits for the disk."""
+def part_bytes(table: Table, columns: pa.Table, tasks: TaskRows) -> pa.Buffer:
+    """The content of a part's file."""
+    sink = pa.BufferOutputStream()
+    options: dict[str, Any] = {
+        "compression": "zstd",
+        "compression_level": 1,
+        "use_dictionary": [c.name for c in table.columns if c.code == "b"] or False,
+        "column_encoding": {c.name: _encoding(c.name) for c in table.columns if c.code in "qi"},
+        "write_statistics": [name for name in table.names if name in _STATISTICS] or False,
+    }
+    with pq.ParquetWriter(sink, columns.schema, **options) as writer:
+        start = 0
+        for rows in _groups(tasks, columns.num_rows):
+            writer.write_table(columns.slice(start, rows), row_group_size=_GROUP_ROWS_MAX)
+            start += rows
+    return sink.getvalue()
+
+
+def _groups(tasks: TaskRows, rows: int) -> list[int]:
+    """Row groups of whole tasks, of at least so many rows; a large task is cut further by Parquet."""
+    groups, size = [], 0
+    for _, count in tasks:
+        if size and size + count > _GROUP_ROWS_MAX:
+            groups.append(size)
+            size = 0
+        size += count
+        if size >= _GROUP_ROWS_MIN:
+            groups.append(size)
+            size = 0
+    if size:
+        groups.append(size)
+    return groups or [rows]
+
+
+def write_file(path: Path, content: bytes | pa.Buffer, *, durable: bool = False) -> None:
+    """Writes a file aside and renames it: readers see all of it or nothing; ``durable`` also waits for the disk."""
     aside = path.with_name(f".{path.name}.tmp")
-    pq.write_table(
-        columns,
-        aside,
-        compression="zstd",
-        compression_level=1,
-        use_dictionary=[c.name for c in table.columns if c.code == "b"] or False,
-        column_encoding={c.name: _encoding(c.name) for c in table.columns if c.code in "qi"},
-        row_group_size=1 << 20,
-    )
-    if durable:
-        with aside.open("rb") as written:
-            os.fsync(written.fileno())
+    with aside.open("wb") as file:
+        file.write(memoryview(content))
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
     os.replace(aside, path)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,38 +12,54 @@ import pyarrow.parquet as pq
 
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
-from flowsim.facts.schema import STATIC_TABLES, TABLES
-from flowsim.recording.digest import facts_digest, is_static, packed
-from flowsim.recording.directory import EPOCHS, marker_name
+from flowsim.facts.schema import GRAPH_TABLES, STATIC_TABLES, TABLES
+from flowsim.recording.digest import NO_TASK, ContentHashes, content_hashes, facts_digest, is_static, packed
+from flowsim.recording.epoch_marker import EpochMarker, damaged, read_markers
+from flowsim.recording.graph_file import GraphRow, read_graph
 from flowsim.recording.manifest import MANIFEST, Manifest, RunStatus, read_manifest
 from flowsim.recording.parquet_part import arrow_schema, part_name, to_packed
 
+_GRAPH_NAMES = frozenset(table.name for table in GRAPH_TABLES)
+
 
 class Recording:
-    """A recording on disk. Implements ``laws.facts.Facts``; every method raises BadInput for what is damaged.
+    """A recording on disk. Implements ``laws.slices.Facts``; every method raises BadInput for what is damaged.
 
-    Parts without an epoch marker are what a killed run had open; they are not read.
+    Rows come epoch by epoch, in each by task, and those of a task as recorded. Parts without an epoch marker are what a
+    killed run had open; they are not read.
     """
 
-    def __init__(self, directory: Path, manifest: Manifest, epochs: tuple[dict[str, int], ...]) -> None:
+    def __init__(self, directory: Path, manifest: Manifest, markers: tuple[EpochMarker, ...]) -> None:
         self.directory = directory
         self.manifest = manifest
         self.level: Level = manifest.recorded_level
-        self.epochs = epochs
+        self.markers = markers
+        """One per complete epoch."""
+        self.epochs = tuple(marker.rows for marker in markers)
         """Rows per table of each complete epoch."""
         self._rows: dict[str, list[tuple[int | str, ...]]] = {}
 
     @classmethod
     def open(cls, path: str | Path) -> Recording:
-        """Opens a recording, or the run directory that holds one as ``recording/``."""
+        """Opens a recording, or the run directory that holds one as ``recording/``.
+
+        Compares the chain of markers and the execution graph with what was recorded; the parts are compared by whoever
+        reads them.
+        """
         given = Path(path)
         if not given.exists():
             raise BadInput(f"{given}: no such recording; give the directory that 'flowsim run --out' wrote")
         inside = given / "recording"
         directory = inside if not (given / MANIFEST).exists() and inside.is_dir() else given
         manifest = read_manifest(directory)
-        recording = cls(directory, manifest, _complete_epochs(directory))
-        recording._compare_with_manifest()
+        markers, last = read_markers(directory)
+        if manifest.status is not RunStatus.RUNNING and (len(markers), last) != (manifest.epochs, manifest.last_marker):
+            raise damaged(
+                directory / MANIFEST,
+                f"has {manifest.epochs} epochs, but {len(markers)} are complete, or one of them was changed",
+            )
+        recording = cls(directory, manifest, markers)
+        recording._compare_rows()
         return recording
 
     @property
@@ -61,7 +76,7 @@ class Recording:
         return sum(rows.get(table, 0) for rows in self.epochs)
 
     def table(self, table: str) -> pa.Table:
-        """All rows of a table, in the order in which they were recorded."""
+        """All rows of a fact table, or of table ``keys``."""
         parts = [self._part(table, epoch, rows[table]) for epoch, rows in enumerate(self.epochs) if rows.get(table)]
         return pa.concat_tables(parts) if parts else arrow_schema(TABLES[table]).empty_table()
 
@@ -91,7 +106,13 @@ class Recording:
 
     def static_rows(self, table: str) -> Sequence[tuple[int | str, ...]]:
         """The rows of a description table as tuples; kept once read."""
-        return self._tuples(table)
+        return self._graph[table] if table in _GRAPH_NAMES else self._tuples(table)
+
+    @cached_property
+    def _graph(self) -> dict[str, list[GraphRow]]:
+        if not self.markers:
+            return {table: [] for table in _GRAPH_NAMES}
+        return read_graph(self.directory, self.markers[-1].graph)
 
     def columns(self, table: str) -> tuple[str, ...]:
         """The names of a table's columns."""
@@ -103,13 +124,34 @@ class Recording:
         kept = [t for t in TABLES.values() if t.level <= self.level or t in STATIC_TABLES]
         digests = {}
         for table in kept:
-            found = hashlib.sha256()
-            for epoch, rows in enumerate(self.epochs):
-                if rows.get(table.name):
-                    part = self._part(table.name, epoch, rows[table.name])
-                    found.update(packed(table, _as_tuples(part)) if is_static(table) else to_packed(table, part))
-            digests[table.name] = found.hexdigest()
+            if table.name in _GRAPH_NAMES:
+                digests[table.name] = content_hashes(table, self._graph[table.name]).digest()
+                continue
+            hashes = ContentHashes()
+            for epoch, marker in enumerate(self.markers):
+                about = marker.parts.get(table.name)
+                if about is None:
+                    continue
+                part, start = self.part(table.name, epoch), 0
+                for task, rows in about.tasks or ((NO_TASK, about.rows),):
+                    piece = part.slice(start, rows)
+                    found = packed(table, _as_tuples(piece)) if is_static(table) else to_packed(table, piece).tobytes()
+                    hashes.update(task, found)
+                    start += rows
+            digests[table.name] = hashes.digest()
         return facts_digest(self.level, digests)
+
+    def verify(self) -> None:
+        """Compares the bytes of every part with the hash in its marker; raises BadInput for the first that differs."""
+        for epoch, marker in enumerate(self.markers):
+            for table, about in marker.parts.items():
+                path = self.directory / table / part_name(epoch)
+                try:
+                    content = path.read_bytes()
+                except OSError:
+                    raise damaged(path, "missing or not readable") from None
+                if hashlib.sha256(content).hexdigest() != about.sha256:
+                    raise damaged(path, "was changed after it was recorded")
 
     def _tuples(self, table: str) -> list[tuple[int | str, ...]]:
         if table not in self._rows:
@@ -142,40 +184,16 @@ class Recording:
         path = self.directory / table / part_name(epoch)
         return BadInput(f"{path}: cannot be read as Parquet: {str(error).splitlines()[0]}")
 
-    def _compare_with_manifest(self) -> None:
+    def _compare_rows(self) -> None:
         if self.status is RunStatus.RUNNING:
             return
-        epochs = self.manifest.epochs
-        if len(self.epochs) != epochs:
-            raise BadInput(
-                f"{self.directory}: has {len(self.epochs)} complete epochs, but its manifest says {epochs}: "
-                "the recording is damaged"
-            )
         for table, rows in self.manifest.rows.items():
-            found = self.row_count(table)
+            found = len(self._graph[table]) if table in _GRAPH_NAMES else self.row_count(table)
             if found != rows:
-                raise BadInput(
-                    f"{self.directory}: table {table} has {found} rows, but its manifest says {rows}: "
-                    "the recording is damaged"
+                raise damaged(
+                    self.directory / MANIFEST, f"says that table {table} has {rows} rows, but its parts have {found}"
                 )
 
 
 def _as_tuples(columns: pa.Table) -> list[tuple[int | str, ...]]:
     return list(zip(*(column.to_pylist() for column in columns.columns), strict=True))
-
-
-def _complete_epochs(directory: Path) -> tuple[dict[str, int], ...]:
-    epochs: list[dict[str, int]] = []
-    while (path := directory / EPOCHS / marker_name(len(epochs))).exists():
-        epochs.append(_marker_rows(path))
-    return tuple(epochs)
-
-
-def _marker_rows(path: Path) -> dict[str, int]:
-    try:
-        rows = json.loads(path.read_bytes())["rows"]
-        if all(name in TABLES and type(count) is int and count >= 0 for name, count in rows.items()):
-            return dict(rows)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        raise BadInput(f"{path}: damaged epoch marker: expected a JSON object with rows per table") from None
-    raise BadInput(f"{path}: damaged epoch marker: names a table or a number of rows that this format does not know")

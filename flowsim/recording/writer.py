@@ -6,27 +6,42 @@ import hashlib
 import platform
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
-from flowsim.errors import BadInput, InvariantViolation
+import pyarrow as pa
+
+from flowsim.errors import InvariantViolation, RecordingFailed
 from flowsim.facts.kinds import Level
-from flowsim.facts.schema import FACT_TABLES, STATIC_TABLES, Table
+from flowsim.facts.schema import FACT_TABLES, GRAPH_TABLES, KEYS, STATIC_TABLES, TABLES, Table
 from flowsim.facts.tracer import Append, Stamp
 from flowsim.recording.block import Block
-from flowsim.recording.digest import canonical_json, facts_digest, packed
-from flowsim.recording.directory import EPOCHS, make_room, marker_name
-from flowsim.recording.manifest import (
-    WALL,
-    FailureStory,
-    Manifest,
-    RunDescription,
-    RunStatus,
-    replace_file,
-    versions,
+from flowsim.recording.digest import (
+    NO_TASK,
+    ContentHashes,
+    canonical_json,
+    content_hashes,
+    facts_digest,
+    packed,
+    sha256,
 )
+from flowsim.recording.directory import make_room
+from flowsim.recording.epoch_marker import EpochMarker, PartDescription, marker_path
+from flowsim.recording.graph_file import GRAPH, graph_bytes
+from flowsim.recording.manifest import WALL, FailureStory, Manifest, RunDescription, RunStatus, versions
 from flowsim.recording.memory import ignore
-from flowsim.recording.parquet_part import from_packed, from_tuples, part_name, write_part
+from flowsim.recording.parquet_part import (
+    TaskRows,
+    from_packed,
+    from_tuples,
+    part_bytes,
+    part_name,
+    sorted_by_task,
+    write_file,
+)
 
 ROWS_PER_EPOCH: Final = 1 << 18
 
@@ -65,8 +80,11 @@ class RecordingWriter:
         self._tables = [t for t in FACT_TABLES if t.level <= level]
         self._blocks = {t.name: Block(t, rows_per_epoch, self._close_epoch) for t in self._tables}
         self._static: dict[str, list[tuple[int | str, ...]]] = {t.name: [] for t in STATIC_TABLES}
-        self._hashes = {t.name: hashlib.sha256() for t in (*self._tables, *STATIC_TABLES)}
+        self._hashes = {t.name: ContentHashes() for t in (*self._tables, *STATIC_TABLES)}
         self._rows = dict.fromkeys(self._hashes, 0)
+        self._last_marker = ""
+        self._graph_hash = ""
+        self._failure: RecordingFailed | None = None
         make_room(self.directory)
         self._write_manifest(RunStatus.RUNNING, None)
 
@@ -81,7 +99,9 @@ class RecordingWriter:
         return ignore if block is None else block.stamped(stamp)
 
     def static(self, table: Table, rows: Sequence[tuple[int | str, ...]]) -> None:
-        """Adds rows to a description table; they are written with the running epoch."""
+        """Adds rows to a description table: those of the graph before the first epoch closes, keys at any time."""
+        if self._graph_hash and table is not KEYS:
+            raise InvariantViolation("the execution graph changed after it was written")
         self._static[table.name].extend(rows)
 
     def finish(
@@ -97,54 +117,95 @@ class RecordingWriter:
             "started_s": self._started_s, "ended_s": ended_s, "elapsed_s": ended_s - self._started_s,
             "platform": platform.platform(), "machine": platform.machine(), **(wall or {}),
         }  # fmt: skip
-        replace_file(self.directory / WALL, canonical_json(about) + b"\n")
+        write_file(self.directory / WALL, canonical_json(about) + b"\n")
         return self._write_manifest(status, failure)
 
     def _close_epoch(self) -> None:
+        """Writes what was recorded since the last epoch: a part in every table that has rows, then the marker.
+
+        When the disk refuses, the epoch is dropped as a whole and nothing more is written: the recording keeps its
+        status ``running`` and its complete epochs. Raises RecordingFailed then, and whenever it is called again.
+        """
+        if self._failure is not None:
+            for block in self._blocks.values():
+                block.take()
+            raise self._failure
+        parts: dict[str, PartDescription] = {}
         try:
-            rows = {t.name: self._close_facts(t) for t in self._tables}
-            rows.update((t.name, self._close_static(t)) for t in STATIC_TABLES)
-            if not any(rows.values()):
+            for table in self._tables:
+                rows = self._blocks[table.name].take()
+                if rows:
+                    parts[table.name] = self._write_facts(table, rows)
+            if self._static[KEYS.name]:
+                parts[KEYS.name] = self._write_keys(KEYS, self._static[KEYS.name])
+            if not parts:
                 return
-            folder = self.directory / EPOCHS
-            folder.mkdir(exist_ok=True)
-            marker = canonical_json({"epoch": self._epochs, "rows": rows})
-            replace_file(folder / marker_name(self._epochs), marker + b"\n")
+            graph = self._write_graph()
+            marker = EpochMarker(self._epochs, graph, self._last_marker, parts).content()
+            path = marker_path(self.directory, self._epochs)
+            path.parent.mkdir(exist_ok=True)
+            write_file(path, marker, durable=self._durable)
         except OSError as error:
-            raise BadInput(f"{self.directory}: the recording cannot be written: {error.strerror or error}") from error
-        for name, count in rows.items():
-            self._rows[name] += count
+            self._drop_epoch()
+            self._failure = RecordingFailed(f"{self.directory}: cannot be written: {error.strerror or error}")
+            raise self._failure from error
+        self._static[KEYS.name] = []
+        self._last_marker = sha256(marker)
+        for name, part in parts.items():
+            self._rows[name] += part.rows
         self._epochs += 1
 
-    def _close_facts(self, table: Table) -> int:
-        block = self._blocks[table.name]
-        content = block.take()
-        if content:
-            self._hashes[table.name].update(content)
-            write_part(table, from_packed(table, content), self._part(table), durable=self._durable)
-        return len(content) // block.row_size
+    def _write_facts(self, table: Table, rows: bytes) -> PartDescription:
+        packed, tasks = sorted_by_task(table, rows)
+        hashes, start = self._hashes[table.name], 0
+        for task, count in tasks or ((NO_TASK, len(packed)),):
+            hashes.update(task, packed[start : start + count].tobytes())
+            start += count
+        return self._write_part(table, from_packed(table, packed), tasks)
 
-    def _close_static(self, table: Table) -> int:
-        rows = self._static[table.name]
-        if rows:
-            self._static[table.name] = []
-            self._hashes[table.name].update(packed(table, rows))
-            write_part(table, from_tuples(table, rows), self._part(table), durable=self._durable)
-        return len(rows)
+    def _write_keys(self, table: Table, rows: list[tuple[int | str, ...]]) -> PartDescription:
+        place = table.names.index("task")
+        rows = sorted(rows, key=itemgetter(place))
+        tasks = []
+        for task, group in groupby(rows, key=itemgetter(place)):
+            of_task = list(group)
+            self._hashes[table.name].update(int(task), packed(table, of_task))
+            tasks.append((int(task), len(of_task)))
+        return self._write_part(table, from_tuples(table, rows), tuple(tasks))
 
-    def _part(self, table: Table) -> Path:
-        folder = self.directory / table.name
-        folder.mkdir(exist_ok=True)
-        return folder / part_name(self._epochs)
+    def _write_part(self, table: Table, columns: pa.Table, tasks: TaskRows) -> PartDescription:
+        content = part_bytes(table, columns, tasks)
+        path = self.directory / table.name / part_name(self._epochs)
+        path.parent.mkdir(exist_ok=True)
+        write_file(path, content, durable=self._durable)
+        return PartDescription(columns.num_rows, hashlib.sha256(memoryview(content)).hexdigest(), tasks)
+
+    def _write_graph(self) -> str:
+        """Writes the execution graph with the first epoch; answers its hash."""
+        if not self._graph_hash:
+            content = graph_bytes(self._static)
+            write_file(self.directory / GRAPH, content, durable=self._durable)
+            self._graph_hash = sha256(content)
+            for table in GRAPH_TABLES:
+                self._rows[table.name] = len(self._static[table.name])
+                self._hashes[table.name] = content_hashes(table, self._static[table.name])
+        return self._graph_hash
+
+    def _drop_epoch(self) -> None:
+        """Removes the parts of an epoch that could not be completed; without a marker they would not be read anyway."""
+        for table in TABLES:
+            for name in (part_name(self._epochs), f".{part_name(self._epochs)}.tmp"):
+                with suppress(OSError):
+                    (self.directory / table / name).unlink(missing_ok=True)
 
     def _write_manifest(self, status: RunStatus, failure: FailureStory | None) -> Manifest:
         manifest = Manifest(
             status=status, level=self.level.name.lower(), run=self._run, versions=versions(), failure=failure,
         )  # fmt: skip
         if status is not RunStatus.RUNNING:
-            digests = {name: found.hexdigest() for name, found in self._hashes.items()}
+            digests = {name: found.digest() for name, found in self._hashes.items()}
             manifest = manifest.model_copy(update={
-                "epochs": self._epochs, "rows": self._rows, "table_digests": digests,
+                "epochs": self._epochs, "last_marker": self._last_marker, "rows": self._rows, "table_digests": digests,
                 "facts_digest": facts_digest(self.level, digests),
             })  # fmt: skip
             manifest = manifest.model_copy(update={"digest": manifest.hashed()})

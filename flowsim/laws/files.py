@@ -1,0 +1,139 @@
+"""Reads the facts of a recording's files as slices, epoch by epoch; needs numpy and pyarrow, and nothing of a manifest."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from flowsim.facts.schema import TABLES
+from flowsim.laws.slices import ColumnRows, Rows, Slice
+from flowsim.recording.epoch_marker import EpochMarker, PartDescription, damaged
+from flowsim.recording.parquet_part import arrow_schema, as_numpy, part_name
+
+Reads = Mapping[str, Collection[str]]
+"""The columns that are read of each table."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRange:
+    """The tasks from ``first`` to the one before ``end``."""
+
+    first: int
+    end: int
+
+    def __contains__(self, task: int) -> bool:
+        return self.first <= task < self.end
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedFiles:
+    """Where the complete epochs of a recording are, and what their files hold; the same on every machine that sees the path."""
+
+    directory: str
+    markers: tuple[EpochMarker, ...]
+
+    @property
+    def files(self) -> int:
+        """How many files there are, numbered by epoch and table."""
+        return sum(len(marker.parts) for marker in self.markers)
+
+    def rows_by_task(self, tables: Collection[str]) -> dict[int, int]:
+        """How many rows each task has in some tables."""
+        found: dict[int, int] = {}
+        for marker in self.markers:
+            for table in tables:
+                for task, rows in marker.parts[table].tasks if table in marker.parts else ():
+                    found[task] = found.get(task, 0) + rows
+        return found
+
+    def slices(
+        self, reads: Reads, tasks: TaskRange | None = None, is_verified: Callable[[int], bool] = lambda file: True
+    ) -> Iterator[Slice]:
+        """The slices of some tasks (all without ``tasks``).
+
+        ``is_verified`` says for the number of a file whether its bytes are compared with the hash in its marker; also
+        files that no law reads are. Raises BadInput for a part that is missing or not what its marker says.
+        """
+        numbers = count()
+        for epoch, marker in enumerate(self.markers):
+            by_task: dict[int, dict[str, Rows]] = {}
+            for table, about in marker.parts.items():
+                is_read = table in reads and (tasks is None or any(task in tasks for task, _ in about.tasks))
+                verified = is_verified(next(numbers))
+                if not is_read and not verified:
+                    continue
+                path = Path(self.directory) / table / part_name(epoch)
+                content = _content(path, about, verified)
+                if is_read:
+                    _split(path, table, about, _columns(path, content, table, about, reads[table], tasks), by_task)
+            for task in sorted(by_task):
+                yield Slice(task, by_task[task])
+
+
+def _content(path: Path, about: PartDescription, verified: bool) -> bytes:
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise damaged(path, f"missing, but its epoch has {about.rows} rows") from None
+    except OSError as error:
+        raise damaged(path, f"cannot be read: {error.strerror}") from None
+    if verified and hashlib.sha256(content).hexdigest() != about.sha256:
+        raise damaged(path, "was changed after it was recorded")
+    return content
+
+
+def _columns(
+    path: Path, content: bytes, table: str, about: PartDescription, columns: Collection[str], tasks: TaskRange | None
+) -> tuple[dict[str, Any], tuple[tuple[int, int], ...]]:
+    """The columns that are read of the rows of these tasks, and how many rows each task has."""
+    names = [name for name in TABLES[table].names if name in columns]
+    kept = tuple((task, rows) for task, rows in about.tasks if tasks is None or task in tasks)
+    start = sum(rows for task, rows in about.tasks if tasks is not None and task < tasks.first)
+    end = start + sum(rows for _, rows in kept)
+    try:
+        with pq.ParquetFile(pa.BufferReader(content)) as file:
+            if file.metadata.num_rows != about.rows or not file.schema_arrow.equals(arrow_schema(TABLES[table])):
+                raise damaged(path, f"expected {about.rows} rows with the columns of table {table}")
+            sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+            bounds = list(pairwise(np.concatenate(([0], np.cumsum(sizes))).tolist()))
+            groups = [group for group, (begins, ends) in enumerate(bounds) if begins < end and start < ends]
+            read = file.read_row_groups(groups, columns=names, use_threads=False)
+    except (OSError, pa.ArrowException) as error:
+        raise damaged(path, f"cannot be read as Parquet: {str(error).splitlines()[0]}") from None
+    skipped = bounds[groups[0]][0] if groups else 0
+    rows = slice(start - skipped, end - skipped)
+    return {name: as_numpy(read.column(name))[rows] for name in names}, kept
+
+
+def _split(
+    path: Path,
+    table: str,
+    about: PartDescription,
+    read: tuple[dict[str, Any], tuple[tuple[int, int], ...]],
+    by_task: dict[int, dict[str, Rows]],
+) -> None:
+    """Adds the rows of each task; raises BadInput where they are not its rows, or not in order."""
+    columns, tasks = read
+    ends = np.cumsum([rows for _, rows in tasks])
+    seq = columns.get("seq")
+    if seq is not None:
+        falls = seq[1:] < seq[:-1]
+        falls[ends[:-1] - 1] = False
+        if falls.any():
+            raise damaged(
+                path, f"seq does not ascend at row {int(np.flatnonzero(falls)[0]) + 1} of those that were read"
+            )
+    for (task, rows), end in zip(tasks, ends.tolist(), strict=True):
+        start = end - rows
+        of_task = {name: column[start:end] for name, column in columns.items()}
+        if of_task["task"][0] != task or of_task["task"][-1] != task:
+            raise damaged(path, f"expected {rows} rows of task {task} from row {start} on")
+        by_task.setdefault(task, {})[table] = ColumnRows(of_task, rows)

@@ -1,0 +1,110 @@
+"""Markers of epochs: an epoch is complete in every table once its marker is there, and the markers form a chain of hashes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from flowsim.errors import BadInput
+from flowsim.facts.schema import TABLES
+from flowsim.recording.digest import canonical_json, sha256
+
+EPOCHS: Final = "epochs"
+_HASH: Final = re.compile("[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class PartDescription:
+    """One file of an epoch: its rows, the SHA-256 of its bytes, and the rows of each task in the order of the file.
+
+    ``tasks`` is empty for a table whose facts belong to no task.
+    """
+
+    rows: int
+    sha256: str
+    tasks: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EpochMarker:
+    """What an epoch holds. ``graph`` is the SHA-256 of ``graph.json``, ``before`` that of the previous marker, or ''."""
+
+    epoch: int
+    graph: str
+    before: str
+    parts: Mapping[str, PartDescription]
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """Rows per table; tables without rows in this epoch are left out."""
+        return {table: part.rows for table, part in self.parts.items()}
+
+    def content(self) -> bytes:
+        """The bytes of the marker's file."""
+        parts = {
+            table: {"rows": part.rows, "sha256": part.sha256, "tasks": [list(pair) for pair in part.tasks]}
+            for table, part in self.parts.items()
+        }
+        return canonical_json({"epoch": self.epoch, "graph": self.graph, "before": self.before, "parts": parts}) + b"\n"
+
+
+def marker_path(directory: Path, epoch: int) -> Path:
+    """Where the marker of an epoch lies."""
+    return directory / EPOCHS / f"{epoch:05d}.json"
+
+
+def read_markers(directory: Path) -> tuple[tuple[EpochMarker, ...], str]:
+    """The markers up to the first that is missing, and the hash of the last one ('' without any).
+
+    Raises BadInput where one is damaged or does not follow the one before it.
+    """
+    markers: list[EpochMarker] = []
+    before = ""
+    while (path := marker_path(directory, len(markers))).exists():
+        try:
+            content = path.read_bytes()
+            marker = _parsed(json.loads(content))
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            raise damaged(path, "expected the parts of an epoch, with their rows and hashes") from None
+        if marker.epoch != len(markers) or marker.content() != content:
+            raise damaged(path, f"is not the marker of epoch {len(markers)}")
+        if marker.before != before:
+            raise damaged(path, "does not follow the marker before it: one of the two was changed")
+        before = sha256(content)
+        markers.append(marker)
+    return tuple(markers), before
+
+
+def damaged(path: Path, what: str) -> BadInput:
+    """The error for a file of a recording that is not as it was written."""
+    return BadInput(f"{path}: {what}: the recording is damaged; record the run again")
+
+
+def _parsed(given: dict[str, object]) -> EpochMarker:
+    parts: dict[str, PartDescription] = {}
+    found = given["parts"]
+    if not isinstance(found, dict) or not all(table in TABLES for table in found):
+        raise ValueError("unknown table")
+    for table, about in found.items():
+        tasks = tuple((_count(task), _count(rows)) for task, rows in about["tasks"])
+        parts[table] = PartDescription(_count(about["rows"]), _hash(about["sha256"]), tasks)
+        if tasks and sum(rows for _, rows in tasks) != parts[table].rows:
+            raise ValueError("rows of tasks")
+    before, graph = given["before"], given["graph"]
+    return EpochMarker(_count(given["epoch"]), _hash(graph), "" if before == "" else _hash(before), parts)
+
+
+def _count(value: object) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError("count")
+    return value
+
+
+def _hash(value: object) -> str:
+    if not isinstance(value, str) or _HASH.fullmatch(value) is None:
+        raise ValueError("hash")
+    return value

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from time import perf_counter
 from typing import Literal
 
-from flowsim.errors import BadInput, InvariantViolation, did_you_mean
+from flowsim.errors import BadInput, InvariantViolation
 from flowsim.facts.kinds import Level
-from flowsim.laws.catalogue import LAW_IDS, LAWS
-from flowsim.laws.job_graph import job_graph
-from flowsim.laws.judge import WHOLE, check
 from flowsim.recording.reader import Recording
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import Scenario, load_scenario, load_text
 from flowsim.scenario.runner import PolicyName, ScenarioRun, broken_invariant, run_compiled
 from flowsim.sim.policy import SchedulingPolicy
-from flowsim.validation.judge import validate
+from flowsim.validation.judge import SPARK_FROM_FACTS, chosen_laws, open_runs, validate
+from flowsim.validation.on_spark import OnSpark
 from flowsim.validation.spark_session import spark_session
-from flowsim.validation.verdict import Line, Report
-
-Progress = Callable[[int, int, str], None]
-"""Called with how many laws are done, how many there are, and which one is next."""
+from flowsim.validation.verdict import Report
 
 
 def run_scenario(
@@ -80,43 +74,25 @@ def validate_recording(
     path: str | Path,
     *,
     laws: Sequence[str] | None = None,
-    engine: Literal["spark", "python"] = "spark",
+    engine: Literal["auto", "spark", "python"] = "auto",
     master: str | None = None,
     remote: str | None = None,
-    audit: bool = False,
 ) -> Report:
     """Judges a recording by ``laws``, or by all; ``passed`` of the report says whether each of them holds.
 
-    On Spark (the extra ``spark``): local, on a cluster (``master``), or on a Spark Connect server (``remote``); with
-    ``audit`` each law is judged a second time by its slow form. The engine ``python`` judges in this process and holds
-    the recording in memory. Raises MissingExtra, and BadInput for an unknown law or what is no readable recording.
+    On Spark (the extra ``spark``) it is judged locally, on a cluster (``master``), or on a Spark Connect server
+    (``remote``); ``python`` judges in this process; ``auto`` does so below 20 million facts, unless ``master`` or
+    ``remote`` is given. Raises MissingExtra, and BadInput for an unknown law or what is no readable recording.
     """
-    for law in laws or ():
-        if law not in LAW_IDS:
-            raise BadInput(f"there is no law {law!r}{did_you_mean(law, LAW_IDS)}")
-    if engine == "python":
-        if master is not None or remote is not None or audit:
-            raise BadInput("master, remote and audit are for Spark: the engine 'python' does not use it")
-        return judge_in_process([Path(path)], laws)
-    with spark_session(master, remote) as session:
-        return validate(session, [path], laws, audit=audit)
-
-
-def judge_in_process(
-    paths: Sequence[Path], laws: Sequence[str] | None, progress: Progress = lambda done, total, law: None
-) -> Report:
-    """The same report as Spark's, from the checks that explorations use; holds a recording in memory."""
-    chosen = [law for law in LAWS if laws is None or law.id in laws]
-    recordings = [Recording.open(path) for path in paths]
-    lines: list[Line] = []
-    for run, recording in enumerate(recordings):
-        graph = job_graph(recording)
-        for number, law in enumerate(chosen):
-            progress(run * len(chosen) + number, len(recordings) * len(chosen), law.id)
-            started_s = perf_counter()
-            outcome = check(law, recording, graph, recording.status.value == WHOLE)
-            lines.append(Line(run, outcome, perf_counter() - started_s))
-    return Report(tuple(str(recording.directory) for recording in recordings), tuple(lines))
+    chosen_laws(laws)
+    if engine == "python" and (master is not None or remote is not None):
+        raise BadInput("master and remote are for Spark: the engine 'python' does not use it")
+    runs = open_runs([path])
+    asked = engine == "spark" or master is not None or remote is not None
+    if not asked and (engine == "python" or runs[0].rows < SPARK_FROM_FACTS):
+        return validate(runs, laws)
+    with spark_session(master, remote, for_judge=True) as session:
+        return validate(runs, laws, OnSpark(session))
 
 
 def _loaded(scenario: str | Path, overrides: Sequence[str]) -> Scenario:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from flowsim.api import judge_in_process
 from flowsim.errors import BadInput, MissingExtra, did_you_mean
 from flowsim.laws.catalogue import LAW_IDS
 from flowsim.laws.law import Outcome, Verdict
 from flowsim.scenario.compiled import Recompute
+from flowsim.validation.in_process import InProcess, Progress
 from flowsim.validation.java import find_java
-from flowsim.validation.judge import validate
+from flowsim.validation.judge import SPARK_FROM_FACTS, open_runs, validate
+from flowsim.validation.on_spark import OnSpark
 from flowsim.validation.recompute import recompute
-from flowsim.validation.spark_session import spark_session
+from flowsim.validation.spark_session import LOCAL, spark_session
 from flowsim.validation.verdict import Line, Report
 
 if TYPE_CHECKING:
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
 RECOMPUTE = "recompute"
 """Stands for the scenario's own recomputation where laws are named."""
 
-Progress = Callable[[int, int, str], None]
-"""Called with the number of laws done, the number of laws, and the next one."""
+EngineName = Literal["auto", "spark", "python"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,57 +45,73 @@ class RecomputePlan:
 class Judge:
     """How recordings are judged. ``laws`` None: by all."""
 
-    engine: Literal["spark", "python"] = "spark"
+    engine: EngineName = "auto"
     master: str | None = None
     remote: str | None = None
     laws: tuple[str, ...] | None = None
-    audit: bool = False
-    """Every law a second time, by its slow form."""
 
     def __post_init__(self) -> None:
         if self.engine == "python" and (self.master or self.remote):
             raise BadInput("--master and --remote choose where Spark runs; --engine python uses no Spark")
-        if self.engine == "python" and self.audit:
-            raise BadInput("--audit judges by the slow forms, which run on Spark: leave --engine python out")
         for law in self.laws or ():
             if law not in LAW_IDS and law != RECOMPUTE:
                 raise BadInput(f"--law: there is no law {law!r}{did_you_mean(law, [*LAW_IDS, RECOMPUTE])}")
 
-    def require(self) -> None:
+    @property
+    def asks_for_spark(self) -> bool:
+        """Whether the laws are judged on Spark whatever the size."""
+        return self.engine == "spark" or self.master is not None or self.remote is not None
+
+    def require(self, recomputes: bool) -> None:
         """Raises MissingExtra or BadInput for what a session would miss, before hours of work have been spent."""
-        if self.engine == "python":
+        if self.engine == "python" or not (self.asks_for_spark or (recomputes and self._judges_recompute)):
             return
         if find_spec("pyspark") is None:
             raise MissingExtra("spark", "judging on Spark (--engine python needs none)")
         if self.remote is None:
             find_java()
 
-    def session(self) -> AbstractContextManager[SparkSession | None]:
-        """The Spark session to judge in; None where none is needed. Raises MissingExtra, BadInput."""
-        if self.engine == "python":
-            return nullcontext()
-        return spark_session(self.master, self.remote)
+    @property
+    def _judges_recompute(self) -> bool:
+        return self.laws is None or RECOMPUTE in self.laws
 
-    def judge(
-        self, session: SparkSession | None, paths: Sequence[Path], plans: Sequence[RecomputePlan], progress: Progress
-    ) -> Report:
-        """One line per law and recording; raises BadInput for what is no recording."""
+    def judge(self, paths: Sequence[Path], plans: Sequence[RecomputePlan], progress: Progress) -> Report:
+        """One line per law and recording; raises BadInput for what is no recording.
+
+        A recomputation is a script for Spark: it starts a session, unless the engine is ``python``.
+        """
         names = None if self.laws is None else [law for law in self.laws if law != RECOMPUTE]
-        if session is None:
-            report = judge_in_process(paths, names, progress)
-        else:
-            report = validate(session, paths, names, lambda law, done, total: progress(done, total, law), self.audit)
-        report = Report(tuple(str(path) for path in paths), report.lines)  # as they were given
-        if self.laws is not None and RECOMPUTE not in self.laws:
-            return report
-        return report.with_lines(*[_recomputed(session, plan) for plan in plans])
+        plans = plans if self._judges_recompute else ()
+        runs = open_runs(paths)
+        on_spark, why = self._choice(sum(run.rows for run in runs))
+        scripts = any(not plan.not_run for plan in plans) and self.engine != "python"
+        with self._session(on_spark or scripts, for_judge=not scripts) as session:
+            engine = OnSpark(session) if on_spark and session is not None else InProcess()
+            report = validate(runs, names, engine, progress)
+            report = replace(report, recordings=tuple(map(str, paths)), engine=f"{engine.name}: {why}")
+            return report.with_lines(*[_recomputed(session, plan) for plan in plans])
+
+    def _choice(self, facts: int) -> tuple[bool, str]:
+        """Whether Spark judges the laws, and why."""
+        if self.engine == "python":
+            return False, "--engine python"
+        if self.asks_for_spark:
+            return True, f"--engine spark, {self.remote or self.master or LOCAL}"
+        if facts < SPARK_FROM_FACTS:
+            return False, f"{facts:,} facts, fewer than {SPARK_FROM_FACTS:,}"
+        if find_spec("pyspark") is None:
+            return False, f"{facts:,} facts, but the extra 'spark' is not installed"
+        return True, f"{facts:,} facts, {SPARK_FROM_FACTS:,} or more"
+
+    def _session(self, needed: bool, for_judge: bool) -> AbstractContextManager[SparkSession | None]:
+        return spark_session(self.master, self.remote, for_judge=for_judge) if needed else nullcontext()
 
 
 def _recomputed(session: SparkSession | None, plan: RecomputePlan) -> Line:
     not_run = plan.not_run or ("needs Spark (--engine spark)" if session is None else "")
     if not_run or session is None or plan.recompute is None:
         name = f"{RECOMPUTE}:{Path(plan.script).stem}"
-        return Line(plan.run, Outcome(name, Verdict.NOT_APPLICABLE, 0, 0, reason=f"not run: {not_run}"), 0.0)
+        return Line(plan.run, Outcome(name, Verdict.NOT_APPLICABLE, 0, 0, reason=f"not run: {not_run}"))
     given = plan.recompute
     return recompute(
         session,

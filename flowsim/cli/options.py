@@ -37,7 +37,8 @@ RecordLevel = Annotated[
     Literal["off", "elements", "full"] | None, typer.Option("--record", help="How much is recorded.")
 ]
 Engine = Annotated[
-    Literal["spark", "python"], typer.Option("--engine", help="Judge on Spark, or in this process without it.")
+    Literal["auto", "spark", "python"],
+    typer.Option("--engine", help="Judge on Spark, or in this process without it; auto: by the number of facts."),
 ]
 Master = Annotated[
     str | None, typer.Option("--master", metavar="URL", help="The Spark cluster that judges, e.g. spark://host:7077.")

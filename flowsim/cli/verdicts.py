@@ -17,7 +17,7 @@ ReplayCommand = Callable[[int], str]
 
 EVIDENCE_SHOWN = 5
 _NAMES = ("recording", "law")
-_COLUMNS = (Column("verdict", left=True), Column("rows examined"), Column("violations"), Column("seconds", rank=1))
+_COLUMNS = (Column("verdict", left=True), Column("rows examined"), Column("violations"))
 _STYLES = {"holds": "green", "violated": "bold red", "vacuous": "yellow", "not applicable": "dim"}
 
 
@@ -28,6 +28,7 @@ def show_report(console: Console, report: Report, replay: ReplayCommand) -> None
     lines = table(report)
     styles = [_STYLES[line.outcome.verdict.value] for line in report.lines]
     show_table(console, _NAMES[first:], _COLUMNS, [line[first:-1] for line in lines], styles)
+    console.print(f"judged {report.engine}", style="dim", soft_wrap=True)
     laws: dict[tuple[str, str], list[str]] = {}
     for _, law, verdict, *_, reason in lines:
         if reason:

@@ -55,12 +55,17 @@ class RecordedFiles:
         return found
 
     def slices(
-        self, reads: Reads, tasks: TaskRange | None = None, is_verified: Callable[[int], bool] = lambda file: True
+        self,
+        reads: Reads,
+        tasks: TaskRange | None = None,
+        is_verified: Callable[[int], bool] = lambda file: True,
+        on_epoch: Callable[[], object] = lambda: None,
     ) -> Iterator[Slice]:
         """The slices of some tasks (all without ``tasks``).
 
         ``is_verified`` says for the number of a file whether its bytes are compared with the hash in its marker; also
-        files that no law reads are. Raises BadInput for a part that is missing or not what its marker says.
+        files that no law reads are. ``on_epoch`` is called after each epoch. Raises BadInput for a part that is missing
+        or not what its marker says.
         """
         numbers = count()
         for epoch, marker in enumerate(self.markers):
@@ -76,6 +81,7 @@ class RecordedFiles:
                     _split(path, table, about, _columns(path, content, table, about, reads[table], tasks), by_task)
             for task in sorted(by_task):
                 yield Slice(task, by_task[task])
+            on_epoch()
 
 
 def _content(path: Path, about: PartDescription, verified: bool) -> bytes:

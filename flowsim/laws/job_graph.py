@@ -100,6 +100,11 @@ class JobGraph:
     pools: Mapping[int, Pool]
     _once: dict[object, object] = field(default_factory=dict, repr=False, compare=False)
 
+    def __reduce__(self) -> tuple[type[JobGraph], tuple[object, ...]]:
+        """Without what was computed of it."""
+        parts = (self.tasks, self.operators, self.edges, self.channels, self.task_managers, self.pools)
+        return JobGraph, parts
+
     def once(self, function: Callable[[JobGraph], _T]) -> _T:
         """What the function answers for this graph, computed once for the machines of all tasks."""
         if function not in self._once:

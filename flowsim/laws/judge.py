@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -43,10 +43,6 @@ class Judgement:
             self.answers[law].update(answers)
 
 
-Walk = Callable[[Errand], Judgement]
-"""Sends an errand through all tasks of a run, in this process or on Spark."""
-
-
 def examine(slices: Iterable[Slice], graph: JobGraph, errand: Errand, whole: bool, tasks: Iterable[int]) -> Judgement:
     """One walk over the slices of ``tasks``; those of each task come in order, those of different tasks in any."""
     judgement = Judgement(errand.laws)
@@ -79,16 +75,23 @@ def _maker(law: Law, suspects: tuple[Any, ...] | None) -> MakeMachine:
     return lambda graph, task, found: make(suspects)
 
 
-def judge(walk: Walk, graph: JobGraph, laws: Sequence[Law], whole: bool, reason: str = "") -> list[Outcome]:
-    """One outcome per law that applies. ``reason``: what the judge could not see."""
-    judgement = walk(Errand(tuple(laws)))
+Judging = Generator[Errand, Judgement, list[Outcome]]
+"""Asks for walks one after another, is sent what each showed, and returns the outcomes."""
+
+
+def judging(graph: JobGraph, laws: Sequence[Law], whole: bool, reason: str = "") -> Judging:
+    """Judges a run by laws that apply to it: one walk, and more where suspects must be examined exactly.
+
+    Whoever drives it decides where the walks take place. ``reason``: what the judge could not see.
+    """
+    judgement = yield Errand(tuple(laws))
     made = []
     for law in laws:
         found = judgement.found[law.id]
         suspects = law.join(graph, judgement.answers[law.id], whole, found) if law.join is not None else None
         if suspects and law.second is not None:
             for start in range(0, len(suspects), law.second.at_once):
-                again = walk(Errand((law,), tuple(suspects[start : start + law.second.at_once])))
+                again = yield Errand((law,), tuple(suspects[start : start + law.second.at_once]))
                 law.second.join(graph, again.answers[law.id], whole, found)
         verdict = Verdict.HOLDS if found.examined else Verdict.VACUOUS
         if found.violations:
@@ -96,6 +99,17 @@ def judge(walk: Walk, graph: JobGraph, laws: Sequence[Law], whole: bool, reason:
         seen = "; ".join(filter(None, (reason, law.unjudged(graph))))
         made.append(Outcome(law.id, verdict, found.examined, found.violations, found.evidence, seen))
     return made
+
+
+def judge(walk: Callable[[Errand], Judgement], judged: Judging) -> list[Outcome]:
+    """Drives one judging with a function that walks."""
+    try:
+        errand = next(judged)
+        while True:
+            errand = judged.send(walk(errand))
+    except StopIteration as end:
+        outcomes: list[Outcome] = end.value
+        return outcomes
 
 
 def applicable(laws: Sequence[Law], graph: JobGraph, level: Level) -> tuple[list[Law], dict[str, Outcome]]:
@@ -127,6 +141,6 @@ def check_all(facts: Facts, status: str = WHOLE, laws: Sequence[Law] = LAWS) -> 
     graph, whole = job_graph(facts), status == WHOLE
     judged, others = applicable(laws, graph, facts.level)
     slices = list(slices_in_memory(facts, reads_of(judged)))
-    made = judge(lambda errand: examine(slices, graph, errand, whole, graph.tasks), graph, judged, whole)
+    made = judge(lambda errand: examine(slices, graph, errand, whole, graph.tasks), judging(graph, judged, whole))
     found = {outcome.law: outcome for outcome in made} | others
     return [found[law.id] for law in laws]

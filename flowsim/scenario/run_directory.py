@@ -10,7 +10,7 @@ from typing import Final
 
 from flowsim.errors import BadInput
 from flowsim.recording.directory import make_room
-from flowsim.recording.manifest import replace_file
+from flowsim.recording.parquet_part import write_file
 
 RECORDING: Final = "recording"
 RUN_FILE: Final = "run.json"
@@ -43,7 +43,7 @@ class RunDirectory:
             base = self.path.resolve()
             inside = sorted(f.relative_to(base).as_posix() for f in sink_folders if f.is_relative_to(base))
             content = {_KEY: 1, "scenario": scenario, "sinks": inside}
-            replace_file(self.path / RUN_FILE, json.dumps(content, indent=2).encode() + b"\n")
+            write_file(self.path / RUN_FILE, json.dumps(content, indent=2).encode() + b"\n")
         except OSError as error:
             raise BadInput(f"{self.path}: cannot be used as output directory: {error.strerror or error}") from None
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from flowsim.errors import BadInput
-from flowsim.recording.manifest import replace_file
+from flowsim.recording.parquet_part import write_file
 from flowsim.studies.run import remove_run
 
 RUNS: Final = "runs"
@@ -50,7 +50,7 @@ class StudyDirectory:
     def write(self, name: str, content: str | bytes) -> None:
         """One of the study's files; raises BadInput when that cannot be done."""
         try:
-            replace_file(self.path / name, content.encode() if isinstance(content, str) else content)
+            write_file(self.path / name, content.encode() if isinstance(content, str) else content)
         except OSError as error:
             raise BadInput(f"{self.path / name}: cannot be written: {error.strerror or error}") from None
 

@@ -10,7 +10,6 @@ import importlib.util
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING
 
 from flowsim.errors import BadInput
@@ -36,14 +35,13 @@ def recompute(
     if not allow_python:
         raise BadInput(f"{path}: a recomputation is Python code and runs only with --allow-python")
     check = _load(path, function)
-    started = perf_counter()
     try:
         found = check(spark, str(input_path), str(out_dir))
     except Exception as error:
         raise BadInput(
             f"{_place(path, error)}: the recomputation failed: {type(error).__name__}: {_first_line(error)}"
         ) from error
-    return Line(run, _outcome(path, found), perf_counter() - started)
+    return Line(run, _outcome(path, found))
 
 
 def _load(path: Path, function: str) -> Callable[[SparkSession, str, str], object]:

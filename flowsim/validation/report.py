@@ -9,7 +9,7 @@ from flowsim.laws.catalogue import LAWS
 from flowsim.laws.law import Verdict
 from flowsim.validation.verdict import Line, Report
 
-HEADINGS: Final = ("recording", "law", "verdict", "rows examined", "violations", "seconds", "reason")
+HEADINGS: Final = ("recording", "law", "verdict", "rows examined", "violations", "reason")
 _SENTENCES: Final = {law.id: law.sentence for law in LAWS}
 
 
@@ -22,24 +22,10 @@ def table(report: Report) -> list[tuple[str, ...]]:
             line.outcome.verdict.value,
             f"{line.outcome.rows_examined:,}",
             f"{line.outcome.violations:,}",
-            f"{line.seconds:.1f}",
-            "; ".join(filter(None, (line.outcome.reason, _audit(line)))),
+            line.outcome.reason,
         )
         for line in report.lines
     ]
-
-
-def _audit(line: Line) -> str:
-    """What the slow form says, in words; '' where it was not asked."""
-    if line.audited is None:
-        return ""
-    if not line.disputed:
-        return f"the slow form agrees ({line.audited.seconds:.1f} s)"
-    told = ", ".join(f"{what} ({n:,})" for what, n in line.audited.findings)
-    return (
-        f"DISPUTED: the slow form says {line.audited.verdict.value}, {line.audited.rows_examined:,} rows examined"
-        + (f": {told}" if told else "")
-    )
 
 
 def evidence(report: Report) -> list[tuple[str, str, str, list[dict[str, object]]]]:
@@ -60,6 +46,7 @@ def as_data(report: Report) -> dict[str, object]:
     """The whole report as JSON-able data."""
     return {
         "passed": report.passed,
+        "engine": report.engine,
         "recordings": list(report.recordings),
         "laws": [_line(report, line) for line in report.lines],
     }
@@ -67,23 +54,17 @@ def as_data(report: Report) -> dict[str, object]:
 
 def to_json(report: Report) -> str:
     """The report as JSON text."""
-    return json.dumps(as_data(report), indent=2)
+    return json.dumps(as_data(report), indent=2, allow_nan=False)
 
 
 def _line(report: Report, line: Line) -> dict[str, object]:
-    found, audited = line.outcome, line.audited
-    slow = None if audited is None else {
-        "verdict": audited.verdict.value, "rows_examined": audited.rows_examined, "findings": dict(audited.findings),
-        "seconds": round(audited.seconds, 3), "agrees": not line.disputed,
-    }  # fmt: skip
+    found = line.outcome
     return {
         "recording": report.recordings[line.run],
         "law": found.law,
         "verdict": found.verdict.value,
         "rows_examined": found.rows_examined,
         "violations": found.violations,
-        "seconds": round(line.seconds, 3),
         "reason": found.reason,
         "evidence": list(found.evidence),
-        **({} if slow is None else {"slow_form": slow}),
     }

@@ -59,7 +59,7 @@ def run(
     until: Until = None,
     set_: Set = None,
     validate: Validate = False,
-    engine: Engine = "spark",
+    engine: Engine = "auto",
     master: Master = None,
     remote: Remote = None,
     allow_python: AllowPython = False,
@@ -78,7 +78,7 @@ def run(
     if validate and settings.record is Level.OFF:
         raise BadInput("--validate needs a recording, but recording is off: use --record elements or full")
     if validate:
-        judge.require()
+        judge.require(compiled.recompute is not None and allow_python)
     with run_progress(compiled.scenario.model.name, json_output) as progress:
         done = run_compiled(
             compiled,
@@ -109,8 +109,8 @@ def _judged(judge: Judge, done: ScenarioRun, out: Path, allow_python: bool, quie
         not_run = "" if whole else f"the job {_ENDS.get(status.value, 'was stopped')}, its results are incomplete"
         not_run = not_run if allow_python else ALLOW_PYTHON_NEEDED
         plans.append(RecomputePlan(0, recompute.script.name, recompute, out, not_run))
-    with count_progress("judging", quiet) as progress, judge.session() as session:
-        return judge.judge(session, [out], plans, progress)
+    with count_progress("judging", quiet) as progress:
+        return judge.judge([out], plans, progress)
 
 
 def _answer(done: ScenarioRun, out: Path, report: Report | None) -> Answer:

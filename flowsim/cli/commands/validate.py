@@ -28,33 +28,26 @@ Laws = Annotated[
 Folder = Annotated[
     Path | None, typer.Option("--folder", metavar="DIR", help="The folder of the recorded scenario, if it has moved.")
 ]
-Audit = Annotated[
-    bool,
-    typer.Option(
-        "--audit", help="Judge each law a second time, by its slow form that trusts no derived column (Spark)."
-    ),
-]
 
 
 @command
 def validate(
     recordings: Recordings,
     law: Laws = None,
-    engine: Engine = "spark",
+    engine: Engine = "auto",
     master: Master = None,
     remote: Remote = None,
     folder: Folder = None,
-    audit: Audit = False,
     allow_python: AllowPython = False,
     allow_path: AllowPath = False,
     json_output: Json = False,
 ) -> Answer:
     """Judge recordings by the laws; exit code 1 when one is violated or had nothing to examine."""
-    judge = Judge(engine, master, remote, None if law is None else tuple(law), audit)
+    judge = Judge(engine, master, remote, None if law is None else tuple(law))
     opened = [Recording.open(path) for path in recordings]
     plans = [recompute_plan(run, one, folder, allow_python, allow_path) for run, one in enumerate(opened)]
-    with count_progress("judging", json_output) as progress, judge.session() as session:
-        report = judge.judge(session, recordings, [plan for plan in plans if plan is not None], progress)
+    with count_progress("judging", json_output) as progress:
+        report = judge.judge(recordings, [plan for plan in plans if plan is not None], progress)
 
     def replay(run: int) -> str:
         return replay_command(opened[run], recordings[run])

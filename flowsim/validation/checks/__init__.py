@@ -1,1 +1,0 @@
-"""One Spark check per law, in the order of the catalogue."""

@@ -1,0 +1,56 @@
+"""Ships what Spark's workers need of flowsim to them, so that they need only Python, numpy and pyarrow."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+import zipfile
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import flowsim
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_NEEDED: Final = (
+    "__init__.py",
+    "distribution.py",
+    "errors.py",
+    "units.py",
+    "facts",
+    "values",
+    "recording",
+    "laws",
+    "validation",
+)
+_ARCHIVE: Final = "flowsim_judge.zip"
+_shipped: dict[int, SparkSession] = {}
+"""Sessions that have it, by identity."""
+
+
+def ship_flowsim(session: SparkSession) -> None:
+    """Adds the modules to the session, once; works on a classic session and over Spark Connect."""
+    if _shipped.get(id(session)) is not session:
+        session.addArtifacts(str(_archive()), pyfile=True)
+        _shipped[id(session)] = session
+
+
+@cache
+def _archive() -> Path:
+    """The archive, which executors may fetch as long as this process lives."""
+    folder = Path(tempfile.mkdtemp(prefix="flowsim-ship-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    _write(folder / _ARCHIVE)
+    return folder / _ARCHIVE
+
+
+def _write(archive: Path) -> None:
+    package = Path(flowsim.__file__).parent
+    with zipfile.ZipFile(archive, "w") as file:
+        for name in _NEEDED:
+            given = package / name
+            for path in sorted(given.rglob("*.py")) if given.is_dir() else [given]:
+                file.write(path, Path(package.name) / path.relative_to(package))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count, pairwise
@@ -10,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from flowsim.facts.schema import TABLES
 from flowsim.laws.slices import ColumnRows, Rows, Slice
 from flowsim.recording.epoch_marker import EpochMarker, PartDescription, damaged
-from flowsim.recording.parquet_part import arrow_schema, as_numpy, part_name
+from flowsim.recording.parquet_part import as_numpy, part_name
+from flowsim.recording.part_reader import open_part, part_content
 
 Reads = Mapping[str, Collection[str]]
 """The columns that are read of each table."""
@@ -76,24 +74,12 @@ class RecordedFiles:
                 if not is_read and not verified:
                     continue
                 path = Path(self.directory) / table / part_name(epoch)
-                content = _content(path, about, verified)
+                content = part_content(path, about, verified)
                 if is_read:
                     _split(path, table, about, _columns(path, content, table, about, reads[table], tasks), by_task)
             for task in sorted(by_task):
                 yield Slice(task, by_task[task])
             on_epoch()
-
-
-def _content(path: Path, about: PartDescription, verified: bool) -> bytes:
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise damaged(path, f"missing, but its epoch has {about.rows} rows") from None
-    except OSError as error:
-        raise damaged(path, f"cannot be read: {error.strerror}") from None
-    if verified and hashlib.sha256(content).hexdigest() != about.sha256:
-        raise damaged(path, "was changed after it was recorded")
-    return content
 
 
 def _columns(
@@ -104,16 +90,11 @@ def _columns(
     kept = tuple((task, rows) for task, rows in about.tasks if tasks is None or task in tasks)
     start = sum(rows for task, rows in about.tasks if tasks is not None and task < tasks.first)
     end = start + sum(rows for _, rows in kept)
-    try:
-        with pq.ParquetFile(pa.BufferReader(content)) as file:
-            if file.metadata.num_rows != about.rows or not file.schema_arrow.equals(arrow_schema(TABLES[table])):
-                raise damaged(path, f"expected {about.rows} rows with the columns of table {table}")
-            sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
-            bounds = list(pairwise(np.concatenate(([0], np.cumsum(sizes))).tolist()))
-            groups = [group for group, (begins, ends) in enumerate(bounds) if begins < end and start < ends]
-            read = file.read_row_groups(groups, columns=names, use_threads=False)
-    except (OSError, pa.ArrowException) as error:
-        raise damaged(path, f"cannot be read as Parquet: {str(error).splitlines()[0]}") from None
+    with open_part(path, table, about, content) as file:
+        sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+        bounds = list(pairwise(np.concatenate(([0], np.cumsum(sizes))).tolist()))
+        groups = [group for group, (begins, ends) in enumerate(bounds) if begins < end and start < ends]
+        read = file.read_row_groups(groups, columns=names, use_threads=False)
     skipped = bounds[groups[0]][0] if groups else 0
     rows = slice(start - skipped, end - skipped)
     return {name: as_numpy(read.column(name))[rows] for name in names}, kept

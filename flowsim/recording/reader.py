@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from flowsim.recording.epoch_marker import EpochMarker, damaged, read_markers
 from flowsim.recording.graph_file import GraphRow, read_graph
 from flowsim.recording.manifest import MANIFEST, Manifest, RunStatus, read_manifest
 from flowsim.recording.parquet_part import arrow_schema, part_name, to_packed
+from flowsim.recording.part_reader import open_part, part_content
 
 _GRAPH_NAMES = frozenset(table.name for table in GRAPH_TABLES)
 
@@ -77,28 +78,29 @@ class Recording:
 
     def table(self, table: str) -> pa.Table:
         """All rows of a fact table, or of table ``keys``."""
-        parts = [self._part(table, epoch, rows[table]) for epoch, rows in enumerate(self.epochs) if rows.get(table)]
+        parts = [self.part(table, epoch) for epoch, rows in enumerate(self.epochs) if rows.get(table)]
         return pa.concat_tables(parts) if parts else arrow_schema(TABLES[table]).empty_table()
 
     def part(self, table: str, epoch: int, columns: Sequence[str] | None = None) -> pa.Table:
         """The rows of one table in one epoch; ``columns`` None: all of them."""
-        rows = self.epochs[epoch].get(table, 0)
-        names = TABLES[table].names if columns is None else columns
-        return (
-            self._part(table, epoch, rows, names) if rows else arrow_schema(TABLES[table]).empty_table().select(names)
-        )
+        names = list(TABLES[table].names if columns is None else columns)
+        if table not in self.epochs[epoch]:
+            return arrow_schema(TABLES[table]).empty_table().select(names)
+        with self._opened(table, epoch) as file:
+            return file.read(columns=names)
 
     def time_bounds(self, table: str, epoch: int) -> tuple[int, int] | None:
         """The least and the greatest ``time_ns`` of one table in one epoch; None when it has no rows there."""
-        if not self.epochs[epoch].get(table):
+        if table not in self.epochs[epoch]:
             return None
         position = TABLES[table].names.index("time_ns")
-        file = self._open_part(table, epoch, self.epochs[epoch][table])
-        groups = [file.metadata.row_group(group).column(position) for group in range(file.num_row_groups)]
-        if all(group.is_stats_set and group.statistics.has_min_max for group in groups):
+        with self._opened(table, epoch) as file:
+            groups = [file.metadata.row_group(group).column(position) for group in range(file.num_row_groups)]
             return min(group.statistics.min for group in groups), max(group.statistics.max for group in groups)
-        times = self.part(table, epoch, ("time_ns",))["time_ns"].to_pylist()
-        return min(times), max(times)
+
+    def _opened(self, table: str, epoch: int) -> AbstractContextManager[pq.ParquetFile]:
+        about, path = self.markers[epoch].parts[table], self.directory / table / part_name(epoch)
+        return open_part(path, table, about, part_content(path, about))
 
     def rows(self, table: str) -> Sequence[tuple[int, ...]]:
         """The rows of a fact table as tuples; kept once read."""
@@ -141,48 +143,10 @@ class Recording:
             digests[table.name] = hashes.digest()
         return facts_digest(self.level, digests)
 
-    def verify(self) -> None:
-        """Compares the bytes of every part with the hash in its marker; raises BadInput for the first that differs."""
-        for epoch, marker in enumerate(self.markers):
-            for table, about in marker.parts.items():
-                path = self.directory / table / part_name(epoch)
-                try:
-                    content = path.read_bytes()
-                except OSError:
-                    raise damaged(path, "missing or not readable") from None
-                if hashlib.sha256(content).hexdigest() != about.sha256:
-                    raise damaged(path, "was changed after it was recorded")
-
     def _tuples(self, table: str) -> list[tuple[int | str, ...]]:
         if table not in self._rows:
             self._rows[table] = _as_tuples(self.table(table))
         return self._rows[table]
-
-    def _part(self, table: str, epoch: int, rows: int, columns: Sequence[str] | None = None) -> pa.Table:
-        file = self._open_part(table, epoch, rows)
-        try:
-            return file.read(columns=None if columns is None else list(columns))
-        except (OSError, pa.ArrowException) as error:
-            raise self._unreadable(table, epoch, error) from None
-
-    def _open_part(self, table: str, epoch: int, rows: int) -> pq.ParquetFile:
-        path = self.directory / table / part_name(epoch)
-        try:
-            file = pq.ParquetFile(path)
-        except FileNotFoundError:
-            raise BadInput(f"{path}: missing, but epoch {epoch} says {rows} rows: the recording is damaged") from None
-        except (OSError, pa.ArrowException) as error:
-            raise self._unreadable(table, epoch, error) from None
-        if not file.schema_arrow.equals(arrow_schema(TABLES[table])):
-            raise BadInput(f"{path}: its columns are not those of table {table}: the recording is damaged")
-        found = file.metadata.num_rows
-        if found != rows:
-            raise BadInput(f"{path}: has {found} rows, but epoch {epoch} says {rows}: the recording is damaged")
-        return file
-
-    def _unreadable(self, table: str, epoch: int, error: Exception) -> BadInput:
-        path = self.directory / table / part_name(epoch)
-        return BadInput(f"{path}: cannot be read as Parquet: {str(error).splitlines()[0]}")
 
     def _compare_rows(self) -> None:
         if self.status is RunStatus.RUNNING:

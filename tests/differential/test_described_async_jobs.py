@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from flowsim.facts.kinds import Level
-from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder
 from tests.support.described.async_job_writer import AsyncJobWriter, determined, determined_on_the_wall_clock
 from tests.support.described.job_comparison import difference, divergence, ours, report, theirs

@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 
 from flowsim.facts.kinds import Level
-from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder
 from tests.support.described.job_comparison import difference, divergence, ours, report, theirs
 from tests.support.described.job_writer import JobWriter

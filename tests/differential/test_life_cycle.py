@@ -13,8 +13,8 @@ from flowsim.cluster.run_actions import CancelJob, RunAction, StopJob
 from flowsim.connectors.generator import GeneratorSource, SequenceOf
 from flowsim.connectors.source import Source
 from flowsim.facts.kinds import Level
-from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Verdict
 from flowsim.legacy.source_function import LegacySource
 from flowsim.legacy.stream_source import StreamSource
 from flowsim.operators.inputs.combined_input import combined_inputs

@@ -14,8 +14,8 @@ from flowsim.connectors.script import Entry, ScriptedSource, record, sleep
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, WatermarkStrategy
 from flowsim.facts.kinds import ElementKind, Level
-from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder
 
 SLEEPS = st.builds(sleep, st.sampled_from([1, 40, 150, 600]))

@@ -14,8 +14,8 @@ from flowsim.connectors.script import Entry, ScriptedSource, record, sleep, wate
 from flowsim.datastream import AsyncDataStream, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration
 from flowsim.facts.kinds import Level
-from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Verdict
 from flowsim.legacy.source_function import LegacySource
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.elements import StreamRecord

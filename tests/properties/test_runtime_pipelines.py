@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus
 from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import PartitionerSpec
-from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.units import MAX_WATERMARK
 from tests.support.jobs.small_jobs import Arrivals, SmallJob, by_key

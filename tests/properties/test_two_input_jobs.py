@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.facts.kinds import ElementKind, Level, LifeEvent
-from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Verdict
 from flowsim.operators.inputs.multiple_input import MultipleInputOperator
 from flowsim.operators.inputs.reading_order import READINGS, Reading, reading_order
 from flowsim.operators.stream_operator import Value

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flowsim.facts.kinds import AsyncAction
-from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Outcome, Verdict
 from flowsim.recording.reader import Recording
 from flowsim.validation.judge import validate
 from tests.support.facts.async_damage import damage_async

@@ -14,8 +14,8 @@ from flowsim.connectors.script import Entry, ScriptedSource, end, record, sleep
 from flowsim.datastream import KeyedCoProcessFunction, KeyedProcessFunction, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, Types, WatermarkStrategy
 from flowsim.facts.schema import TABLES
-from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Outcome, Verdict
 from flowsim.recording.reader import Recording
 from flowsim.testing import JobRun, run_job
 from flowsim.validation.judge import validate

@@ -12,8 +12,8 @@ from flowsim.facts.kinds import Level
 from flowsim.facts.schema import Table
 from flowsim.facts.tracer import Append, Stamp, stamping
 from flowsim.laws.catalogue import LAW_IDS
-from flowsim.laws.law import Outcome
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Outcome
 from flowsim.recording.manifest import RunDescription, RunStatus
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.recording.writer import RecordingWriter

@@ -13,8 +13,8 @@ import pytest
 
 from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import LAWS
-from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Outcome, Verdict
 from flowsim.recording.reader import Recording
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario

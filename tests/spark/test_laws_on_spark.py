@@ -9,8 +9,8 @@ import pytest
 
 from flowsim.facts.kinds import Level, LifeEvent
 from flowsim.laws.catalogue import LAW_IDS, LAWS
-from flowsim.laws.law import EVIDENCE_ROWS, Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import EVIDENCE_ROWS, Verdict
 from flowsim.recording.manifest import RunStatus
 from flowsim.recording.reader import Recording
 from flowsim.validation.judge import validate

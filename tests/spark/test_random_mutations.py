@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flowsim.laws.catalogue import LAW_IDS
-from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Outcome, Verdict
 from flowsim.recording.reader import Recording
 from flowsim.validation.judge import validate
 from tests.benchmarks.bench_judge import write

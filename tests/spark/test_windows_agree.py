@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Outcome, Verdict
 from flowsim.recording.reader import Recording
 from flowsim.testing import Schedule, run_job
 from flowsim.testing.random_windows import ASSIGNERS, TRIGGERS

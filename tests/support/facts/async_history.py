@@ -9,10 +9,10 @@ from operator import xor
 
 from flowsim.facts.kinds import AsyncAction, ElementKind, Level, LifeEvent
 from flowsim.facts.schema import TABLES
+from flowsim.units import NS_PER_MS
 from tests.support.oracle.catalogue import LAWS, Outcome
 from tests.support.oracle.job_graph import job_graph
 from tests.support.oracle.judge import CHECKS
-from flowsim.units import NS_PER_MS
 
 RECORD, WATERMARK, STATUS = ElementKind.RECORD, ElementKind.WATERMARK, ElementKind.STATUS
 IDLE, ACTIVE = -1, 0

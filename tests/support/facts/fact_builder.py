@@ -7,6 +7,7 @@ of the job that shares no code with flowsim.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flowsim.facts.kinds import Level
-from flowsim.facts.schema import FACT_TABLES, FORMAT_VERSION, STATIC_TABLES, TABLES
+from flowsim.facts.schema import FACT_TABLES, FORMAT_VERSION, GRAPH_TABLES, KEYS, STATIC_TABLES, TABLES
+from flowsim.recording.digest import sha256
+from flowsim.recording.epoch_marker import EpochMarker, PartDescription
+from flowsim.recording.graph_file import graph_bytes
 from flowsim.recording.memory import MemoryRecorder
 
 _ARROW = {"q": pa.int64(), "i": pa.int32(), "b": pa.int8(), "s": pa.string()}
@@ -71,12 +75,18 @@ class FactBuilder:
         (root / "epochs").mkdir(parents=True)
         closed = len(self.facts) - open_facts
         bounds = [closed * i // epochs for i in range(epochs)] + [closed, len(self.facts)]
-        total = dict.fromkeys(TABLES, 0)
+        graph = {t.name: [tuple(r[c] for c in t.names) for r in self.rows(t.name)] for t in GRAPH_TABLES}
+        content = graph_bytes(graph)
+        (root / "graph.json").write_bytes(content)
+        total = dict.fromkeys(TABLES, 0) | {name: len(rows) for name, rows in graph.items()}
+        before, markers = "", 0
         for number in range(epochs + (open_facts > 0)):
-            rows = self._write_epoch(root, number, self.facts[bounds[number] : bounds[number + 1]])
+            parts = self._write_epoch(root, number, self.facts[bounds[number] : bounds[number + 1]])
             if number < epochs:
-                (root / "epochs" / f"{number:05d}.json").write_text(json.dumps({"epoch": number, "rows": rows}))
-                total = {name: count + rows[name] for name, count in total.items()}
+                marker = EpochMarker(number, sha256(content), before, parts).content()
+                (root / "epochs" / f"{number:05d}.json").write_bytes(marker)
+                before, markers = sha256(marker), markers + 1
+                total = {name: count + (parts[name].rows if name in parts else 0) for name, count in total.items()}
         manifest = {
             "format_version": FORMAT_VERSION,
             "status": status,
@@ -85,20 +95,27 @@ class FactBuilder:
             "versions": {},
         }
         if status != "running":
-            manifest |= {"epochs": epochs, "rows": total}
+            manifest |= {"epochs": epochs, "last_marker": before, "rows": total}
         (root / "manifest.json").write_text(json.dumps(manifest))
         return folder
 
-    def _write_epoch(self, root: Path, number: int, facts: list[tuple[str, Row]]) -> dict[str, int]:
-        count = {}
-        for name, table in TABLES.items():
+    def _write_epoch(self, root: Path, number: int, facts: list[tuple[str, Row]]) -> dict[str, PartDescription]:
+        parts = {}
+        for name in [*(t.name for t in FACT_TABLES), KEYS.name]:
+            table = TABLES[name]
             rows = [r for t, r in facts if t == name]
-            count[name] = len(rows)
-            if rows:
-                schema = pa.schema([pa.field(c.name, _ARROW[c.code], nullable=False) for c in table.columns])
-                (root / name).mkdir(exist_ok=True)
-                pq.write_table(pa.Table.from_pylist(rows, schema), root / name / f"part-{number:05d}.parquet")
-        return count
+            if not rows:
+                continue
+            tasks: tuple[tuple[int, int], ...] = ()
+            if "task" in table.names:
+                rows.sort(key=lambda r: (r["task"], r.get("seq", 0)))
+                tasks = tuple(sorted(Counter(int(r["task"]) for r in rows).items()))
+            schema = pa.schema([pa.field(c.name, _ARROW[c.code], nullable=False) for c in table.columns])
+            (root / name).mkdir(exist_ok=True)
+            path = root / name / f"part-{number:05d}.parquet"
+            pq.write_table(pa.Table.from_pylist(rows, schema), path)
+            parts[name] = PartDescription(len(rows), sha256(path.read_bytes()), tasks)
+        return parts
 
 
 def recorded(run: MemoryRecorder) -> FactBuilder:

@@ -8,8 +8,8 @@ from random import Random
 import numpy as np
 
 from flowsim.facts.schema import TABLES
-from flowsim.laws.judge import WHOLE, Errand, Judgement, applicable, examine, judge
 from flowsim.laws.job_graph import job_graph
+from flowsim.laws.judge import WHOLE, Errand, Judgement, applicable, examine, judge, judging
 from flowsim.laws.law import Law, Outcome, reads_of
 from flowsim.laws.slices import ColumnRows, Facts, Row, Rows, Slice, TupleRows
 
@@ -50,7 +50,9 @@ def _rows(table: str, rows: list[Row], columns: set[str], random: Random) -> Row
     if random.random() < 0.5:
         return TupleRows(names, rows)
     kept = {
-        name: np.array([row[place] for row in rows], dtype=object if TABLES[table].columns[place].code == "s" else np.int64)
+        name: np.array(
+            [row[place] for row in rows], dtype=object if TABLES[table].columns[place].code == "s" else np.int64
+        )
         for place, name in enumerate(names)
         if name in columns
     }
@@ -68,4 +70,4 @@ def judged_in_slices(
     def walk(errand: Errand) -> Judgement:
         return examine(cut_slices(facts, reads, epochs, Random(seed)), graph, errand, whole, graph.tasks)
 
-    return {outcome.law: outcome for outcome in judge(walk, graph, judged, whole)} | others
+    return {outcome.law: outcome for outcome in judge(walk, judging(graph, judged, whole))} | others

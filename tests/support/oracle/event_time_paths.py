@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from flowsim.facts.kinds import ElementKind
+from flowsim.units import NO_TIMESTAMP
 from tests.support.oracle.facts import Facts
 from tests.support.oracle.job_graph import JobGraph, Operator
 from tests.support.oracle.valve_model import ACTIVE, IDLE
-from flowsim.units import NO_TIMESTAMP
 
 INPUTS: Final = -1
 """The origin of event time: what the inputs of the task make together. An origin >= 0 is an operator that makes watermarks,

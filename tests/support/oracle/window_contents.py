@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tests.support.oracle.window_plan import Evictor
 from flowsim.units import NO_TIMESTAMP
 from flowsim.values.java_long import wrapped
+from tests.support.oracle.window_plan import Evictor
 
 Account = tuple[int, int, int]
 """Records, sum of fingerprint >> 31, exclusive or of the fingerprints."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from flowsim.facts.kinds import FireCause
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.support.oracle.facts import Row
 from tests.support.oracle.window_contents import Account, Contents
 from tests.support.oracle.window_plan import Window, WindowPlan, last_of
 from tests.support.oracle.window_timers import Timers
 from tests.support.oracle.window_triggers import CONTINUE, FIRE, PURGE, Memory, Silent, Trigger, trigger_of
-from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
 NS_PER_MS = 1_000_000
 ALWAYS = -1

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from tests.support.oracle.window_plan import Window, last_of
 from flowsim.values.java_long import wrapped
+from tests.support.oracle.window_plan import Window, last_of
 
 CONTINUE, FIRE, PURGE = 0, 1, 2
 """Bits of an answer; together they are ``WindowResult``."""

@@ -28,28 +28,34 @@ A run leaves a directory `recording/`:
 | path | content |
 |---|---|
 | `manifest.json` | what was run and how it ended: status, level, scenario text, resolved settings, input hashes, seed, policy, \
-versions, rows and digest per table, the story of a failure. Nothing of the wall clock, no absolute path, no host name |
+versions, rows and digest per table, the cause of a failure. Nothing of the wall clock, no absolute path, no host name |
 | `wall.json` | start, end, elapsed time, platform; covered by no digest |
+| `graph.json` | the execution graph: tables `tasks`, `operators`, `edges`, `channels`, `task_managers`, `pools` |
 | `<table>/part-<epoch>.parquet` | the rows that a table got during one epoch; no file when there were none |
-| `epochs/<epoch>.json` | written last: its epoch is complete in every table, with these numbers of rows |
+| `epochs/<epoch>.json` | the marker of an epoch, written last: then the epoch is complete in every table |
 
 **Epochs.** All tables close their parts together whenever one of them has 262,144 rows, and at the end. Every file is
 written aside and renamed, so a process that is killed leaves its complete epochs; parts without a marker are not part
-of the recording.
+of the recording. When the disk refuses a part, its epoch is dropped as a whole and nothing more is written.
 
-**Status** is `running` from the start on, so a recording that still says so was killed. At the end it becomes
-`complete`, `failed`, `canceled` or `stopped` (by `until:`). Only a `complete` recording is judged as a whole, any
-other as a prefix (`docs/laws.md`).
+**Parts** are sorted by task; the rows of a task are in the order in which they were recorded, and those of a later epoch
+come after those of an earlier one, so the `seq` of a task ascends from part to part. Row groups hold whole tasks, of
+16,384 rows or more; only a task of more than 131,072 rows is cut.
 
-**Digests.** A fact table's digest is the SHA-256 of its rows in the order in which they were recorded, each packed
-little-endian without padding in the order of the columns; a description table's is that of its rows as JSON arrays,
-one a line. `facts_digest` covers the digests of all tables and the level, `digest` also what the manifest says of the
-run. Versions are not covered.
+**Markers** hold for each part the number of rows, the rows of each task, and the SHA-256 of the file; and the SHA-256 of
+`graph.json` and of the marker before. The manifest holds that of the last marker. So a changed, missing or exchanged file is
+found when it is read, and a prefix can be verified without a manifest.
+
+**Status** is `running` from the start on, so a recording that still says so was killed, or could not be written any
+further. At the end it becomes `complete`, `failed`, `canceled` or `stopped` (by `until:`). Only a `complete` recording is
+judged as a whole, any other as a prefix (`docs/laws.md`).
+
+**Digests.** Each task has one SHA-256 per fact table: of its rows in the order of `seq`, packed little-endian without
+padding in the order of the columns (`keys` and the graph: rows as JSON arrays, one a line). A table's digest covers those
+of its tasks, `facts_digest` the digests of all tables and the level, `digest` also what the manifest says of the run.
+Versions are not covered. So the digest does not depend on how the facts are stored.
 
 **Types.** No column holds nulls. Fact tables hold only integers; what a sentinel means is said where it occurs.
-
-**Order.** Rows of one table are in the order in which they were recorded. `seq` orders the facts of one task over all
-tables.
 """
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from flowsim.distribution import install_command
-from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Verdict
 from flowsim.recording.manifest import RunStatus
 from flowsim.recording.reader import Recording
 

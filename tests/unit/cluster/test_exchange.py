@@ -12,8 +12,8 @@ from flowsim.cluster.job_execution import JobStatus
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import StreamEdge
-from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Verdict
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.recording.memory import MemoryRecorder
 from tests.support.jobs.small_jobs import Arrivals, NotingSink, SmallJob, by_key

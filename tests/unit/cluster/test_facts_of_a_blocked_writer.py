@@ -11,8 +11,8 @@ from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import Fault
 from flowsim.faults.faulty_components import with_faults
-from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder
 
 

@@ -13,8 +13,8 @@ from flowsim.connectors.script import ScriptedSource, record
 from flowsim.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from flowsim.datastream.common import Types
 from flowsim.facts.kinds import Level
-from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder
 
 MS = 1_000_000

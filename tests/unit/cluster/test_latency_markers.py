@@ -9,8 +9,8 @@ from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import ScriptedSource, record, sleep
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.facts.kinds import ElementKind, Level
-from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.units import NS_PER_MS

@@ -13,8 +13,8 @@ from flowsim.connectors.script import Entry, idle, record, sleep, watermark
 from flowsim.errors import BadInput, JobFailed
 from flowsim.facts.kinds import ActionKind, ActionPhase, ElementKind, Level, LifeEvent
 from flowsim.faults.catalogue import Fault
-from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Verdict
 from flowsim.operators.functions.co_process import CoMapOperator
 from flowsim.operators.input_selection import InputSelection
 from flowsim.operators.inputs.multiple_input import MultipleInputOperator

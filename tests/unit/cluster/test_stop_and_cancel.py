@@ -20,8 +20,8 @@ from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
 from flowsim.datastream.functions import CoMapFunction
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import ElementKind, Level, LifeEvent
-from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Verdict
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.sources.source_output import SourceOutput
 from flowsim.operators.stream_operator import DataInputStatus

@@ -11,8 +11,8 @@ from flowsim.connectors.memory import CollectSink
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import Link, StreamGraph
-from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder
 
 STEP_NS = 500

@@ -15,8 +15,8 @@ from flowsim.connectors.script import Entry, ScriptedSource, ScriptReader, recor
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, WatermarkStrategy
 from flowsim.facts.kinds import Level
-from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Verdict
 from flowsim.operators.sources.source_output import ReaderOutput
 from flowsim.operators.stream_operator import DataInputStatus
 from flowsim.recording.memory import MemoryRecorder

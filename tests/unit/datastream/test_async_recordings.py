@@ -17,8 +17,8 @@ from flowsim.datastream import AsyncDataStream, AsyncFunction, AsyncRetryStrateg
 from flowsim.datastream.async_retry_predicates import has_exception_predicate
 from flowsim.datastream.common import Duration
 from flowsim.facts.kinds import Level
-from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Outcome, Verdict
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.rng import RandomStreams
 from tests.support.jobs.coroutines import UNMARKED

@@ -21,8 +21,8 @@ from flowsim.datastream.common import Types
 from flowsim.datastream.state import ValueStateDescriptor
 from flowsim.errors import BadInput, JobFailed
 from flowsim.facts.kinds import Level
-from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Verdict
 from flowsim.operators.input_selection import InputSelection
 from flowsim.operators.inputs.multiple_input import MultipleInputOperator
 from flowsim.recording.memory import MemoryRecorder

@@ -24,8 +24,8 @@ from flowsim.datastream.common.time import Duration
 from flowsim.datastream.state import MapStateDescriptor, StateTtlConfig, ValueStateDescriptor
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
-from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Verdict
 from flowsim.operators.functions.broadcast_contexts import BroadcastContext, ReadOnlyBroadcastContext
 from flowsim.operators.functions.process import ProcessContext
 from flowsim.recording.memory import MemoryRecorder

@@ -12,8 +12,8 @@ from flowsim.faults.catalogue import FAULT_KINDS, Fault
 from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.stream_graph import Link
 from flowsim.laws.catalogue import LAW_IDS
-from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.units import NS_PER_MS
 from tests.support.jobs.fault_matrix import CASES, FaultCase, fault_job, run_case

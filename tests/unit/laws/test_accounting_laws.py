@@ -17,8 +17,8 @@ from flowsim.facts.kinds import (
     LifeEvent,
     WaitKind,
 )  # fmt: skip
-from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Outcome, Verdict
 from tests.support.facts.tiny_job import FactSet, tiny_job
 
 

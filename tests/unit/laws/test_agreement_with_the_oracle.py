@@ -72,7 +72,9 @@ def cases() -> tuple[tuple[str, BuiltFacts, str], ...]:
         facts = recorded(run_job(graph, schedule=Schedule("random", number, 1)).facts)
         found.append((name, facts, "complete"))
         for again in range(4):
-            found.append((f"{name}, damage {again}", damaged_somewhere(facts.copy(), Random(f"{name} {again}")), "complete"))
+            found.append(
+                (f"{name}, damage {again}", damaged_somewhere(facts.copy(), Random(f"{name} {again}")), "complete")
+            )
     return tuple((name, BuiltFacts(facts), status) for name, facts, status in found)
 
 
@@ -85,7 +87,9 @@ def damaged_somewhere(facts: FactBuilder, random: Random) -> FactBuilder:
         case 1:
             facts.insert_after(row, table, **{n: v for n, v in row.items() if n not in ("seq", "task", "time_ns")})
         case _:
-            name = random.choice([n for n in row if n not in ("seq", "task", "channel", "kind", "event", "action", "phase")])
+            name = random.choice(
+                [n for n in row if n not in ("seq", "task", "channel", "kind", "event", "action", "phase")]
+            )
             row[name] = int(row[name]) + (1 if int(row[name]) < 2**62 else -1)
     return facts
 
@@ -102,7 +106,9 @@ def test_machines_count_what_the_definitions_count(law: Law) -> None:
             if told(found) != told(expected):  # type: ignore[arg-type]
                 differing += 1
                 if len(differ) < 8:
-                    differ.append((name, status, epochs, told(expected), told(found), expected.evidence[:3], found.evidence[:3]))  # type: ignore[arg-type]
+                    differ.append(
+                        (name, status, epochs, told(expected), told(found), expected.evidence[:3], found.evidence[:3])
+                    )  # type: ignore[arg-type]
     assert not differ, f"{differing} differ:\n" + "\n".join(map(str, differ))
 
 

@@ -11,8 +11,8 @@ from flowsim.datastream import AsyncDataStream, StreamExecutionEnvironment
 from flowsim.datastream.common.time import Duration
 from flowsim.datastream.functions import KeyedProcessFunction
 from flowsim.facts.kinds import ElementKind, Level
-from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Verdict
 from flowsim.operators.async_wait.latency import FixedLatency
 from flowsim.operators.async_wait.simulated_calls import SimulatedAsyncFunction
 from flowsim.recording.memory import MemoryRecorder

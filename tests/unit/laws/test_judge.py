@@ -6,8 +6,8 @@ from pathlib import Path
 
 from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import LAW_IDS, LAWS
-from flowsim.laws.law import Verdict
 from flowsim.laws.judge import CHECKS, check_all
+from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder
 from tests.support.facts.tiny_job import tiny_job
 

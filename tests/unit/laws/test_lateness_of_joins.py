@@ -17,8 +17,8 @@ from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import Fault
 from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.stream_graph import StreamGraph
-from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Outcome, Verdict
 from flowsim.recording.memory import MemoryRecorder
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind, SegmentAction
-from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Outcome, Verdict
 from tests.support.facts.tiny_job import FactSet, tiny_job
 
 Change = Callable[[FactSet], None]

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from flowsim.facts.kinds import ElementKind
-from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.java_key import owner_subtask, recorded_key_hash
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Outcome, Verdict
 from flowsim.values import Row, Types, java_hash, key_json
 from tests.support.facts.tiny_job import FactSet, tiny_job
 from tests.support.flink.golden import cases

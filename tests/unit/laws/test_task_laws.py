@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from flowsim.facts.kinds import ActionKind, ActionPhase, ElementKind, LifeEvent, MailAction, WaitKind
-from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Outcome, Verdict
 from flowsim.units import MAX_WATERMARK
 from tests.support.facts.tiny_job import FactSet, tiny_job
 

@@ -10,9 +10,9 @@ import json
 import pytest
 
 from flowsim.facts.kinds import FireCause, Level, WindowResult
-from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.job_graph import job_graph
 from flowsim.laws.lateness import lateness
+from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.windows import late_rows, window_fire
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from flowsim.facts.kinds import ElementKind, Level
-from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.window_plan import WindowPlan, window_plan
 from flowsim.units import MAX_WATERMARK
 from tests.support.facts.tiny_job import FactSet, TinyJob, tiny_job

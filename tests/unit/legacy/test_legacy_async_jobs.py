@@ -26,8 +26,8 @@ from flowsim.facts.kinds import (
     WaitKind,
 )
 from flowsim.graph.stream_graph import Link, OperatorDescription
-from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Verdict
 from flowsim.legacy.async_wait_operator import LegacyAsyncWaitOperator
 from flowsim.legacy.source_function import LegacySource
 from flowsim.operators.stream_operator import StreamOperator

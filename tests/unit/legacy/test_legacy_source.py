@@ -16,8 +16,8 @@ from flowsim.connectors.script import ScriptedSource, end, idle, record, sleep, 
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.errors import BadInput, JobFailed
 from flowsim.facts.kinds import ActionKind, ActionPhase, ElementKind, Level, LifeEvent, WaitKind
-from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Verdict
 from flowsim.legacy.source_function import LegacySource, ParallelSourceFunction, SourceContext, SourceFunction
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.virtual_time_loop import START_NS

@@ -112,25 +112,24 @@ def _edit(path: Path, old: str, new: str) -> None:
         (lambda d: _edit(d / "manifest.json", '"complete"', '"finished"'), "damaged manifest: status"),
         (lambda d: _edit(d / "manifest.json", '"elements"', '"verbose"'), "damaged manifest: level"),
         (
-            lambda d: _edit(d / "manifest.json", '"format_version": 4', '"format_version": 99'),
-            "this flowsim reads format 4",
+            lambda d: _edit(d / "manifest.json", '"format_version": 5', '"format_version": 99'),
+            "this flowsim reads format 5",
         ),
-        (lambda d: (d / "epochs" / "00002.json").unlink(), "has 2 complete epochs, but its manifest says 4"),
-        (lambda d: (d / "epochs" / "00000.json").write_text("[]"), "damaged epoch marker"),
-        (lambda d: (d / "epochs" / "00000.json").write_text('{"rows": {"sent": "many"}}'), "damaged epoch marker"),
+        (lambda d: (d / "epochs" / "00002.json").unlink(), "has 4 epochs, but 2 are complete"),
+        (lambda d: (d / "epochs" / "00000.json").write_text("[]"), "expected the parts of an epoch"),
+        (lambda d: _edit(d / "epochs" / "00000.json", '"rows":30', '"rows":"many"'), "expected the parts of an epoch"),
+        (lambda d: _edit(d / "epochs" / "00000.json", '"graph":', '"graph": '), "is not the marker of epoch 0"),
+        (lambda d: _edit(d / "epochs" / "00000.json", '"sha256":"', '"sha256":"0'), "expected the parts of an epoch"),
+        (lambda d: _edit(d / "epochs" / "00001.json", "[[0,30]]", "[[1,30]]"), "does not follow the marker before it"),
+        (lambda d: _edit(d / "epochs" / "00003.json", "[[0,10]]", "[[1,10]]"), "or one of them was changed"),
+        (lambda d: _edit(d / "manifest.json", '"sent": 100', '"sent": 99'), "says that table sent has 99 rows, but"),
+        (lambda d: (d / "graph.json").unlink(), "graph.json: missing"),
+        (lambda d: _edit(d / "graph.json", '"rows":[]', '"rows":[[]]'), "was changed after it was recorded"),
+        (lambda d: (d / "sent" / "part-00001.parquet").unlink(), "missing, but its epoch has 30 rows of it"),
+        (lambda d: _truncate(d / "sent" / "part-00001.parquet"), "is not the file that was recorded"),
         (
-            lambda d: _edit(d / "epochs" / "00000.json", '"sent":30', '"sent":29'),
-            "table sent has 99 rows, but its manifest",
-        ),
-        (lambda d: (d / "sent" / "part-00001.parquet").unlink(), "missing, but epoch 1 says 30 rows"),
-        (lambda d: _truncate(d / "sent" / "part-00001.parquet"), "cannot be read as Parquet"),
-        (
-            lambda d: os.replace(d / "sent" / "part-00003.parquet", d / "sent" / "part-00001.parquet"),
-            "has 10 rows, but epoch 1",
-        ),
-        (
-            lambda d: os.replace(d / "other/choices/part-00000.parquet", d / "sent/part-00001.parquet"),
-            "not those of table",
+            lambda d: os.replace(d / "sent" / "part-00002.parquet", d / "sent" / "part-00001.parquet"),
+            "part-00001.parquet: is not the file that was recorded",
         ),
     ],
 )
@@ -149,12 +148,16 @@ def test_a_path_that_is_not_there_is_named(tmp_path: Path) -> None:
         Recording.open(tmp_path / "nothing")
 
 
-def test_changed_facts_do_not_have_the_manifests_digest(tmp_path: Path) -> None:
-    write(tmp_path / "one")
-    write(tmp_path / "two", rows=200)
-    os.replace(tmp_path / "two" / "sent" / "part-00002.parquet", tmp_path / "one" / "sent" / "part-00001.parquet")
-    recording = Recording.open(tmp_path / "one")
-    assert recording.computed_facts_digest != recording.manifest.facts_digest
+def test_a_flipped_bit_in_any_part_is_found_by_whoever_reads_it(tmp_path: Path) -> None:
+    write(tmp_path)
+    path = tmp_path / "sent" / "part-00001.parquet"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    recording = Recording.open(tmp_path)
+    assert recording.part("sent", 0).num_rows == 30
+    with pytest.raises(BadInput, match="the recording is damaged"):
+        recording.part("sent", 1)
 
 
 def test_the_page_about_the_format_is_current() -> None:

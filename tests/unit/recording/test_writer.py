@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from flowsim.errors import BadInput, InvariantViolation
+from flowsim.errors import BadInput, InvariantViolation, RecordingFailed
 from flowsim.facts import kinds, schema
 from flowsim.facts.kinds import ElementKind, Level
 from flowsim.facts.tracer import Recorder, TaskTrace
@@ -112,13 +112,14 @@ def test_an_epoch_closes_in_every_table_when_one_is_full(tmp_path: Path) -> None
     markers = sorted((tmp_path / "epochs").iterdir())
     assert [path.name for path in markers] == ["00000.json", "00001.json", "00002.json"]
     for epoch, marker in enumerate(markers):
-        rows = json.loads(marker.read_text())["rows"]
-        assert rows["sent"] == 30
-        for table, count in rows.items():
+        parts = json.loads(marker.read_text())["parts"]
+        assert parts["sent"]["rows"] == 30
+        for table in schema.TABLES:
             part = tmp_path / table / f"part-{epoch:05d}.parquet"
-            assert part.exists() == (count > 0)
-            if count:
-                assert pq.ParquetFile(part).metadata.num_rows == count
+            assert part.exists() == (table in parts)
+            if table in parts:
+                assert pq.ParquetFile(part).metadata.num_rows == parts[table]["rows"]
+                assert sum(rows for _, rows in parts[table]["tasks"]) in (0, parts[table]["rows"])
 
 
 def test_integers_are_delta_packed_and_only_enums_have_dictionaries(tmp_path: Path) -> None:
@@ -193,8 +194,51 @@ def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
 def test_a_disk_that_refuses_ends_in_a_clear_error(tmp_path: Path) -> None:
     writer = write(tmp_path, rows=5)
     (tmp_path / "sent").write_text("a file where the table's folder should be")
-    with pytest.raises(BadInput, match="the recording cannot be written"):
+    with pytest.raises(RecordingFailed, match="cannot be written"):
         writer.finish(RunStatus.COMPLETE)
+    recording = Recording.open(tmp_path)
+    assert (recording.status, recording.epochs) == (RunStatus.RUNNING, ())
+    assert [path.name for path in tmp_path.rglob("*.parquet*")] == []
+
+
+def test_an_epoch_that_the_disk_refuses_is_dropped_and_nothing_follows_it(tmp_path: Path) -> None:
+    writer = RecordingWriter(tmp_path, Level.ELEMENTS, RunDescription(), rows_per_epoch=10)
+    choose = writer.appender(schema.CHOICES)
+    for step in range(15):
+        choose(step, 0, 2)
+    (tmp_path / "epochs" / "00001.json").mkdir()
+    for step in range(15, 19):
+        choose(step, 0, 2)
+    with pytest.raises(RecordingFailed):
+        choose(19, 0, 2)
+    (tmp_path / "epochs" / "00001.json").rmdir()
+    for step in range(20, 29):
+        choose(step, 0, 2)
+    with pytest.raises(RecordingFailed):
+        choose(29, 0, 2)
+    with pytest.raises(RecordingFailed):
+        writer.finish(RunStatus.FAILED)
+    recording = Recording.open(tmp_path)
+    assert (recording.status, recording.row_count("choices")) == (RunStatus.RUNNING, 10)
+    assert [path.name for path in (tmp_path / "choices").iterdir()] == ["part-00000.parquet"]
+
+
+def test_parts_are_sorted_by_task_and_cut_into_groups_of_whole_tasks(tmp_path: Path) -> None:
+    writer = RecordingWriter(tmp_path, Level.ELEMENTS, RunDescription())
+    append = writer.appender(schema.LATENCIES)
+    tasks = {0: 20_000, 1: 5, 2: 9_000, 3: 9_000, 5: 140_000, 6: 1}
+    for seq in range(max(tasks.values())):
+        for task in (6, 5, 3, 2, 1, 0):
+            if seq < tasks[task]:
+                append(seq, task, 0, 1 + seq, 0, 0, 0, 0)
+    writer.finish(RunStatus.COMPLETE)
+    (marker,) = Recording.open(tmp_path).markers
+    assert marker.parts["latencies"].tasks == tuple(tasks.items())
+    file = pq.ParquetFile(tmp_path / "latencies" / "part-00000.parquet")
+    sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+    assert sizes == [20_000, 18_005, 1 << 17, 140_000 - (1 << 17), 1]
+    rows = file.read(["task", "seq"]).to_pydict()
+    assert list(zip(rows["task"], rows["seq"], strict=True)) == [(t, s) for t, n in tasks.items() for s in range(n)]
 
 
 def test_a_recording_is_finished_once_and_never_made_at_level_off(tmp_path: Path) -> None:
@@ -241,4 +285,6 @@ def test_rows_of_every_table_come_back_as_they_were(tmp_path: Path, table: schem
         append(*row)
     writer.finish(RunStatus.COMPLETE)
 
+    if "task" in table.names:
+        rows.sort(key=lambda row: row[table.names.index("task")])
     assert list(Recording.open(tmp_path).rows(table.name)) == rows

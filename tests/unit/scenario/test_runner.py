@@ -11,8 +11,8 @@ from flowsim.cluster.job_execution import JobStatus, Progress
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import Fault
-from flowsim.laws.law import Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Verdict
 from flowsim.recording.manifest import RunStatus
 from flowsim.recording.reader import Recording
 from flowsim.scenario.compiled import CompiledScenario

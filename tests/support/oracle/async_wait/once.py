@@ -7,12 +7,12 @@ from functools import reduce
 from operator import xor
 
 from flowsim.facts.kinds import AsyncAction, ElementKind
+from flowsim.units import MAX_WATERMARK, NS_PER_MS
 from tests.support.oracle.async_wait.places import NEVER, NO_OPERATOR, Place, Step, async_facts, async_operators
 from tests.support.oracle.async_wait.readers import readers
 from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.facts import Facts, Findings, not_applicable
 from tests.support.oracle.job_graph import JobGraph
-from flowsim.units import MAX_WATERMARK, NS_PER_MS
 
 LAW = "async-once"
 _JUDGED = (AsyncAction.PUT, AsyncAction.COMPLETE, AsyncAction.FAIL, AsyncAction.TIMEOUT, AsyncAction.EMIT)
@@ -55,6 +55,9 @@ class _Life:
 
 
 def _wrong(place: Place, life: _Life, step: Step) -> str:
+    """What has left has no further step; an emission before the put is none."""
+    if life.emitted and step.action in (AsyncAction.COMPLETE, AsyncAction.FAIL, AsyncAction.TIMEOUT):
+        return "after it was emitted"
     match step.action:
         case AsyncAction.PUT:
             life.put = life.put or step
@@ -69,7 +72,7 @@ def _wrong(place: Place, life: _Life, step: Step) -> str:
             again, life.timed_out = life.timed_out, True
             return "time runs out again" if again else _wrong_timeout(place, life, step)
         case AsyncAction.EMIT:
-            again, life.emitted = life.emitted, True
+            again, life.emitted = life.emitted, life.put is not None
             return "emitted again" if again else _wrong_emission(life, step)
     return ""
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from flowsim.facts.kinds import AsyncAction, ElementKind
-from tests.support.oracle.async_wait.places import NEVER, NO_OPERATOR, OUTCOMES, Place, Step, async_facts, async_operators
+from tests.support.oracle.async_wait.places import (
+    NEVER,
+    NO_OPERATOR,
+    OUTCOMES,
+    Place,
+    Step,
+    async_facts,
+    async_operators,
+)
 from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.facts import Facts, Findings, not_applicable
 from tests.support.oracle.job_graph import JobGraph
@@ -44,31 +52,34 @@ def _judge_numbers(findings: Findings, place: Place) -> None:
 
 
 def _judge_turns(findings: Findings, place: Place) -> None:
+    """An emission before the put is none, and an outcome after the emission does not count."""
     ranks = _ranks(place)
-    outcomes = place.firsts(*OUTCOMES)
+    puts, outcomes = place.firsts(AsyncAction.PUT), place.firsts(*OUTCOMES)
     by_outcome = not place.ordered and not place.legacy
-    emitted: dict[int, Turn] = {}
-    """Per entry the furthest turn that was emitted before it was."""
+    emitted: dict[int, tuple[Turn, int]] = {}
+    """Per entry the furthest turn that was emitted before it was, and its own moment then."""
     furthest: Turn = (-1, -1)
     for step in place.steps:
-        if step.action != AsyncAction.EMIT or step.entry not in ranks:
+        if step.action != AsyncAction.EMIT or step.entry not in ranks or step.seq < puts[step.entry].seq:
             continue
-        emitted.setdefault(step.entry, furthest)
-        outcome = outcomes.get(step.entry)
-        furthest = max(furthest, (ranks[step.entry], outcome.seq if by_outcome and outcome is not None else -1))
+        if step.entry not in emitted:
+            outcome = outcomes.get(step.entry)
+            moment = outcome.seq if by_outcome and outcome is not None and outcome.seq < step.seq else -1
+            emitted[step.entry] = furthest, moment
+            furthest = max(furthest, (ranks[step.entry], moment))
     for entry, rank in sorted(ranks.items()):
         outcome = outcomes.get(entry)
-        own = (rank, outcome.seq if by_outcome and outcome is not None else NEVER)
-        if emitted.get(entry, furthest) > own:
+        moment = outcome.seq if by_outcome and outcome is not None else -1
+        before, moment = emitted.get(entry, (furthest, moment))
+        if before > (rank, NEVER if moment < 0 else moment):
             findings.broken(
-                "overtaken", task=place.task.task, operator=place.operator.operator, entry=entry, rank=rank,
-                by=emitted.get(entry, furthest)[0],
+                "overtaken", task=place.task.task, operator=place.operator.operator, entry=entry, rank=rank, by=before[0],
             )  # fmt: skip
 
 
 def _ranks(place: Place) -> dict[int, int]:
-    """Ordered: the number of the entry. Unordered: that of its segment (rules 11.6 to 11.8)."""
-    puts = sorted(place.firsts(AsyncAction.PUT).items())
+    """Ordered: the number of the entry. Unordered: that of its segment (rules 11.6 to 11.8), as they were put."""
+    puts = sorted(place.firsts(AsyncAction.PUT).items(), key=lambda item: item[1].seq)
     if place.ordered:
         return {entry: entry for entry, _ in puts}
     ranks, watermarks = {}, 0

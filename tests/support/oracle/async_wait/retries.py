@@ -34,6 +34,9 @@ class _Calls:
     retries: set[int] = field(default_factory=set)
     timed_out: bool = False
     is_over: bool = False
+    emitted: bool = False
+    gone: bool = False
+    """It was emitted, and is not among those that await a retry (rule 11.28): how often it was asked for is forgotten."""
 
 
 def _judge(findings: Findings, place: Place) -> None:
@@ -50,6 +53,11 @@ def _judge(findings: Findings, place: Place) -> None:
                 of_entry.is_over = True
             case AsyncAction.TIMEOUT:
                 of_entry.timed_out = True
+            case AsyncAction.EMIT if of_entry.put is not None and not of_entry.emitted:
+                of_entry.emitted = True
+                of_entry.gone = not (of_entry.timed_out and of_entry.retries)
+                if of_entry.put.kind == ElementKind.RECORD and not of_entry.invoked:
+                    findings.broken("never asked for", **place.where(step))
             case AsyncAction.INVOKE:
                 wrong = _wrong_call(place, of_entry, step, step.seq > last)
                 of_entry.invoked += 1
@@ -60,7 +68,7 @@ def _judge(findings: Findings, place: Place) -> None:
             findings.broken(wrong, **place.where(step), attempt=step.attempt)
     for entry, of_entry in sorted(calls.items()):
         put = of_entry.put
-        if put is None or put.kind != ElementKind.RECORD or of_entry.invoked:
+        if put is None or put.kind != ElementKind.RECORD or of_entry.invoked or of_entry.emitted:
             continue
         if puts[-1] > put.seq or NEVER > place.end > put.seq:
             findings.broken("never asked for", task=put.task, operator=put.operator, seq=put.seq, entry=entry)
@@ -69,19 +77,21 @@ def _judge(findings: Findings, place: Place) -> None:
 def _wrong_call(place: Place, calls: _Calls, step: Step, at_the_end: bool) -> str:
     if calls.put is None:
         return "asked for before it was put"
-    if step.attempt != calls.invoked + 1:
+    if step.attempt != calls.invoked + 1 and not calls.gone:
         return "attempts are not counted 1, 2, 3"
-    if step.attempt == 1:
-        return ""
+    if step.attempt <= 1:
+        return "asked for the first time after it was emitted" if calls.gone else ""
     if not place.retries:
         return "asked for again without a strategy"
-    if not at_the_end and (step.attempt - 1 not in calls.retries or calls.is_over):
+    if not at_the_end and (calls.gone or calls.is_over or step.attempt - 1 not in calls.retries):
         return "asked for again although no retry was due"
     # Who was being asked for the last time when the input ended is asked once more (rule 11.27).
     return "asked for too often" if step.attempt - 1 > place.limit + at_the_end else ""
 
 
 def _wrong_retry(place: Place, calls: _Calls, step: Step) -> str:
+    if calls.gone:
+        return "waits for a retry although it was emitted"
     if not place.retries:
         return "waits for a retry without a strategy"
     if step.attempt != calls.invoked:

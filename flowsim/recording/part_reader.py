@@ -1,0 +1,40 @@
+"""Opens the file of one part, and compares it with what its epoch's marker says."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from flowsim.facts.schema import TABLES
+from flowsim.recording.epoch_marker import PartDescription, damaged
+from flowsim.recording.parquet_part import arrow_schema
+
+
+def part_content(path: Path, about: PartDescription, is_verified: bool = True) -> bytes:
+    """The bytes of a part, compared with their hash if they are verified; raises BadInput."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise damaged(path, f"missing, but its epoch has {about.rows} rows of it") from None
+    except OSError as error:
+        raise damaged(path, f"cannot be read ({error.strerror})") from None
+    if is_verified and hashlib.sha256(content).hexdigest() != about.sha256:
+        raise damaged(path, "is not the file that was recorded")
+    return content
+
+
+@contextmanager
+def open_part(path: Path, table: str, about: PartDescription, content: bytes) -> Iterator[pq.ParquetFile]:
+    """The part as a Parquet file with the columns and rows that it must have; raises BadInput, also for errors inside."""
+    try:
+        with pq.ParquetFile(pa.BufferReader(content)) as file:
+            if file.metadata.num_rows != about.rows or not file.schema_arrow.equals(arrow_schema(TABLES[table])):
+                raise damaged(path, f"expected {about.rows} rows with the columns of table {table}")
+            yield file
+    except (OSError, pa.ArrowException) as error:
+        raise damaged(path, f"cannot be read as Parquet ({str(error).splitlines()[0]})") from None

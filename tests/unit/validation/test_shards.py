@@ -1,0 +1,92 @@
+"""Shards: whichever tasks and files each has, and in which order they are examined, the outcomes are the same."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from random import Random
+
+import pyarrow as pa
+import pytest
+
+from flowsim.errors import BadInput
+from flowsim.laws.catalogue import LAWS
+from flowsim.laws.files import TaskRange
+from flowsim.laws.judge import Errand, Judgement, applicable, judge, judging
+from flowsim.laws.law import Outcome
+from flowsim.validation.judge import open_runs, validate
+from flowsim.validation.recorded_run import RecordedRun
+from flowsim.validation.shards import Piece, shards_of
+from flowsim.validation.spark_worker import ShardExaminer
+from tests.support.facts.random_mutations import KINDS
+from tests.support.facts.valid_job import honest_job
+
+
+def damaged(folder: Path, number: int, epochs: int) -> RecordedRun:
+    facts = honest_job(seed=1 + number % 3, records=14)
+    for part in range(number % 4):
+        kind = KINDS[(7 * number + part) % len(KINDS)]
+        kind.damage(facts, Random(number))
+    (run,) = open_runs([facts.write(folder / str(number), epochs=epochs)])
+    return run
+
+
+def in_shards(run: RecordedRun, random: Random) -> dict[str, Outcome]:
+    """Judged as Spark's workers do, over a random division of the tasks, in a random order."""
+    laws, _ = applicable(LAWS, run.graph, run.level)
+    end = max(run.graph.tasks) + 1
+    cuts = sorted({0, end, *(random.randrange(1, end) for _ in range(random.randrange(4)))})
+    pieces = [
+        Piece(0, TaskRange(first, last), part, len(cuts) - 1)
+        for part, (first, last) in enumerate(zip(cuts, cuts[1:], strict=False))
+    ]
+    random.shuffle(pieces)
+
+    def walk(errand: Errand) -> Judgement:
+        examiner = pickle.loads(pickle.dumps(ShardExaminer([(0, run, errand)], [[piece] for piece in pieces])))
+        found = Judgement(errand.laws)
+        numbers = pa.RecordBatch.from_pydict({"id": list(range(len(pieces)))})
+        for batch in examiner(iter([numbers])):
+            (row,) = batch.to_pylist()
+            assert not row["refused"], row["refused"]
+            found.add(pickle.loads(row["judgement"]))
+        return found
+
+    return {outcome.law: outcome for outcome in judge(walk, judging(run.graph, laws, run.whole))}
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_number_order_and_size_of_shards_and_epochs_change_nothing(tmp_path: Path, number: int) -> None:
+    random = Random(number)
+    run = damaged(tmp_path / "one", number, epochs=1)
+    whole = validate([run]).of(0)
+    for epochs in (1, 3):
+        again = damaged(tmp_path / str(epochs), number, epochs)
+        for _ in range(3):
+            found = in_shards(again, random)
+            assert found == {law: whole[law] for law in found}
+
+
+def test_every_file_is_verified_by_exactly_one_piece_and_every_task_is_in_one(tmp_path: Path) -> None:
+    runs = [damaged(tmp_path, number, epochs=2) for number in range(3)]
+    works = [(number, run, Errand(tuple(LAWS))) for number, run in enumerate(runs)]
+    pieces = [piece for shard in shards_of(works, cores=2) for piece in shard]
+    for number, run in enumerate(runs):
+        mine = [piece for piece in pieces if piece.work == number]
+        for file in range(run.files.files):
+            assert sum(piece.is_verified(file) for piece in mine) == 1
+        for task in run.graph.tasks:
+            assert sum(task in piece.tasks for piece in mine) == 1
+
+
+def test_a_worker_answers_damage_as_a_row(tmp_path: Path) -> None:
+    run = damaged(tmp_path, 0, epochs=2)
+    part = Path(run.files.directory) / "sent" / "part-00001.parquet"
+    part.write_bytes(part.read_bytes()[:-1] + b"!")
+    with pytest.raises(BadInput, match="is not the file that was recorded"):
+        validate([run])
+    piece = Piece(0, TaskRange(0, 100), 0, 1)
+    examiner = ShardExaminer([(0, run, Errand(tuple(LAWS)))], [[piece]])
+    (batch,) = examiner(iter([pa.RecordBatch.from_pydict({"id": [0]})]))
+    (row,) = batch.to_pylist()
+    assert "part-00001.parquet: is not the file that was recorded" in row["refused"]

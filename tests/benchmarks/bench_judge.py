@@ -1,29 +1,36 @@
-"""How long each law takes on a big recording, with the driver's 2 GiB: fast forms, and with --audit the slow ones.
+"""What judging a big recording costs, in this process and on Spark with the driver's 2 GiB: CPU seconds and wall time.
 
-python tests/benchmarks/bench_judge.py [--facts 20_000_000] [--sliding] [--audit] [--keep DIR] [--master local[2]]
+python tests/benchmarks/bench_judge.py [--facts 10_000_000] [--sliding] [--keep DIR] [--master local[2]] [--engine both]
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import itertools
 import json
+import resource
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from time import perf_counter
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-import itertools
-
-from flowsim.facts.schema import FORMAT_VERSION, TABLES, Table
-from flowsim.validation.judge import validate
+from flowsim.facts.schema import FORMAT_VERSION, GRAPH_TABLES, TABLES, Table
+from flowsim.laws.law import Verdict
+from flowsim.recording.digest import sha256
+from flowsim.recording.epoch_marker import EpochMarker, PartDescription
+from flowsim.recording.graph_file import graph_bytes
+from flowsim.recording.parquet_part import as_numpy, part_bytes
+from flowsim.validation.judge import open_runs, validate
+from flowsim.validation.on_spark import OnSpark
 from flowsim.validation.spark_session import spark_session
+from flowsim.validation.verdict import Report
 from tests.benchmarks.big_recording import BigJob, Columns, Rounds
 from tests.benchmarks.big_recording_ends import Row, begun, described, ended
 
@@ -61,24 +68,43 @@ def write(job: BigJob, folder: Path) -> int:
     step = max(1, _FACTS_A_PART // facts_a_round)
     bounds = [*range(0, job.rounds, step), job.rounds]
     totals = dict.fromkeys(TABLES, 0)
+    graph_names = [table.name for table in GRAPH_TABLES]
+    before = graph = ""
     for number, (first, last) in enumerate(itertools.pairwise(bounds)):
-        parts: dict[str, list[pa.Table]] = {}
+        tables: dict[str, list[pa.Table]] = {}
         if number == 0:
-            _add_rows(parts, (*described(job), *begun(job)))
+            _add_rows(tables, (*described(job), *begun(job)))
+            rows = {name: list(zip(*tables.pop(name)[0].to_pydict().values(), strict=True)) for name in graph_names}
+            totals |= {name: len(of_table) for name, of_table in rows.items()}
+            (folder / "graph.json").write_bytes(graph_bytes(rows))
+            graph = sha256(graph_bytes(rows))
         for name, columns in Rounds(job, first, last).tables():
-            parts.setdefault(name, []).append(_from_columns(TABLES[name], columns))
+            tables.setdefault(name, []).append(_from_columns(TABLES[name], columns))
         if last == job.rounds:
-            _add_rows(parts, ended(job))
-        rows = {name: sum(part.num_rows for part in parts.get(name, ())) for name in TABLES}
-        for name, tables in parts.items():
-            (folder / name).mkdir(exist_ok=True)
-            pq.write_table(pa.concat_tables(tables), folder / name / f"part-{number:05d}.parquet", compression="zstd")
-        (folder / "epochs" / f"{number:05d}.json").write_text(json.dumps({"epoch": number, "rows": rows}))
-        totals = {name: count + rows[name] for name, count in totals.items()}
+            _add_rows(tables, ended(job))
+        parts = {
+            name: _write_part(folder, number, TABLES[name], pa.concat_tables(kept)) for name, kept in tables.items()
+        }
+        marker = EpochMarker(number, graph, before, parts)
+        before = sha256(marker.content())
+        (folder / "epochs" / f"{number:05d}.json").write_bytes(marker.content())
+        totals = {name: count + marker.rows.get(name, 0) for name, count in totals.items()}
     manifest = {"format_version": FORMAT_VERSION, "status": "complete", "level": "full", "run": {}, "versions": {},
-                "epochs": len(bounds) - 1, "rows": totals}  # fmt: skip
+                "epochs": len(bounds) - 1, "last_marker": before, "rows": totals}  # fmt: skip
     (folder / "manifest.json").write_text(json.dumps(manifest))
     return sum(totals[name] for name, table in TABLES.items() if "seq" in table.names)
+
+
+def _write_part(folder: Path, epoch: int, table: Table, rows: pa.Table) -> PartDescription:
+    task = as_numpy(rows["task"])
+    order = np.lexsort((as_numpy(rows["seq"]), task)) if "seq" in table.names else np.argsort(task, kind="stable")
+    rows = rows.take(pa.array(order)).combine_chunks()
+    found, counts = np.unique(task, return_counts=True)
+    tasks = tuple(zip(found.tolist(), counts.tolist(), strict=True))
+    content = memoryview(part_bytes(table, rows, tasks))
+    (folder / table.name).mkdir(exist_ok=True)
+    (folder / table.name / f"part-{epoch:05d}.parquet").write_bytes(content)
+    return PartDescription(len(task), hashlib.sha256(content).hexdigest(), tasks)
 
 
 def _add_rows(parts: dict[str, list[pa.Table]], rows: Iterable[Row]) -> None:
@@ -90,13 +116,13 @@ def _add_rows(parts: dict[str, list[pa.Table]], rows: Iterable[Row]) -> None:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--facts", type=int, default=20_000_000)
-    options.add_argument("--audit", action="store_true", help="the slow forms, too")
-    options.add_argument("--sliding", action="store_true", help="windows that the law window-fire folds row after row")
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--facts", type=int, default=10_000_000)
+    options.add_argument("--sliding", action="store_true", help="windows of a sliding assigner")
     options.add_argument("--law", action="append", help="only this law; may be given several times")
     options.add_argument("--keep", type=Path, help="write the recording there (or judge what is there) and keep it")
     options.add_argument("--master", default="local[2]")
+    options.add_argument("--engine", choices=("both", "python", "spark"), default="both")
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = (given.keep or Path(temporary)) / "recording"
@@ -104,19 +130,33 @@ def main() -> None:
             started = perf_counter()
             facts = write(BigJob.of_facts(given.facts, sliding=given.sliding), folder)
             print(f"{facts:,} facts written in {perf_counter() - started:.0f} s", flush=True)
-        started = perf_counter()
+        runs = open_runs([folder])
+        if given.engine != "spark":
+            _show("in this process", lambda: validate(runs, given.law))
+        if given.engine != "python":
 
-        def progress(law: str, done: int, total: int) -> None:
-            print(f"[{perf_counter() - started:.0f} s] {law or 'done'}", file=sys.stderr, flush=True)
+            def on_spark() -> Report:
+                with spark_session(given.master, for_judge=True) as spark:
+                    return validate(runs, given.law, OnSpark(spark))
 
-        with spark_session(given.master) as spark:
-            report = validate(spark, [folder], given.law, progress, audit=given.audit)
-    print("| law | verdict | rows examined | seconds |" + (" slow form | seconds |" if given.audit else ""))
-    print("|---|---|---|---|" + ("---|---|" if given.audit else ""))
-    for line in report.lines:
-        found, slow = line.outcome, line.audited
-        more = "" if slow is None else f" {slow.verdict.value} | {slow.seconds:.0f} |"
-        print(f"| {found.law} | {found.verdict.value} | {found.rows_examined:,} | {line.seconds:.0f} |{more}")
+            _show(f"on Spark ({given.master})", on_spark)
+
+
+def _show(where: str, judge: Callable[[], Report]) -> None:
+    cpu_s, started = _cpu_s(), perf_counter()
+    report = judge()
+    wall_s = perf_counter() - started
+    broken = [line.outcome for line in report.lines if line.outcome.verdict is not Verdict.HOLDS]
+    resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"{where}: {_cpu_s() - cpu_s:.1f} CPU s, {wall_s:.1f} s wall, {resident:.0f} MiB, {len(report.lines)} laws")
+    for outcome in broken:
+        print(f"  {outcome.law}: {outcome.verdict.value}, {outcome.violations:,} violations {outcome.evidence[:2]}")
+
+
+def _cpu_s() -> float:
+    """Of this process and of the children that have ended."""
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 if __name__ == "__main__":

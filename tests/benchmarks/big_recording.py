@@ -28,8 +28,8 @@ from flowsim.facts.kinds import (
     WindowResult,
 )  # fmt: skip
 from flowsim.units import NO_TIMESTAMP
-from flowsim.validation.checks.key_hashes import java_hash, murmur
 from tests.benchmarks import big_recording_async
+from tests.support.oracle.java_key import owner_subtask, recorded_key_hash
 
 Array = npt.NDArray[np.int64]
 Columns = dict[str, Array | int]
@@ -89,9 +89,9 @@ class BigJob:
         while any(len(keys) < KEYS for keys in found):
             text = f"key {number}"
             number += 1
-            code = java_hash("STRING", json.dumps(text))
+            code = recorded_key_hash("STRING", json.dumps(text))
             assert code is not None
-            owner = int(murmur(np.array([code], dtype=np.int32))[0] % 128 * self.parallelism // 128)
+            owner = owner_subtask(code, self.parallelism, 128)
             if len(found[owner]) < KEYS:
                 found[owner].append((text, code, 1_000_000 + number))
         return found

@@ -9,10 +9,12 @@ import argparse
 import hashlib
 import itertools
 import json
+import os
 import resource
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from time import perf_counter
 
@@ -136,10 +138,12 @@ def main() -> None:
         if given.engine != "python":
 
             def on_spark() -> Report:
-                with spark_session(given.master, for_judge=True) as spark:
-                    return validate(runs, given.law, OnSpark(spark))
+                return validate(
+                    runs, given.law, OnSpark(sessions.enter_context(spark_session(given.master, for_judge=True)))
+                )
 
-            _show(f"on Spark ({given.master})", on_spark)
+            with ExitStack() as sessions:
+                _show(f"on Spark ({given.master})", on_spark)
 
 
 def _show(where: str, judge: Callable[[], Report]) -> None:
@@ -154,9 +158,20 @@ def _show(where: str, judge: Callable[[], Report]) -> None:
 
 
 def _cpu_s() -> float:
-    """Of this process and of the children that have ended."""
-    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    """Of this process, of all below it that run, and of those of them that have ended (Linux)."""
+    times: dict[int, tuple[int, int]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = path.read_text().rpartition(")")[2].split()
+            times[int(path.parent.name)] = int(fields[1]), sum(map(int, fields[11:15]))
+    family, ticks = {os.getpid()}, 0
+    while True:
+        grown = family | {pid for pid, (parent, _) in times.items() if parent in family}
+        if grown == family:
+            break
+        family = grown
+    ticks = sum(times[pid][1] for pid in family if pid in times)
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":

@@ -55,6 +55,14 @@ class Marks:
             return any(kind == STATUS for _, kind, _ in self.rows)
         return bool((self._columns[1] == STATUS).any())
 
+    def first(self, kind: int, value: int) -> int | None:
+        """The sequence number of the first that is this one."""
+        if len(self) <= FEW:
+            return next((mark[0] for mark in self.rows if mark[1:] == (kind, value)), None)
+        seqs, kinds, values = self.columns
+        found = np.flatnonzero((kinds == kind) & (values == value))
+        return int(seqs[found[0]]) if len(found) else None
+
     def statuses(self) -> list[Mark]:
         """Those that are statuses."""
         return [mark for mark in self.rows if mark[1] == STATUS] if self.has_status() else []

@@ -115,6 +115,11 @@ class InputsModel:
         self._all_idle = False
         self._reached = NO_TIMESTAMP
 
+    @property
+    def has_idle(self) -> bool:
+        """Whether one of several inputs is idle."""
+        return True in self._idle
+
     def take(self, index: int, kind: int, value: int) -> Sequence[Emission]:
         """What reaches the head operator when one input emits a watermark or status."""
         if len(self._marks) == 1:
@@ -144,6 +149,11 @@ class Announced:
 
     def __init__(self) -> None:
         self.status = ACTIVE
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it drops watermarks."""
+        return self.status == IDLE
 
     def passing(self, emitted: Sequence[Emission]) -> list[Emission]:
         """The watermarks and statuses that pass, in order."""

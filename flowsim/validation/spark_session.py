@@ -21,7 +21,8 @@ from flowsim.validation.java import find_java, java_home_for_spark
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LOCAL: Final = "local[*]"
+LOCAL: Final = "local[*,4]"
+"""All cores; a task that fails, because its Python worker was killed, say, is tried four times as on a cluster."""
 _LOOPBACK: Final = "127.0.0.1"
 _CONNECT_PORT: Final = 15002
 _ANSWER_WITHIN_S: Final = 10
@@ -170,12 +171,13 @@ def _start(master: str, app_name: str, folder: Path, java_options: Sequence[str]
 def _spark_environment(master: str) -> dict[str, str]:
     """Variables that the driver and its Python workers read; what the user has set for a cluster stays."""
     variables = {"JAVA_HOME": str(java_home_for_spark(find_java()))}
-    if _is_on_this_machine(master):
+    if master.startswith("local"):
         # Workers run `python3` of PATH otherwise, and the driver binds to whatever the host name resolves to.
         variables |= {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
-        variables |= {"SPARK_LOCAL_IP": _LOOPBACK}
     else:
         variables |= {"PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable)}
+    if _is_on_this_machine(master):
+        variables |= {"SPARK_LOCAL_IP": _LOOPBACK}
     return variables
 
 

@@ -33,14 +33,16 @@ def timers(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     marks = sum(row[1] in tasks and row[4] == ElementKind.WATERMARK for row in facts.rows("task_watermark"))
     ends = sum(row[1] in tasks and row[4] == LifeEvent.FINISHED for row in facts.rows("lifecycle"))
     findings = Findings(len(rows) + marks + ends)
-    _judge_keys(findings, facts, graph)
+    _judge_keys(findings, facts, graph, tasks)
     for task, steps in sorted(_steps(facts, graph).items()):
+        if task not in tasks:
+            continue
         _Task(findings, graph, task).replay(sorted(steps), whole)
     return findings.outcome(LAW)
 
 
-def _judge_keys(findings: Findings, facts: Facts, graph: JobGraph) -> None:
-    """A timer lives where its key group does (rules 1.18, 1.19, 9.1)."""
+def _judge_keys(findings: Findings, facts: Facts, graph: JobGraph, tasks: set[int]) -> None:
+    """A timer lives where its key group does (rules 1.18, 1.19, 9.1); without keyed inputs there is none (rule 9.17)."""
     keys = described_keys(facts)
     right: dict[tuple[int, int, int], bool] = {}
     for row in facts.rows("timers"):
@@ -48,7 +50,7 @@ def _judge_keys(findings: Findings, facts: Facts, graph: JobGraph) -> None:
         fits = right.get((task, key, key_hash))
         if fits is None:
             known, place = keys.get((task, key)), graph.tasks.get(task)
-            fits = known is not None and place is not None and known[0] == key_hash and known[0] == known[1]
+            fits = task in tasks and known is not None and known[0] == key_hash and known[0] == known[1]
             if fits and place is not None:
                 fits = owner_subtask(key_hash, place.parallelism, place.max_parallelism) == place.subtask
             right[task, key, key_hash] = fits

@@ -1,0 +1,131 @@
+"""The timers of one service that wait, and the watermark that its operator received (rules 9.1, 9.2, 9.4)."""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+from typing import Final
+
+from flowsim.facts.kinds import TimeDomain, TimerAction
+from flowsim.laws.event_time.paths import FREE
+from flowsim.laws.slices import Row
+from flowsim.units import NO_TIMESTAMP, NS_PER_MS
+
+COLUMNS: Final = (
+    "seq", "operator", "time_ns", "action", "domain", "timestamp", "key", "window_start", "watermark", "window_end",
+    "service",
+)  # fmt: skip
+Name = tuple[int, int, int]
+"""Key and window of a timer."""
+Due = tuple[int, Name, int]
+"""Timestamp, key and window of a timer, and the sequence number of its registration."""
+
+_EVENT_TIME: Final = int(TimeDomain.EVENT_TIME)
+_REGISTER: Final = int(TimerAction.REGISTER)
+_FIRE: Final = int(TimerAction.FIRE)
+_STALE: Final = 64
+"""So many times of timers that are gone stay in a heap at least."""
+
+
+class Waiting:
+    """The timers of one time domain that wait, by time."""
+
+    __slots__ = ("_by_time", "_times")
+
+    def __init__(self) -> None:
+        self._by_time: dict[int, dict[Name, int]] = {}
+        """With the sequence numbers of their registrations."""
+        self._times: list[int] = []
+        """A heap of the keys of ``_by_time``, and of some times at which no timer waits any more."""
+
+    def register(self, timestamp: int, name: Name, seq: int) -> bool:
+        """Answers whether an equal timer does not wait already."""
+        timers = self._by_time.get(timestamp)
+        if timers is None:
+            self._by_time[timestamp] = {name: seq}
+            times = self._times
+            heappush(times, timestamp)
+            if len(times) > 2 * len(self._by_time) + _STALE:
+                self._times = list(self._by_time)
+                heapify(self._times)
+            return True
+        if name in timers:
+            return False
+        timers[name] = seq
+        return True
+
+    def remove(self, timestamp: int, name: Name) -> bool:
+        """Answers whether the timer waits."""
+        timers = self._by_time.get(timestamp)
+        if timers is None or timers.pop(name, None) is None:
+            return False
+        if not timers:
+            del self._by_time[timestamp]
+        return True
+
+    def earliest(self) -> int | None:
+        """The lowest time of a timer that waits."""
+        times, by_time = self._times, self._by_time
+        while times:
+            if times[0] in by_time:
+                return times[0]
+            heappop(times)
+        return None
+
+    def take_due(self, watermark: int, before: int) -> list[Due]:
+        """Takes out the timers up to ``watermark`` that were registered before a sequence number."""
+        due: list[Due] = []
+        passed = []
+        while (timestamp := self.earliest()) is not None and timestamp <= watermark:
+            passed.append(heappop(self._times))
+            timers = self._by_time[timestamp]
+            found = [(name, seq) for name, seq in timers.items() if seq < before]
+            due += ((timestamp, name, seq) for name, seq in found)
+            for name, _ in found:
+                self.remove(timestamp, name)
+            while self._times and self._times[0] == timestamp:
+                heappop(self._times)
+        for timestamp in passed:
+            if timestamp in self._by_time:
+                heappush(self._times, timestamp)
+        return due
+
+
+class Service:
+    """One timer service of an operator.
+
+    ``origin``: where the event time of the operator comes from, see ``event_time.paths``. ``spread``: whether the timers of
+    one watermark fire in several actions (rule 9.18).
+    """
+
+    __slots__ = ("event_time", "origin", "processing_time", "received", "spread", "watermark")
+
+    def __init__(self, origin: int, spread: bool) -> None:
+        self.origin = origin
+        self.spread = spread
+        self.event_time = Waiting()
+        self.processing_time = Waiting()
+        self.watermark = NO_TIMESTAMP
+        self.received = -1
+        """Sequence number of the fact that brought ``watermark``."""
+
+    def take(self, row: Row) -> str:
+        """Takes a row with the columns ``COLUMNS``; answers what is wrong."""
+        seq, _, time_ns, action, domain, timestamp, key, start, watermark, end, _ = row
+        waiting = self.event_time if domain == _EVENT_TIME else self.processing_time
+        if action == _REGISTER:
+            if not waiting.register(timestamp, (key, start, end), seq):
+                return "registered, but an equal timer waits"
+        elif not waiting.remove(timestamp, (key, start, end)):
+            return "fired or deleted, but it does not wait"
+        elif action == _FIRE:
+            earliest = waiting.earliest()
+            if earliest is not None and earliest < timestamp:
+                return "fired before a timer of an earlier time"
+            if domain != _EVENT_TIME:
+                if time_ns // NS_PER_MS <= timestamp:
+                    return "fired before its time"
+            elif timestamp > self.watermark and self.origin != FREE:
+                return "fired before the watermark reached its time"
+        if watermark == self.watermark or self.origin == FREE or (self.spread and watermark < self.watermark):
+            return ""
+        return "not the watermark of its operator"

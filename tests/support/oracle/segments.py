@@ -23,9 +23,15 @@ def segments(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     findings = Findings(len(rows))
     by_pool: dict[int, list[Row]] = {}
     for row in rows:
-        by_pool.setdefault(row[3], []).append(row)
-    for pool in sorted(by_pool.keys() | graph.pools.keys()):
-        _judge_pool(findings, pool, graph.pools.get(pool), sorted(by_pool.get(pool, ())), whole)
+        seq, task, _, pool, action, *_ = row
+        # The order of facts of different tasks is not known: what a task records of another's pool is not of its account.
+        if pool in graph.pools and graph.pools[pool].task == task:
+            by_pool.setdefault(pool, []).append(row)
+        else:
+            what = "a pool that the task does not have"
+            findings.broken(what, pool=pool, task=task, seq=seq, action=SegmentAction(action))
+    for pool in sorted(graph.pools):
+        _judge_pool(findings, pool, graph.pools[pool], sorted(by_pool.get(pool, ())), whole)
     for manager in sorted(graph.task_managers):
         pools = [pool for pool in graph.pools.values() if pool.task_manager == manager]
         # Exclusive buffers come back when their channels end, which is no fact: only the whole can be judged.
@@ -35,16 +41,14 @@ def segments(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     return findings.outcome("segments")
 
 
-def _judge_pool(findings: Findings, pool: int, about: Pool | None, rows: list[Row], whole: bool) -> None:
+def _judge_pool(findings: Findings, pool: int, about: Pool, rows: list[Row], whole: bool) -> None:
     held = handed_out = 0
     size: int | None = None
     for seq, task, _, _, action, _, _, requested, free, now in rows:
         held += _HELD.get(SegmentAction(action), 0)
         handed_out += _HANDED_OUT.get(SegmentAction(action), 0)
         what = ""
-        if about is None:
-            what = "a pool that nobody described"
-        elif (requested, free) != (held, held - handed_out):
+        if (requested, free) != (held, held - handed_out):
             what = "wrong books"
         elif handed_out < 0 or held < handed_out:
             what = "a segment from nowhere"
@@ -61,7 +65,7 @@ def _judge_pool(findings: Findings, pool: int, about: Pool | None, rows: list[Ro
                 what, pool=pool, task=task, seq=seq, action=SegmentAction(action), requested=requested, free=free,
                 size=now, held=held, handed_out=handed_out,
             )  # fmt: skip
-    if whole and about is not None:
+    if whole:
         for what, left in (("never given back", held), ("never recycled", handed_out)):
             if left:
                 findings.broken(what, pool=pool, segments=left)

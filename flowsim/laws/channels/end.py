@@ -1,0 +1,195 @@
+"""Law channel-end: the highest positions show which channels go on behind their end; only those are walked again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from flowsim.facts.kinds import ElementKind, Level
+from flowsim.laws.channels.end_elements import received_ends, sent_ends
+from flowsim.laws.job_graph import JobGraph, Task
+from flowsim.laws.law import EVIDENCE_ROWS, Findings, FoundByLaw, Law, SecondWalk, needs_channels
+from flowsim.laws.slices import Ints, Slice
+
+ID: Final = "channel-end"
+SIDES: Final = (("sent", sent_ends), ("received", received_ends))
+_COLUMNS: Final = ("channel", "position", "kind", "timestamp")
+_END_OF_DATA, _END_OF_PARTITION = int(ElementKind.END_OF_DATA), int(ElementKind.END_OF_PARTITION)
+_NEVER: Final = 2**63
+_NOWHERE: Final = -(2**63)
+_CHANNELS_A_WALK: Final = 1024
+
+Place = tuple[int, int]
+"""Index in ``SIDES``, and channel."""
+Suspect = tuple[int, int, int, int]
+"""A place, and the positions of its first END_OF_PARTITION and of its first END_OF_DATA."""
+_Broken = tuple[int, int, int, int, bool]
+"""Side, channel, position and kind of an element, and whether it is behind END_OF_PARTITION, else behind END_OF_DATA."""
+
+
+class Ends:
+    """Where the elements of one channel on one side end."""
+
+    __slots__ = ("end_of_data", "end_of_partition", "highest", "highest_open")
+
+    def __init__(self) -> None:
+        self.end_of_partition = _NEVER
+        """The lowest position of such an element."""
+        self.end_of_data = (_NEVER, 0)
+        """The lowest position of such an element, and whether it drains."""
+        self.highest = _NOWHERE
+        """The highest position of an END_OF_PARTITION."""
+        self.highest_open = _NOWHERE
+        """The highest position of any other element."""
+
+    def add(self, other: Ends) -> None:
+        """Adds what another task recorded."""
+        self.end_of_partition = min(self.end_of_partition, other.end_of_partition)
+        self.end_of_data = min(self.end_of_data, other.end_of_data)
+        self.highest = max(self.highest, other.highest)
+        self.highest_open = max(self.highest_open, other.highest_open)
+
+
+class ChannelEnds:
+    """The ends of the channels of one task."""
+
+    def __init__(self, found: Findings) -> None:
+        self._found = found
+        self._places: dict[Place, Ends] = {}
+
+    def feed(self, facts: Slice) -> None:
+        for side, (table, ends) in enumerate(SIDES):
+            rows = facts.of(table)
+            if not len(rows):
+                continue
+            self._found.examined += len(rows)
+            channel, position = rows.column("channel"), rows.column("position")
+            last = False
+            for _, number, at, kind, timestamp in facts.once(ends):
+                place = self._place(side, number)
+                if kind == _END_OF_PARTITION:
+                    place.end_of_partition = min(place.end_of_partition, at)
+                    place.highest = max(place.highest, at)
+                    last = True
+                else:
+                    place.end_of_data = min(place.end_of_data, (at, timestamp))
+            if last:
+                others = rows.column("kind") != _END_OF_PARTITION
+                channel, position = channel[others], position[others]
+            for number, at in _highest(channel, position):
+                place = self._place(side, number)
+                place.highest_open = max(place.highest_open, at)
+
+    def _place(self, side: int, channel: int) -> Ends:
+        found = self._places.get((side, channel))
+        if found is None:
+            found = self._places[side, channel] = Ends()
+        return found
+
+    def end(self, whole: bool) -> dict[Place, Ends]:
+        return self._places
+
+
+def _highest(channel: Ints, position: Ints) -> list[tuple[int, int]]:
+    """The channels, each with its highest position."""
+    if not len(channel):
+        return []
+    first = int(channel.min())
+    channels = int(channel.max()) - first + 1
+    if channels > 1024 + 4 * len(channel):
+        order = np.lexsort((position, channel))
+        last = order[np.append(channel[order][1:] != channel[order][:-1], True)]
+        return list(zip(channel[last].tolist(), position[last].tolist(), strict=True))
+    highest = np.full(channels, _NOWHERE, dtype=np.int64)
+    np.maximum.at(highest, channel - first, position)
+    there = np.flatnonzero(highest != _NOWHERE)
+    return list(zip((there + first).tolist(), highest[there].tolist(), strict=True))
+
+
+def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> ChannelEnds:
+    return ChannelEnds(found[ID])
+
+
+def _suspects(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: Findings) -> Sequence[Suspect]:
+    """The channels with an element behind their end; those without an END_OF_PARTITION are counted here."""
+    places: dict[Place, Ends] = {}
+    for answer in answers.values():
+        assert isinstance(answer, dict)
+        for place, ends in answer.items():
+            places.setdefault(place, Ends()).add(ends)
+    # Without drain, calls that are answered before their operator is closed still emit (rules 4.9, 11.19).
+    goes_on = any(operator.kind == "async_wait" for operator in graph.operators)
+    suspects = []
+    for place, ends in places.items():
+        end_of_data, drain = ends.end_of_data
+        if goes_on and not drain:
+            end_of_data = _NEVER
+        if max(ends.highest, ends.highest_open) > ends.end_of_partition or ends.highest_open > end_of_data:
+            suspects.append((*place, ends.end_of_partition, end_of_data))
+    if whole:
+        for side, (table, _) in enumerate(SIDES):
+            for channel in graph.channels:
+                if (side, channel) not in places or places[side, channel].end_of_partition == _NEVER:
+                    found.broken("no END_OF_PARTITION", (channel, _NEVER, side), side=table, channel=channel)
+    return sorted(suspects)
+
+
+class ElementsBehindEnds:
+    """Counts the elements behind the ends of some channels."""
+
+    def __init__(self, suspects: Sequence[Suspect]) -> None:
+        self._ends = {(side, channel): ends for side, channel, *ends in suspects}
+        self._channels = np.array(sorted({channel for _, channel in self._ends}))
+        self._count = 0
+        self._first: list[_Broken] = []
+
+    def feed(self, facts: Slice) -> None:
+        for side, (table, _) in enumerate(SIDES):
+            rows = facts.of(table)
+            if not len(rows):
+                continue
+            mask = np.isin(rows.column("channel"), self._channels)
+            for channel, position, kind in rows.tuples(("channel", "position", "kind"), mask):
+                end_of_partition, end_of_data = self._ends.get((side, channel), (_NEVER, _NEVER))
+                closed = position > end_of_partition
+                if closed or (position > end_of_data and kind != _END_OF_PARTITION):
+                    self._count += 1
+                    self._first.append((side, channel, position, kind, closed))
+            self._first = sorted(self._first, key=_at)[:EVIDENCE_ROWS]
+
+    def end(self, whole: bool) -> tuple[int, list[_Broken]]:
+        return self._count, self._first
+
+
+def _at(broken: _Broken) -> tuple[int, ...]:
+    side, channel, position, *_ = broken
+    return channel, position, side
+
+
+def _count(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: Findings) -> None:
+    for answer in answers.values():
+        assert isinstance(answer, tuple)
+        count, first = answer
+        for broken in first:
+            side, channel, position, kind, closed = broken
+            what = "after END_OF_PARTITION" if closed else "after END_OF_DATA"
+            found.broken(what, _at(broken), side=SIDES[side][0], channel=channel, position=position,
+                         kind=ElementKind(kind))  # fmt: skip
+        found.violations += count - len(first)
+
+
+LAWS: Final = (
+    Law(
+        ID,
+        "EndOfPartition closes every channel exactly once and last, and no element follows EndOfData.",
+        ("4.9", "4.18", "7.6", "7.7"),
+        Level.ELEMENTS,
+        {"sent": _COLUMNS, "received": _COLUMNS},
+        _make,
+        needs_channels,
+        join=_suspects,
+        second=SecondWalk(ElementsBehindEnds, _count, _CHANNELS_A_WALK),
+    ),
+)  # fmt: skip

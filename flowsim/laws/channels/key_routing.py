@@ -1,0 +1,171 @@
+"""Law key-routing: a keyed record goes to the subtask that owns the key group of its key."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from flowsim.facts.kinds import Level
+from flowsim.laws.elements import sent_records
+from flowsim.laws.java_key import owner_subtask, recorded_key_hash
+from flowsim.laws.job_graph import JobGraph, Task
+from flowsim.laws.law import Findings, FoundByLaw, Law
+from flowsim.laws.slices import Ints, Slice
+
+ID: Final = "key-routing"
+_TRIPLE: Final = ("channel", "key", "key_hash")
+_DESCRIPTION: Final = ("key", "key_hash", "key_type", "key_json")
+_HASH: Final = "HASH"
+_TEXTS_KEPT: Final = 10_000
+"""So many keys of a task are shown as text in evidence, others by their fingerprint."""
+_ODD: Final = np.uint64(0x9E3779B97F4A7C15)
+
+Codes = npt.NDArray[np.uint64]
+_Triple = tuple[int, int, int]
+"""Channel, key and hash code."""
+_Targets = dict[int, Task]
+"""The tasks at the ends of channels."""
+
+
+class SentKeys:
+    """The distinct (channel, key, hash code) of the records that one task sent on keyed channels.
+
+    Each described key makes one triple per keyed edge right; only triples that are not, or not yet, are kept.
+    """
+
+    def __init__(self, task: int, targets: _Targets, all_are_keyed: bool, found: Findings) -> None:
+        self._task = task
+        self._targets = targets
+        self._by_owner: dict[tuple[int, int], dict[int, list[int]]] = {}
+        """By parallelism and maximum parallelism of the receivers, and by subtask, the channels."""
+        for channel, target in targets.items():
+            by_subtask = self._by_owner.setdefault((target.parallelism, target.max_parallelism), {})
+            by_subtask.setdefault(target.subtask, []).append(channel)
+        self._channels = None if all_are_keyed else np.array(sorted(targets))
+        self._found = found
+        self._right: Codes = np.empty(0, dtype=np.uint64)
+        self._keys, self._hashes = array("q"), array("q")
+        """As they were described."""
+        self._not_java: set[int] = set()
+        self._texts: dict[int, str] = {}
+        self._doubtful: dict[_Triple, list[int]] = {}
+        """Number of rows, and sequence number and position of the first."""
+
+    def feed(self, facts: Slice) -> None:
+        if facts.has("keys"):
+            self._describe(facts)
+        rows = facts.of("sent")
+        if not len(rows):
+            return
+        mask = facts.once(sent_records)
+        if self._channels is not None:
+            mask = mask & np.isin(rows.column("channel"), self._channels)
+        examined = int(np.count_nonzero(mask))
+        if not examined:
+            return
+        self._found.examined += examined
+        codes = _codes(*(rows.column(name)[mask] for name in _TRIPLE))
+        distinct = np.sort(codes)
+        distinct = distinct[np.concatenate(([True], distinct[1:] != distinct[:-1]))]
+        doubtful = distinct[~self._are_right(distinct)]
+        if len(doubtful):
+            mask = mask.copy()
+            mask[mask] = np.isin(codes, doubtful)
+            for channel, key, key_hash, seq, position in rows.tuples((*_TRIPLE, "seq", "position"), mask):
+                self._doubtful.setdefault((channel, key, key_hash), [0, seq, position])[0] += 1
+
+    def _describe(self, facts: Slice) -> None:
+        right = []
+        for key, key_hash, key_type, text in facts.of("keys").tuples(_DESCRIPTION):
+            self._keys.append(key)
+            self._hashes.append(key_hash)
+            if len(self._texts) < _TEXTS_KEPT:
+                self._texts[key] = text
+            if recorded_key_hash(key_type, text) != key_hash:
+                self._not_java.add(key)
+                continue
+            for parallelism, by_subtask in self._by_owner.items():
+                owner = owner_subtask(key_hash, *parallelism)
+                right += [(channel, key, key_hash) for channel in by_subtask.get(owner, ())]
+        if right:
+            codes = _codes(*(np.array(column, dtype=np.int64) for column in zip(*right, strict=True)))
+            self._right = np.sort(np.concatenate((self._right, codes)))
+
+    def _are_right(self, codes: Codes) -> npt.NDArray[np.bool_]:
+        if not len(self._right):
+            return np.zeros(len(codes), dtype=bool)
+        places = np.minimum(np.searchsorted(self._right, codes), len(self._right) - 1)
+        are_right: npt.NDArray[np.bool_] = self._right[places] == codes
+        return are_right
+
+    def end(self, whole: bool) -> None:
+        if not self._doubtful:
+            return
+        keys = {key for _, key, _ in self._doubtful}
+        hashes = {key: code for key, code in zip(self._keys, self._hashes, strict=True) if key in keys}
+        for (channel, key, key_hash), (rows, seq, position) in self._doubtful.items():
+            target = self._targets[channel]
+            owner = owner_subtask(key_hash, target.parallelism, target.max_parallelism)
+            expected, found = hashes.get(key), key_hash
+            if key not in hashes:
+                what = "the sender never described this key"
+            elif expected != key_hash:
+                what = "the row's hash code is not its key's"
+            elif key in self._not_java:
+                what = "the recorded hash code is not Java's"
+                expected = None
+            elif owner != target.subtask:
+                what = "sent to a subtask that does not own the key group"
+                expected, found = owner, target.subtask
+            else:
+                continue
+            self._found.broken(what, (self._task, seq), task=self._task, seq=seq, channel=channel, position=position,
+                               key=self._texts.get(key, key), key_hash=key_hash, expected=expected, found=found,
+                               rows=rows)  # fmt: skip
+            self._found.violations += rows - 1
+
+
+def _codes(channel: Ints, key: Ints, key_hash: Ints) -> Codes:
+    """64 bits per triple; those of two triples with the same key, or with the same rest, differ."""
+    rest = (channel.astype(np.uint64) << np.uint64(32)) | key_hash.astype(np.uint32)
+    rest *= _ODD
+    rest ^= key.astype(np.uint64)
+    return rest
+
+
+def _keyed_channels(graph: JobGraph) -> dict[int, _Targets]:
+    """By task the channels of HASH edges that it sends on, each with the task that it reaches."""
+    found: dict[int, _Targets] = {}
+    for channel in graph.channels.values():
+        if graph.edges[channel.edge].partitioner == _HASH:
+            found.setdefault(channel.source_task, {})[channel.channel] = graph.tasks[channel.target_task]
+    return found
+
+
+def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> SentKeys | None:
+    targets = graph.once(_keyed_channels).get(task.task)
+    if targets is None:
+        return None
+    all_are_keyed = all(e.partitioner == _HASH for e in graph.edges.values() if e.source_vertex == task.vertex)
+    return SentKeys(task.task, targets, all_are_keyed, found[ID])
+
+
+def _needs_keyed_edges(graph: JobGraph) -> str:
+    keyed = any(edge.partitioner == _HASH for edge in graph.edges.values())
+    return "" if keyed else "the job has no keyed edge"
+
+
+LAWS: Final = (
+    Law(
+        ID,
+        "A record of a keyed edge goes to the subtask that owns the key group of its key.",
+        ("1.18", "1.19", "1.20", "1.23"),
+        Level.ELEMENTS,
+        {"sent": (*_TRIPLE, "position", "kind"), "keys": _DESCRIPTION},
+        _make,
+        _needs_keyed_edges,
+    ),
+)  # fmt: skip

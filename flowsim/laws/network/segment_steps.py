@@ -1,0 +1,178 @@
+"""The steps of a task manager: every movement of a segment between it and a pool, counted without a gap.
+
+Tasks share the counter of their task manager, so no task shows all steps. Each adds up blocks of them; a block is compared
+step by step only where the sums do not show that it is complete and that the task manager always had the segments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from flowsim.facts.kinds import SegmentAction
+from flowsim.laws.job_graph import JobGraph, Pool
+from flowsim.laws.law import Findings
+from flowsim.laws.slices import Row, Rows, Slice
+
+BLOCKS_A_WALK: Final = 1024
+_BLOCK_BITS: Final = 10
+_BLOCK: Final = 1 << _BLOCK_BITS
+_ALL: Final = (1 << _BLOCK) - 1
+_TAKEN: Final = int(SegmentAction.TAKEN)
+
+
+class Block:
+    """Some steps of one block: which, and what they do to the number of segments taken."""
+
+    __slots__ = ("count", "highest", "in_order", "lowest", "steps", "taken")
+
+    def __init__(self) -> None:
+        self.steps = 0
+        """One bit per step."""
+        self.count = 0
+        self.in_order = True
+        self.taken = self.lowest = self.highest = 0
+        """Segments taken less those returned: after all steps, at least and at most after any of them."""
+
+    def move(self, step: int, change: int) -> None:
+        """Adds one step."""
+        bit = 1 << (step & (_BLOCK - 1))
+        self.in_order = self.in_order and bit > self.steps
+        self.steps |= bit
+        self.count += 1
+        self.taken += change
+        self.lowest = min(self.lowest, self.taken)
+        self.highest = max(self.highest, self.taken)
+
+    def add(self, other: Block) -> None:
+        """Adds the steps of another task; how the steps of both alternate is not known."""
+        self.steps |= other.steps
+        self.count += other.count
+        self.in_order = self.in_order and other.in_order
+        self.taken += other.taken
+        self.lowest += other.lowest
+        self.highest += other.highest
+
+    @property
+    def is_gapless(self) -> bool:
+        """Whether each step from the first of the block on is there once."""
+        return self.steps == (1 << self.count) - 1
+
+
+Blocks = dict[tuple[int, int], Block]
+"""By task manager and number of the block."""
+
+
+class Steps:
+    """Adds up the steps of one task, those of its own pools."""
+
+    def __init__(self, pools: Mapping[int, Pool]) -> None:
+        self._pools = pools
+        self.blocks: Blocks = {}
+
+    def feed(self, rows: Rows) -> None:
+        """Adds the movements of one epoch."""
+        for step, pool, action in _moves(rows, ("step", "pool", "action")):
+            if pool in self._pools:
+                place = self._pools[pool].task_manager, step >> _BLOCK_BITS
+                block = self.blocks.get(place)
+                if block is None:
+                    block = self.blocks[place] = Block()
+                block.move(step, 1 if action == _TAKEN else -1)
+
+
+def _moves(rows: Rows, columns: Sequence[str]) -> list[Row]:
+    """The rows that move a segment between task manager and pool."""
+    if not len(rows):
+        return []
+    action = rows.column("action")
+    mask = (action == SegmentAction.TAKEN) | (action == SegmentAction.RETURNED)
+    return rows.tuples(columns, mask) if mask.any() else []
+
+
+class Suspect(NamedTuple):
+    """A block that is compared step by step."""
+
+    task_manager: int
+    block: int
+    taken: int
+    """Segments taken before the block."""
+    before: int
+    """The last step before the block, -1 for none."""
+    limit: int
+    """The segments of the task manager."""
+    pools: tuple[tuple[int, int], ...]
+    """The pools of the task manager, with their tasks."""
+
+
+def suspects(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: Findings) -> Sequence[Suspect]:
+    """The blocks that are not complete, or in which more segments may have been taken than there are."""
+    managers: dict[int, dict[int, Block]] = {}
+    for answer in answers.values():
+        assert isinstance(answer, dict)
+        for (manager, number), block in answer.items():
+            managers.setdefault(manager, {}).setdefault(number, Block()).add(block)
+    return [
+        suspect
+        for manager, blocks in sorted(managers.items())
+        if manager in graph.task_managers
+        for suspect in _suspects_of(graph, manager, blocks)
+    ]
+
+
+def _suspects_of(graph: JobGraph, manager: int, blocks: dict[int, Block]) -> Iterator[Suspect]:
+    limit = graph.task_managers[manager].segments
+    pools = tuple((pool.task, pool.pool) for pool in graph.pools.values() if pool.task_manager == manager)
+    taken, before = 0, -1
+    for number, block in sorted(blocks.items()):
+        follows = before == number * _BLOCK - 1
+        enough = taken + block.lowest >= 0 and taken + block.highest <= limit
+        if not (follows and enough and block.in_order and block.is_gapless):
+            yield Suspect(manager, number, taken, before, limit, pools)
+        taken += block.taken
+        before = number * _BLOCK + block.steps.bit_length() - 1
+
+
+_Move = tuple[int, int, int, int, int]
+"""Step, pool, sequence number, action and task."""
+
+
+class SuspectSteps:
+    """Collects the steps of suspicious blocks."""
+
+    def __init__(self, suspects: Sequence[Suspect]) -> None:
+        self._suspects = {(suspect.task_manager, suspect.block): suspect for suspect in suspects}
+        self._managers = {pool: suspect.task_manager for suspect in suspects for pool in suspect.pools}
+        self._moves: dict[Suspect, list[_Move]] = {}
+
+    def feed(self, facts: Slice) -> None:
+        for move in _moves(facts.of("segments"), ("step", "pool", "seq", "action")):
+            step, pool, seq, action = move
+            suspect = self._suspects.get((self._managers.get((facts.task, pool), -1), step >> _BLOCK_BITS))
+            if suspect is not None:
+                self._moves.setdefault(suspect, []).append((step, pool, seq, action, facts.task))
+
+    def end(self, whole: bool) -> dict[Suspect, list[_Move]] | None:
+        return self._moves or None
+
+
+def compare(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: Findings) -> None:
+    """Every step is the one before plus 1, and the segments taken are none or some of those that there are."""
+    moves: dict[Suspect, list[_Move]] = {}
+    for answer in answers.values():
+        assert isinstance(answer, dict)
+        for suspect, of_task in answer.items():
+            moves.setdefault(suspect, []).extend(of_task)
+    for suspect, of_block in moves.items():
+        taken, before = suspect.taken, suspect.before
+        for step, pool, seq, action, task in sorted(of_block):
+            taken += 1 if action == _TAKEN else -1
+            where = {"task_manager": suspect.task_manager, "task": task, "seq": seq, "pool": pool}
+            if step != before + 1:
+                found.broken(
+                    "a step is missing or not the only one", (task, seq), **where, expected=before + 1, found=step
+                )
+            elif not 0 <= taken <= suspect.limit:
+                found.broken("more segments than there are", (task, seq), **where, step=step, taken=taken,
+                             limit=suspect.limit)  # fmt: skip
+            before = step

@@ -1,0 +1,140 @@
+"""Law end: when the channels of a task end, compared with its event time and its life."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from flowsim.facts.kinds import ElementKind, Level, LifeEvent
+from flowsim.laws.elements import sent_marks
+from flowsim.laws.event_time.paths import EventTimePaths
+from flowsim.laws.job_graph import JobGraph, Task
+from flowsim.laws.law import Findings, FoundByLaw, Law, needs_channels
+from flowsim.laws.slices import Slice
+from flowsim.laws.tasks.chains import chains, outputs
+from flowsim.units import MAX_WATERMARK
+
+ID: Final = "end"
+_ELEMENT: Final = ("channel", "position", "kind", "timestamp")
+_WATERMARK, _STATUS = int(ElementKind.WATERMARK), int(ElementKind.STATUS)
+_END_OF_DATA, _END_OF_PARTITION = int(ElementKind.END_OF_DATA), int(ElementKind.END_OF_PARTITION)
+_IDLE: Final = -1
+_DRAIN: Final = 1
+_AT_THE_END: Final = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """An END_OF_DATA or END_OF_PARTITION that was sent, and the event time of its channel then."""
+
+    seq: int
+    channel: int
+    kind: int
+    drain: bool
+    maximum: bool
+    """Whether MAX_WATERMARK came before."""
+    idle: bool
+    """Whether no watermark is due: the channel is idle, or behind an operator that assigns timestamps."""
+
+
+class EndOfTask:
+    """Collects the ends of channels, a few each, until the whole life of the task is known."""
+
+    def __init__(self, task: Task, operators: int, assigned: dict[int, bool], found: Findings) -> None:
+        self._task = task
+        self._operators = operators
+        self._assigned = assigned
+        """By channel, whether it is behind an operator of kind ``watermarks``: law task-watermark judges its last one."""
+        self._found = found
+        self._maximum: set[int] = set()
+        self._idle = {channel for channel, behind in assigned.items() if behind}
+        self._ends: list[_End] = []
+        self._life: dict[int, list[int]] = {}
+        self._reached: set[int] = set()
+        """Inputs with a MAX_WATERMARK; an input behind a source that ends while idle has none."""
+
+    def feed(self, facts: Slice) -> None:
+        for seq, channel, _, kind, timestamp in facts.once(sent_marks):
+            if kind == _WATERMARK:
+                if timestamp == MAX_WATERMARK:
+                    self._maximum.add(channel)
+            elif kind != _STATUS:
+                self._found.examined += 1
+                maximum, idle = channel in self._maximum, channel in self._idle
+                self._ends.append(_End(seq, channel, kind, timestamp == _DRAIN, maximum, idle))
+            elif timestamp == _IDLE:
+                self._idle.add(channel)
+            elif not self._assigned.get(channel):
+                self._idle.discard(channel)
+        for seq, event in facts.of("lifecycle").tuples(("seq", "event")):
+            if event in (LifeEvent.FINISH, LifeEvent.CLOSE, LifeEvent.FINISHED):
+                self._life.setdefault(event, []).append(seq)
+        rows = facts.of("task_watermark")
+        if len(rows) and len(self._reached) < self._task.inputs:
+            last = (rows.column("kind") == _WATERMARK) & (rows.column("timestamp") == MAX_WATERMARK)
+            self._reached.update(rows.column("input")[last].tolist())
+
+    def end(self, whole: bool) -> None:
+        task = self._task.task
+        for one in self._ends:
+            wrong = self._wrong_end_of_data(one) if one.kind == _END_OF_DATA else self._wrong_end_of_partition(one)
+            if wrong:
+                self._found.broken(wrong, (task, one.seq), task=task, seq=one.seq, channel=one.channel)
+        if not whole and LifeEvent.FINISHED in self._life:
+            # Rule 4.18; in a whole run law channel-end requires every END_OF_PARTITION.
+            ended = {one.channel for one in self._ends if one.kind == _END_OF_PARTITION}
+            for channel in sorted(self._assigned.keys() - ended):
+                what = "its sender finished, but no END_OF_PARTITION"
+                self._found.broken(what, (task, _AT_THE_END, channel), task=task, channel=channel)
+
+    def _wrong_end_of_data(self, end: _End) -> str:
+        finished = self._life.get(LifeEvent.FINISH, [])
+        due = not end.idle and len(self._reached) >= self._task.inputs
+        if end.drain and due and not end.maximum:
+            return "EndOfData with drain, but no MAX_WATERMARK before it"
+        if not end.drain and end.maximum and not self._task.inputs:
+            return "MAX_WATERMARK, but EndOfData without drain"
+        if any(at > end.seq for at in finished) or (end.drain and len(finished) < self._operators):
+            return "EndOfData before the operators have finished"
+        if self._before(LifeEvent.CLOSE, end.seq):
+            return "EndOfData after an operator was closed"
+        return ""
+
+    def _wrong_end_of_partition(self, end: _End) -> str:
+        if self._before(LifeEvent.CLOSE, end.seq) < self._operators:
+            return "END_OF_PARTITION before the operators are closed"
+        if self._before(LifeEvent.FINISHED, end.seq):
+            return "END_OF_PARTITION after the task's end"
+        return ""
+
+    def _before(self, event: LifeEvent, seq: int) -> int:
+        return sum(at < seq for at in self._life.get(event, ()))
+
+
+def _assigned_edges(graph: JobGraph) -> set[int]:
+    """The edges behind an operator that assigns timestamps, and so decides on the last watermark (rule 8.7)."""
+    paths = graph.once(EventTimePaths)
+    return {e.edge for e in graph.edges.values() if paths.is_assigned(e.source_vertex, e.source_operator)}
+
+
+def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> EndOfTask | None:
+    sent_on = graph.once(outputs)[task.task]
+    if not sent_on:
+        return None
+    edges = graph.once(_assigned_edges)
+    assigned = {channel.channel: channel.edge in edges for channel in sent_on}
+    return EndOfTask(task, len(graph.once(chains)[task.vertex]), assigned, found[ID])
+
+
+LAWS: Final = (
+    Law(
+        ID,
+        "MAX_WATERMARK precedes EndOfData with drain and no other, EndOfData comes between finish and close, and "
+        "EndOfPartition after the close.",
+        ("4.9", "4.10", "4.17", "4.18"),
+        Level.ELEMENTS,
+        {"sent": _ELEMENT, "lifecycle": ("event",), "task_watermark": ("input", "kind", "timestamp")},
+        _make,
+        needs_channels,
+    ),
+)  # fmt: skip

@@ -1,0 +1,80 @@
+"""Law life-cycle: a task opens, ends its input, finishes, closes and ends in Flink's order (section 4)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flowsim.facts.kinds import ElementKind, Level, LifeEvent
+from flowsim.laws.channels.end_elements import received_ends, sent_ends
+from flowsim.laws.job_graph import JobGraph, Task
+from flowsim.laws.law import Findings, FoundByLaw, Law
+from flowsim.laws.slices import Row, Slice
+from flowsim.laws.tasks.chains import chains
+from flowsim.laws.tasks.task_life import TaskLife
+
+ID: Final = "life-cycle"
+_STEP: Final = ("seq", "operator", "event")
+_ELEMENT: Final = ("channel", "position", "kind", "timestamp")
+_AT_THE_END: Final = 2**63 - 1
+
+
+class LifeCycle:
+    """Collects the steps of one task, as many as its chain is long, and replays them when it knows how the task was stopped."""
+
+    def __init__(self, task: Task, operators: int, found: Findings) -> None:
+        self._task = task
+        self._operators = operators
+        self._found = found
+        self._steps: list[Row] = []
+        self._first_element: int | None = None
+        self._data_ended: set[int] = set()
+        self._ended: set[int] = set()
+        self._undrained = False
+
+    def feed(self, facts: Slice) -> None:
+        self._steps += facts.of("lifecycle").tuples(_STEP)
+        if self._first_element is None:
+            rows = facts.of("received" if self._task.inputs else "sent")
+            self._first_element = int(rows.column("seq")[0]) if len(rows) else None
+        for _, _, _, kind, timestamp in facts.once(sent_ends):
+            self._undrained |= kind == ElementKind.END_OF_DATA and timestamp == 0
+        for _, channel, _, kind, timestamp in facts.once(received_ends):
+            if kind == ElementKind.END_OF_DATA:
+                self._undrained |= timestamp == 0
+                self._data_ended.add(channel)
+            else:
+                self._ended.add(channel)
+
+    def end(self, whole: bool) -> None:
+        task, found = self._task.task, self._found
+        found.examined += len(self._steps)
+        undrained = self._undrained or not self._ended <= self._data_ended
+        undrained = undrained or any(event == LifeEvent.STOP_NO_DRAIN for _, _, event in self._steps)
+        life = TaskLife(self._operators, self._task.inputs, undrained)
+        for seq, operator, event in self._steps:
+            wrong = life.step(seq, operator, event)
+            if wrong:
+                found.broken(wrong, (task, seq), task=task, seq=seq, operator=operator, event=LifeEvent(event))
+        first = self._first_element
+        if first is not None and (life.opened < self._operators or first < life.last_open):
+            what = "an element before all operators are open"
+            found.broken(what, (task, first), task=task, seq=first, expected=self._operators, found=life.opened)
+        if whole and life.end != LifeEvent.FINISHED:
+            found.broken("never finished", (task, _AT_THE_END), task=task)
+
+
+def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> LifeCycle:
+    return LifeCycle(task, len(graph.once(chains)[task.vertex]), found[ID])
+
+
+LAWS: Final = (
+    Law(
+        ID,
+        "A task opens its operators tail to head before its first element, ends their input and finishes them head to tail "
+        "with drain only, closes them tail to head once, and ends once.",
+        ("4.2", "4.11", "4.12", "4.13", "4.17", "4.24"),
+        Level.ELEMENTS,
+        {"lifecycle": ("operator", "event"), "sent": _ELEMENT, "received": _ELEMENT},
+        _make,
+    ),
+)  # fmt: skip

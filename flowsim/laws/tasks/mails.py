@@ -1,0 +1,174 @@
+"""Law mails: a mail that was put runs once and in its turn, and inside a yield only what may run there (section 3)."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import OrderedDict, deque
+from typing import Final
+
+from flowsim.facts.kinds import ActionKind, ActionPhase, Level, MailAction, WaitKind
+from flowsim.laws.job_graph import JobGraph, Task
+from flowsim.laws.law import Findings, FoundByLaw, Law
+from flowsim.laws.slices import Mask, Slice
+
+ID: Final = "mails"
+_MAIL: Final = ("action", "mail", "priority", "urgent")
+_STEP: Final = ("phase", "priority")
+_PUT: Final = int(MailAction.PUT)
+_BEGIN, _WAIT = int(ActionPhase.BEGIN), int(ActionPhase.WAIT)
+
+
+class Numbers:
+    """A set of numbers that come nearly in order; it costs as much memory as it has gaps."""
+
+    def __init__(self) -> None:
+        self._firsts: list[int] = []
+        self._lasts: list[int] = []
+
+    def __contains__(self, number: int) -> bool:
+        if not self._lasts or number > self._lasts[-1]:
+            return False
+        place = bisect_right(self._firsts, number) - 1
+        return place >= 0 and number <= self._lasts[place]
+
+    def add(self, number: int) -> None:
+        """Adds a number that is not in the set."""
+        firsts, lasts = self._firsts, self._lasts
+        place = bisect_right(firsts, number)
+        if place and lasts[place - 1] == number - 1:
+            lasts[place - 1] = number
+            place -= 1
+        else:
+            firsts.insert(place, number)
+            lasts.insert(place, number)
+        if place + 1 < len(firsts) and firsts[place + 1] == number + 1:
+            lasts[place] = lasts.pop(place + 1)
+            del firsts[place + 1]
+
+
+class Mailbox:
+    """The mails of one task that wait, those that were taken and have not begun, and its open yields."""
+
+    def __init__(self, task: int, found: Findings) -> None:
+        self._task = task
+        self._found = found
+        self._waiting: dict[int, tuple[int, int, int]] = {}
+        """By number when it was put, its priority and whether it is urgent."""
+        self._lines: dict[int, OrderedDict[int, None]] = {}
+        """By priority the mails that wait and are not urgent, in the order in which they were put."""
+        self._ran = Numbers()
+        self._ran_unput: set[int] = set()
+        self._taken: deque[tuple[int, int]] = deque()
+        """Number and priority of mails that were taken and have not begun."""
+        self._begun_untaken = 0
+        self._level = 0
+        self._least: dict[int, int] = {}
+        """Per level of nested yields, the priority of the last yield that reached it."""
+
+    def feed(self, facts: Slice) -> None:
+        self._found.examined += len(facts.of("mails"))
+        for seq, part, row in facts.merged(("mails", _MAIL), ("actions", _STEP, _mails_and_yields(facts))):
+            if part == 0:
+                action, mail, priority, urgent = row
+                if action == _PUT:
+                    self._put(seq, mail, priority, urgent)
+                else:
+                    self._run(seq, mail, priority, urgent)
+            elif row[0] == _BEGIN:
+                self._found.examined += 1
+                self._begin(seq)
+            elif row[0] == _WAIT:
+                self._level += 1
+                self._least[self._level] = row[1]
+            else:
+                self._level -= 1
+
+    def _put(self, seq: int, mail: int, priority: int, urgent: int) -> None:
+        if mail in self._ran_unput:
+            self._ran_unput.remove(mail)
+        elif mail in self._waiting or mail in self._ran:
+            self._broken("put again", seq, mail=mail)
+        else:
+            self._waiting[mail] = (seq, priority, urgent)
+            if not urgent:
+                self._lines.setdefault(priority, OrderedDict())[mail] = None
+
+    def _run(self, seq: int, mail: int, priority: int, urgent: int) -> None:
+        if self._begun_untaken:
+            self._begun_untaken -= 1
+        else:
+            self._taken.append((mail, priority))
+        put = self._waiting.pop(mail, None)
+        if put is not None:
+            self._ran.add(mail)
+            self._run_in_turn(seq, mail, (priority, urgent), put)
+        elif mail in self._ran:
+            self._broken("run again", seq, mail=mail)
+        else:
+            self._ran.add(mail)
+            self._ran_unput.add(mail)
+            self._broken("run, but not put before", seq, mail=mail)
+
+    def _run_in_turn(self, seq: int, mail: int, run_as: tuple[int, int], put: tuple[int, int, int]) -> None:
+        """First in, first out among mails of one priority that are not urgent (rules 3.4, 3.5)."""
+        put_seq, priority, urgent = put
+        first = mail
+        if not urgent:
+            line = self._lines[priority]
+            first = next(iter(line))
+            del line[mail]
+        if run_as != (priority, urgent):
+            expected = {"priority": priority, "urgent": urgent}
+            ran = {"priority": run_as[0], "urgent": run_as[1]}
+            self._broken("run with another priority or urgency than it was put with", seq, mail=mail,
+                         expected=expected, found=ran)  # fmt: skip
+        elif first != mail:
+            self._broken("run before an equal that was put earlier", seq, priority=priority, put=put_seq,
+                         expected=first, found=mail)  # fmt: skip
+
+    def _begin(self, seq: int) -> None:
+        """The n-th mail that a task begins is the n-th that it took."""
+        if not self._taken:
+            self._begun_untaken += 1
+            self._broken("an action of kind MAIL begins, but no mail was taken", seq)
+            return
+        mail, priority = self._taken.popleft()
+        if self._level > 0 and priority < self._least[self._level]:
+            self._broken("a mail runs inside a yield that admits only higher priorities", seq, mail=mail,
+                         priority=priority, least=self._least[self._level])  # fmt: skip
+
+    def _broken(self, what: str, seq: int, **where: object) -> None:
+        self._found.broken(what, (self._task, seq), task=self._task, seq=seq, **where)
+
+    def end(self, whole: bool) -> None:
+        for mail, (seq, priority, urgent) in self._waiting.items() if whole else ():
+            self._broken("put, but never run", seq, mail=mail, priority=priority, urgent=urgent)
+
+
+def _mails_and_yields(facts: Slice) -> Mask | None:
+    """The actions that begin mails, and the begins and ends of yields."""
+    rows = facts.of("actions")
+    if not len(rows):
+        return None
+    phase, kind = rows.column("phase"), rows.column("kind")
+    begins = (phase == ActionPhase.BEGIN) & (kind == ActionKind.MAIL)
+    yields = (phase >= ActionPhase.WAIT) & (kind == WaitKind.YIELD)
+    mask: Mask = begins | yields
+    return mask
+
+
+def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Mailbox:
+    return Mailbox(task.task, found[ID])
+
+
+LAWS: Final = (
+    Law(
+        ID,
+        "Every mail that was put runs once, first in, first out among equals that are not urgent, and inside a yield only "
+        "mails of its priority or above run.",
+        ("3.4", "3.5", "3.8", "3.16", "3.21"),
+        Level.FULL,
+        {"mails": _MAIL, "actions": ("phase", "kind", "priority")},
+        _make,
+    ),
+)  # fmt: skip

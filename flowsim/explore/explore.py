@@ -10,8 +10,8 @@ from flowsim.errors import BadInput
 from flowsim.explore.strategies import Strategy
 from flowsim.explore.token import Token, scenario_id
 from flowsim.facts.kinds import Level
-from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Outcome, Verdict
 from flowsim.recording.manifest import RunStatus
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.expectations import ExpectationOutcome

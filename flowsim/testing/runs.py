@@ -15,8 +15,8 @@ from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import Fault
 from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.stream_graph import OperatorDescription, StreamEdge, StreamGraph, StreamNode
-from flowsim.laws.law import Outcome
 from flowsim.laws.judge import check_all
+from flowsim.laws.law import Outcome
 from flowsim.operators.sink import SinkOperator, SinkWriter
 from flowsim.operators.stream_operator import OperatorContext, StreamOperator
 from flowsim.recording.manifest import RunStatus

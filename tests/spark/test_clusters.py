@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -33,7 +34,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     paths = [folder / "big"]
     for number, kind in enumerate(KINDS[::9]):
         facts = honest_job(seed=1, records=11)
-        kind.damage(facts, __import__("random").Random(number))
+        kind.damage(facts, Random(number))
         paths.append(facts.write(folder / str(number)))
     return paths
 

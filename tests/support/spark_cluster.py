@@ -1,4 +1,4 @@
-"""Spark's own daemons on loopback, from the installed pyspark: a standalone cluster and a Connect server, stopped by their ids."""
+"""Spark's own daemons on loopback: a standalone cluster and a Connect server, stopped by their process ids."""
 
 from __future__ import annotations
 

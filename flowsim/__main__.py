@@ -1,8 +1,39 @@
-"""``python -m flowsim``: the command line."""
+"""``python -m flowsim`` and the console script: the command line.
+
+Imports nothing before the signals are in hand, so that Ctrl-C in the first moments ends the command quietly, too.
+"""
 
 from __future__ import annotations
 
-from flowsim.cli.main import main
+import os
+import signal
+from types import FrameType
+
+_INTERRUPTED = 130
+_AS_CTRL_C = tuple(number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None)
+
+
+def main() -> None:
+    """Runs the command line; SIGTERM and SIGHUP end it as Ctrl-C does, unless whoever started it ignores them."""
+    heard = [number for number in (signal.SIGINT, *_AS_CTRL_C) if signal.getsignal(number) is not signal.SIG_IGN]
+    for number in heard:
+        signal.signal(number, _quit)
+    from flowsim.cli.main import main as command_line
+
+    for number in heard:
+        signal.signal(number, signal.default_int_handler if number is signal.SIGINT else _interrupt)
+    command_line()
+
+
+def _quit(number: int, frame: FrameType | None) -> None:
+    """Nothing has begun, so nothing has to be closed."""
+    os._exit(_INTERRUPTED)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """What handles Ctrl-C at this moment handles this, too."""
+    signal.raise_signal(signal.SIGINT)
+
 
 if __name__ == "__main__":
     main()

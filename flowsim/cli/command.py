@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from collections.abc import Callable
@@ -15,7 +16,7 @@ import typer
 from rich.console import Console
 
 from flowsim.cli.exit_code import ExitCode
-from flowsim.errors import BadInput, FlowsimError, InvariantViolation, ScenarioError
+from flowsim.errors import BadInput, FlowsimError, InvariantViolation, RecordingFailed, ScenarioError
 from flowsim.units import duration_ns
 
 P = ParamSpec("P")
@@ -63,6 +64,8 @@ def command(body: Callable[P, Answer | StreamedAnswer]) -> Callable[P, None]:
             raise _stopped(as_json, ExitCode.INTERRUPTED, "interrupted") from None
         except InvariantViolation as error:
             raise _stopped(as_json, ExitCode.OUR_BUG, our_bug(error), error) from None
+        except RecordingFailed as error:
+            raise _stopped(as_json, ExitCode.CANNOT_WRITE, f"error: {error}", error) from None
         except FlowsimError as error:
             raise _stopped(as_json, ExitCode.BAD_INPUT, f"error: {error}", error) from None
         raise typer.Exit(int(code))
@@ -88,8 +91,18 @@ def console() -> Console:
 
 
 def print_json(document: object) -> None:
-    """One document, ending in a newline."""
-    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n")
+    """One document, ending in a newline. JSON has no NaN and no infinity: such numbers become text."""
+    sys.stdout.write(json.dumps(_finite(document), indent=2, ensure_ascii=False, default=str) + "\n")
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value
 
 
 def our_bug(error: InvariantViolation) -> str:

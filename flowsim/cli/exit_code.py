@@ -16,4 +16,7 @@ class ExitCode(IntEnum):
     """It failed or deadlocked, and the scenario does not expect that."""
     OUR_BUG = 70
     """A bug in flowsim itself."""
+    CANNOT_WRITE = 74
+    """The recording could not be written any further: the disk is full, or the directory is gone."""
     INTERRUPTED = 130
+    """By Ctrl-C, SIGTERM or SIGHUP."""

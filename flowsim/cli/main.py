@@ -72,7 +72,8 @@ app = typer.Typer(
     name="flowsim",
     cls=CommandGroup,
     help="Simulates Apache Flink 2.3.0 task graphs, records every step and judges the recording.",
-    epilog="Exit codes: 0 fine, 1 a law or expectation is broken, 2 bad input, 3 the job failed, 130 interrupted.",
+    epilog="Exit codes: 0 fine, 1 a law or expectation is broken, 2 bad input, 3 the job failed, "
+    "74 the recording cannot be written, 130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

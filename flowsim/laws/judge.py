@@ -19,6 +19,8 @@ WHOLE: Final = "complete"
 NOTHING_RECORDED: Final = "the run ended before anything was recorded"
 """Not even the description of the job: whether a law applies is not known."""
 
+NOTHING_YET: Final = "the run did not complete, and it ended before there was anything to examine"
+
 
 @dataclass(frozen=True, slots=True)
 class Errand:
@@ -93,12 +95,19 @@ def judging(graph: JobGraph, laws: Sequence[Law], whole: bool, reason: str = "")
             for start in range(0, len(suspects), law.second.at_once):
                 again = yield Errand((law,), tuple(suspects[start : start + law.second.at_once]))
                 law.second.join(graph, again.answers[law.id], whole, found)
-        verdict = Verdict.HOLDS if found.examined else Verdict.VACUOUS
-        if found.violations:
-            verdict = Verdict.VIOLATED
-        seen = "; ".join(filter(None, (reason, law.unjudged(graph))))
-        made.append(Outcome(law.id, verdict, found.examined, found.violations, found.evidence, seen))
+        made.append(_outcome(law, found, graph, whole, reason))
     return made
+
+
+def _outcome(law: Law, found: Findings, graph: JobGraph, whole: bool, reason: str) -> Outcome:
+    seen = "; ".join(filter(None, (reason, law.unjudged(graph))))
+    if found.violations:
+        return Outcome(law.id, Verdict.VIOLATED, found.examined, found.violations, found.evidence, seen)
+    if found.examined:
+        return Outcome(law.id, Verdict.HOLDS, found.examined, 0, reason=seen)
+    if not whole:
+        return Outcome(law.id, Verdict.NOT_APPLICABLE, 0, 0, reason=NOTHING_YET)
+    return Outcome(law.id, Verdict.VACUOUS, 0, 0, reason=seen)
 
 
 def judge(walk: Callable[[Errand], Judgement], judged: Judging) -> list[Outcome]:
@@ -126,7 +135,7 @@ def applicable(laws: Sequence[Law], graph: JobGraph, level: Level) -> tuple[list
         if missing:
             others[law.id] = Outcome(law.id, Verdict.NOT_APPLICABLE, 0, 0, reason=missing)
         elif not graph.tasks:
-            others[law.id] = Outcome(law.id, Verdict.VACUOUS, 0, 0, reason=NOTHING_RECORDED)
+            others[law.id] = Outcome(law.id, Verdict.NOT_APPLICABLE, 0, 0, reason=NOTHING_RECORDED)
         else:
             judged.append(law)
     return judged, others

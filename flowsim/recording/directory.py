@@ -9,13 +9,33 @@ from typing import Final
 
 from flowsim.errors import BadInput
 from flowsim.facts.schema import TABLES
+from flowsim.recording.directory_lock import LOCK, DirectoryLock
 from flowsim.recording.epoch_marker import EPOCHS
 from flowsim.recording.graph_file import GRAPH
 from flowsim.recording.manifest import MANIFEST, WALL
 
 _OF_TABLE: Final = re.compile(r"\.?part-\d{5,}\.parquet(\.tmp)?")
 _OF_EPOCHS: Final = re.compile(r"\.?\d{5,}\.json(\.tmp)?")
-_AT_TOP: Final = re.compile(rf"\.?({re.escape(MANIFEST)}|{re.escape(WALL)}|{re.escape(GRAPH)})(\.tmp)?")
+_AT_TOP: Final = re.compile(
+    rf"{re.escape(LOCK)}|\.?({re.escape(MANIFEST)}|{re.escape(WALL)}|{re.escape(GRAPH)})(\.tmp)?"
+)
+
+
+def locked_room(directory: Path) -> DirectoryLock:
+    """``make_room`` for a run that writes there until it releases the lock; raises BadInput where another one does."""
+    if directory.exists() and not directory.is_dir():
+        raise BadInput(f"{directory}: is a file; give a directory for the recording")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        lock = DirectoryLock(directory)
+    except OSError as error:
+        raise BadInput(f"{directory}: cannot be used for a recording: {error.strerror}") from None
+    try:
+        make_room(directory)
+    except BaseException:
+        lock.release()
+        raise
+    return lock
 
 
 def make_room(directory: Path) -> None:
@@ -32,7 +52,7 @@ def make_room(directory: Path) -> None:
         if foreign:
             name = foreign[0].relative_to(directory)
             raise BadInput(f"{directory}: holds {name}, which is no part of a recording; choose another directory")
-        if found and not _looks_recorded(directory, found):
+        if any(path.name != LOCK for path in found) and not _looks_recorded(directory, found):
             raise BadInput(f"{directory}: is not empty and has no {MANIFEST} of a recording; choose another directory")
         _remove(directory, found)
     except OSError as error:
@@ -68,7 +88,8 @@ def _remove(directory: Path, found: list[Path]) -> None:
     files = [path for path in found if not path.is_dir()]
     rank = {EPOCHS: 0, directory.name: 2}
     for path in sorted(files, key=lambda p: (p.name == MANIFEST, rank.get(p.parent.name, 1), p)):
-        path.unlink()
+        if path.name != LOCK:
+            path.unlink()
     for path in found:
         if path.is_dir():
             path.rmdir()

@@ -28,7 +28,7 @@ from flowsim.recording.digest import (
     packed,
     sha256,
 )
-from flowsim.recording.directory import make_room
+from flowsim.recording.directory import locked_room
 from flowsim.recording.epoch_marker import EpochMarker, PartDescription, marker_path
 from flowsim.recording.graph_file import GRAPH, graph_bytes
 from flowsim.recording.manifest import WALL, FailureStory, Manifest, RunDescription, RunStatus, versions
@@ -43,7 +43,7 @@ from flowsim.recording.parquet_part import (
     write_file,
 )
 
-ROWS_PER_EPOCH: Final = 1 << 18
+ROWS_PER_EPOCH: Final = 1 << 16
 
 
 class RecordingWriter:
@@ -85,7 +85,7 @@ class RecordingWriter:
         self._last_marker = ""
         self._graph_hash = ""
         self._failure: RecordingFailed | None = None
-        make_room(self.directory)
+        self._lock = locked_room(self.directory)
         self._write_manifest(RunStatus.RUNNING, None)
 
     def appender(self, table: Table) -> Append:
@@ -111,11 +111,17 @@ class RecordingWriter:
         if self._closed:
             raise InvariantViolation("a recording is finished once")
         self._closed = True
+        try:
+            return self._finish(status, failure, wall or {})
+        finally:
+            self._lock.release()
+
+    def _finish(self, status: RunStatus, failure: FailureStory | None, wall: Mapping[str, object]) -> Manifest:
         self._close_epoch()
         ended_s = time.time()
         about = {
             "started_s": self._started_s, "ended_s": ended_s, "elapsed_s": ended_s - self._started_s,
-            "platform": platform.platform(), "machine": platform.machine(), **(wall or {}),
+            "platform": platform.platform(), "machine": platform.machine(), **wall,
         }  # fmt: skip
         write_file(self.directory / WALL, canonical_json(about) + b"\n")
         return self._write_manifest(status, failure)
@@ -147,7 +153,10 @@ class RecordingWriter:
             write_file(path, marker, durable=self._durable)
         except OSError as error:
             self._drop_epoch()
-            self._failure = RecordingFailed(f"{self.directory}: cannot be written: {error.strerror or error}")
+            kept = "its first epoch" if self._epochs == 1 else f"its {self._epochs} complete epochs"
+            judged = f"; {kept} can be judged as a prefix" if self._epochs else ""
+            reason = error.strerror or error
+            self._failure = RecordingFailed(f"{self.directory}: the recording cannot be written: {reason}{judged}")
             raise self._failure from error
         self._static[KEYS.name] = []
         self._last_marker = sha256(marker)

@@ -10,6 +10,7 @@ from typing import Final
 
 from flowsim.errors import BadInput
 from flowsim.recording.directory import make_room
+from flowsim.recording.directory_lock import LOCK, DirectoryLock
 from flowsim.recording.parquet_part import write_file
 
 RECORDING: Final = "recording"
@@ -24,6 +25,7 @@ class RunDirectory:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        self._lock: DirectoryLock | None = None
 
     @property
     def recording(self) -> Path:
@@ -31,24 +33,35 @@ class RunDirectory:
         return self.path / RECORDING
 
     def begin(self, scenario: str, sink_folders: Iterable[Path]) -> None:
-        """Removes what an earlier run left, and marks the directory as ours.
+        """Removes what an earlier run left, marks the directory as ours and locks it until ``end``.
 
-        Raises BadInput, and removes nothing, when it holds anything that no run of ours left there.
+        Raises BadInput, and removes nothing, when another run writes there, or when it holds anything that no run of ours
+        left there.
         """
         if self.path.exists() and not self.path.is_dir():
             raise BadInput(f"{self.path}: is a file; give a directory with --out")
         try:
             self.path.mkdir(parents=True, exist_ok=True)
+            self._lock = DirectoryLock(self.path)
             self._remove_old_run()
             base = self.path.resolve()
             inside = sorted(f.relative_to(base).as_posix() for f in sink_folders if f.is_relative_to(base))
             content = {_KEY: 1, "scenario": scenario, "sinks": inside}
             write_file(self.path / RUN_FILE, json.dumps(content, indent=2).encode() + b"\n")
         except OSError as error:
+            self.end()
             raise BadInput(f"{self.path}: cannot be used as output directory: {error.strerror or error}") from None
+        except BadInput:
+            self.end()
+            raise
+
+    def end(self) -> None:
+        """Gives the directory free for another run."""
+        if self._lock is not None:
+            self._lock.release()
 
     def _remove_old_run(self) -> None:
-        found = sorted(self.path.iterdir())
+        found = sorted(path for path in self.path.iterdir() if path.name != LOCK)
         if not found:
             return
         if all(_AT_TOP.fullmatch(path.name) and path.name != RUN_FILE for path in found):

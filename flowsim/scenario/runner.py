@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -15,7 +16,7 @@ from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import Fault
 from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.job_graph import create_job_graph
-from flowsim.recording.manifest import Manifest
+from flowsim.recording.manifest import Manifest, RunDescription
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.recording.reader import Recording
 from flowsim.recording.writer import RecordingWriter
@@ -91,29 +92,20 @@ def run_compiled(
     schedule: SchedulingPolicy = policy_of(settings) if policy is None or isinstance(policy, str) else policy
     create_job_graph(compiled.stream_graph())  # what cannot be deployed is refused before anything is written
     description = describe_run(compiled, settings, schedule, until_ns, budget_records, faults)
-    writer: RecordingWriter | None = None
-    facts: MemoryRecorder | None = None
-    if out is not None:
-        directory = RunDirectory(out)
-        folders = [sink.directory.resolve() for sink in compiled.sinks if sink.directory is not None]
-        directory.begin(compiled.scenario.model.name, folders)
-        if settings.record is not Level.OFF:
-            writer = RecordingWriter(directory.recording, settings.record, description)
-    elif settings.record is not Level.OFF:
-        facts = MemoryRecorder(settings.record)
-    options = RunOptions(
-        seed=settings.seed,
-        clock=settings.clock,
-        policy=schedule,
-        until_ns=settings.until_ns,
-        recorder=writer or facts,
-        on_progress=on_progress,
-        budget_records=budget_records,
-        actions=compiled.actions,
-    )
-    wall: dict[str, object] = {"scenario_folder": str(compiled.scenario.folder)}
-    options = with_faults(options, (*compiled.faults, *faults))
-    cluster, result, manifest = run_and_close(compiled.stream_graph(), options, writer, wall)
+    with _recorder(compiled, out, settings.record, description) as (writer, facts):
+        options = RunOptions(
+            seed=settings.seed,
+            clock=settings.clock,
+            policy=schedule,
+            until_ns=settings.until_ns,
+            recorder=writer or facts,
+            on_progress=on_progress,
+            budget_records=budget_records,
+            actions=compiled.actions,
+        )
+        wall: dict[str, object] = {"scenario_folder": str(compiled.scenario.folder)}
+        options = with_faults(options, (*compiled.faults, *faults))
+        cluster, result, manifest = run_and_close(compiled.stream_graph(), options, writer, wall)
     result = _advised(result)
     sinks = _sinks(compiled, cluster)
     cut_short = until_ns is not None and result.status is JobStatus.STOPPED
@@ -127,6 +119,23 @@ def run_compiled(
         kept = facts if recording is None else Recording.open(recording)
         expectations += judge_facts(model, kept, cut_short)
     return ScenarioRun(compiled, settings, result, recording, manifest, facts, sinks, expectations)
+
+
+@contextmanager
+def _recorder(
+    compiled: CompiledScenario, out: str | Path | None, level: Level, description: RunDescription
+) -> Iterator[tuple[RecordingWriter | None, MemoryRecorder | None]]:
+    """What keeps the facts of a run: a writer below ``out``, which no other run uses meanwhile, or memory, or nothing."""
+    if out is None:
+        yield None, None if level is Level.OFF else MemoryRecorder(level)
+        return
+    directory = RunDirectory(out)
+    folders = [sink.directory.resolve() for sink in compiled.sinks if sink.directory is not None]
+    directory.begin(compiled.scenario.model.name, folders)
+    try:
+        yield None if level is Level.OFF else RecordingWriter(directory.recording, level, description), None
+    finally:
+        directory.end()
 
 
 def _advised(result: JobExecutionResult) -> JobExecutionResult:

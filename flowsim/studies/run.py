@@ -120,4 +120,5 @@ def remove_run(directory: Path) -> None:
     emptied = RunDirectory(directory)
     emptied.begin("", ())
     (directory / RUN_FILE).unlink()
+    emptied.end()
     directory.rmdir()

@@ -1,0 +1,68 @@
+"""One run per directory: a lock file with the process and the host of the run that writes there."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from pathlib import Path
+from typing import Final
+
+from flowsim.errors import BadInput
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+LOCK: Final = ".flowsim.lock"
+
+
+class DirectoryLock:
+    """Held from the start of a run to its end. The kernel releases it when the process dies, so a lock file that is left
+    behind by a killed run does not keep others out."""
+
+    def __init__(self, directory: Path) -> None:
+        """Takes the lock; raises BadInput that names the process which has it, and OSError where no file can be made."""
+        self._path = directory / LOCK
+        self._file = self._opened(directory)
+        content = json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode()
+        os.truncate(self._file, 0)
+        os.pwrite(self._file, content, 0)
+
+    def _opened(self, directory: Path) -> int:
+        while True:
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+            try:
+                if fcntl is not None:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if self._is_current(file):
+                    return file
+            except OSError:
+                owner = _owner(file)
+                os.close(file)
+                raise BadInput(
+                    f"{directory}: {owner} is writing there: wait for it, or choose another directory with --out"
+                ) from None
+            os.close(file)  # another run released it, and removed the file, between the two steps
+
+    def _is_current(self, file: int) -> bool:
+        try:
+            return os.path.samestat(os.fstat(file), os.stat(self._path))
+        except FileNotFoundError:
+            return False
+
+    def release(self) -> None:
+        """Gives the directory free; may be called again."""
+        if self._file >= 0:
+            self._path.unlink(missing_ok=True)
+            os.close(self._file)
+            self._file = -1
+
+
+def _owner(file: int) -> str:
+    try:
+        content = json.loads(os.pread(file, 1000, 0))
+        return f"another run (process {content['pid']} on {content['host']})"
+    except (OSError, ValueError, TypeError, KeyError):
+        return "another run"

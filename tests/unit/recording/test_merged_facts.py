@@ -128,5 +128,5 @@ def test_a_missing_part_is_told(tmp_path: Path) -> None:
     recording = record_job(tmp_path / "damaged", 100)
     next(iter((tmp_path / "damaged" / "received").iterdir())).unlink()
 
-    with pytest.raises(BadInput, match="missing, but epoch"):
+    with pytest.raises(BadInput, match="missing, but its epoch"):
         list(merged_facts(recording, Selection()))

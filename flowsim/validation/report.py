@@ -10,7 +10,8 @@ from flowsim.laws.law import Verdict
 from flowsim.validation.verdict import Line, Report
 
 HEADINGS: Final = ("recording", "law", "verdict", "rows examined", "violations", "reason")
-_SENTENCES: Final = {law.id: law.sentence for law in LAWS}
+SENTENCES: Final = {law.id: law.sentence for law in LAWS}
+"""By the id of a law."""
 
 
 def table(report: Report) -> list[tuple[str, ...]]:
@@ -34,7 +35,7 @@ def evidence(report: Report) -> list[tuple[str, str, str, list[dict[str, object]
         (
             report.recordings[line.run],
             line.outcome.law,
-            _SENTENCES.get(line.outcome.law, ""),
+            SENTENCES.get(line.outcome.law, ""),
             list(line.outcome.evidence),
         )
         for line in report.lines

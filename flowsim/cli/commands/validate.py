@@ -16,8 +16,10 @@ from flowsim.cli.progress import count_progress
 from flowsim.cli.scenarios import recompute_plan
 from flowsim.cli.verdicts import report_data, show_report
 from flowsim.errors import BadInput
+from flowsim.recording.parquet_part import write_file
 from flowsim.recording.reader import Recording
 from flowsim.scenario.run_description import rerun_of
+from flowsim.validation.junit import to_junit
 
 Recordings = Annotated[
     list[Path], typer.Argument(metavar="RECORDING...", help="What 'flowsim run --out' wrote.", show_default=False)
@@ -29,6 +31,11 @@ Folder = Annotated[
     Path | None, typer.Option("--folder", metavar="DIR", help="The folder of the recorded scenario, if it has moved.")
 ]
 
+JUnit = Annotated[
+    Path | None,
+    typer.Option("--junit", metavar="FILE", help="Also write the verdict as JUnit XML.", show_default=False),
+]
+
 
 @command
 def validate(
@@ -38,6 +45,7 @@ def validate(
     master: Master = None,
     remote: Remote = None,
     folder: Folder = None,
+    junit: JUnit = None,
     allow_python: AllowPython = False,
     allow_path: AllowPath = False,
     json_output: Json = False,
@@ -49,12 +57,23 @@ def validate(
     with count_progress("judging", json_output) as progress:
         report = judge.judge(recordings, [plan for plan in plans if plan is not None], progress)
 
+    if junit is not None:
+        _write(junit, to_junit(report))
+
     def replay(run: int) -> str:
         return replay_command(opened[run], recordings[run])
 
     code = ExitCode.FINE if report.passed else ExitCode.BROKEN
     document = {**report_data(report, replay), "exit_code": int(code)}
     return Answer(document, lambda console: show_report(console, report, replay), code)
+
+
+def _write(path: Path, content: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(path, content.encode())
+    except OSError as error:
+        raise BadInput(f"--junit: {path}: cannot be written: {error.strerror or error}") from None
 
 
 def replay_command(recording: Recording, path: Path) -> str:

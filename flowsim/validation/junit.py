@@ -1,0 +1,39 @@
+"""A verdict as JUnit XML, which build servers show: a suite per recording, a test case per law."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree
+
+from flowsim.laws.law import Verdict
+from flowsim.validation.report import SENTENCES
+from flowsim.validation.verdict import Line, Report
+
+
+def to_junit(report: Report) -> str:
+    """The XML document. Violated and vacuous laws are failures, laws that do not apply are skipped."""
+    root = ElementTree.Element("testsuites", name="flowsim")
+    for run, recording in enumerate(report.recordings):
+        lines = [line for line in report.lines if line.run == run]
+        skipped = sum(line.outcome.verdict is Verdict.NOT_APPLICABLE for line in lines)
+        counts = {"tests": len(lines), "failures": sum(line.broken for line in lines), "errors": 0, "skipped": skipped}
+        numbers = {name: str(count) for name, count in counts.items()}
+        suite = ElementTree.SubElement(root, "testsuite", {"name": recording, **numbers})
+        for line in lines:
+            _add_case(suite, recording, line)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _add_case(suite: ElementTree.Element, recording: str, line: Line) -> None:
+    found = line.outcome
+    case = ElementTree.SubElement(suite, "testcase", classname=recording, name=found.law)
+    if line.broken:
+        message = f"{found.violations:,} violations, {found.rows_examined:,} rows examined"
+        failure = ElementTree.SubElement(case, "failure", type=found.verdict.value, message=message)
+        evidence = [json.dumps(row, default=str) for row in found.evidence]
+        failure.text = "\n".join([SENTENCES.get(found.law, found.law), *filter(None, [found.reason]), *evidence])
+    elif found.verdict is Verdict.NOT_APPLICABLE:
+        ElementTree.SubElement(case, "skipped", message=found.reason)
+    output = ElementTree.SubElement(case, "system-out")
+    output.text = f"{found.rows_examined:,} rows examined"

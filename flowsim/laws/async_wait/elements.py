@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from flowsim.laws.async_wait.element import Element, Numbers
@@ -29,7 +29,7 @@ class Elements:
         self._numbers = Numbers()
         self._elements: dict[int, Element] = {}
 
-    def feed(self, rows: Sequence[Row]) -> None:
+    def feed(self, rows: Iterable[Row]) -> None:
         """Takes rows with the columns ``COLUMNS``."""
         elements, once, retries = self._elements, self._once, self._retries
         for row in rows:

@@ -61,7 +61,7 @@ class _Examined:
         if steps is not None:
             self._capacity.feed(steps)
             self._order.feed(steps)
-            self._elements.feed(steps.tuples(COLUMNS))
+            self._elements.feed(steps.each(COLUMNS))
         if steps is not None or ends:
             self._end.feed(steps, ends)
         if self._arrivals is not None:

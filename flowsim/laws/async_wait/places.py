@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
 
 from flowsim.facts.kinds import AsyncAction, LifeEvent
+from flowsim.laws.each_row import each_row
 from flowsim.laws.job_graph import JobGraph, Operator, Task
 from flowsim.laws.law import EVIDENCE_ROWS, Findings
 from flowsim.laws.slices import Ints, Mask, Row, Rows
@@ -125,9 +126,9 @@ class Steps:
         mask: Mask = (self.action == COMPLETE) | (self.action == FAIL)
         return mask
 
-    def tuples(self, columns: tuple[str, ...]) -> list[Row]:
+    def each(self, columns: tuple[str, ...]) -> Iterator[Row]:
         """All rows, as tuples of Python values."""
-        return self._rows.tuples(columns, self._mask)
+        return each_row(self._rows, columns, self._mask)
 
     def where(self, place: Place, row: int) -> dict[str, object]:
         """The step of a row, for evidence."""

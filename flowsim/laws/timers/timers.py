@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from operator import itemgetter
 from typing import Final
 
 import numpy as np
 
-from flowsim.facts.kinds import Level, LifeEvent, TimeDomain, TimerAction
+from flowsim.facts.kinds import Level, LifeEvent
 from flowsim.laws.event_time.marks import arrived_event_time, generated_event_time, sent_event_time
 from flowsim.laws.event_time.paths import FREE, INPUTS, WATERMARK, EventTimePaths, InputsModel
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law
-from flowsim.laws.slices import Row, Slice
+from flowsim.laws.slices import Mask, Rows, Slice
 from flowsim.laws.timers.keys import DESCRIPTION, OwnKeys
-from flowsim.laws.timers.waiting import COLUMNS, Due, Service
-from flowsim.units import NO_TIMESTAMP
+from flowsim.laws.timers.service import COLUMNS, FORWARDED, PLACE, Service, Step
 
 ID: Final = "timers"
 _FINISHED: Final = int(LifeEvent.FINISHED)
-_NEVER: Final = 2**63
-_FORWARDED: Final = -3
-"""In place of the origin of a watermark: the task sent it."""
-_ACTIONS: Final = {int(action): action.name.lower() for action in TimerAction}
-_DOMAINS: Final = {int(domain): domain.name.lower() for domain in TimeDomain}
-
-_Step = tuple[int, int, int]
-"""Sequence number, origin and time of a watermark that an operator received, or that the task sent."""
 
 
 class KeyedTask:
@@ -44,8 +35,9 @@ class KeyedTask:
         self._keys = OwnKeys(task, found)
         self._inputs = None if task.inputs == 1 else InputsModel(task.inputs)
         self._services: dict[tuple[int, int], Service] = {}
-        self._last: dict[int, tuple[int, int]] = {}
-        """The last watermark of each origin, and the sequence number of the fact that brought it."""
+        """By operator and number."""
+        self._last: dict[int, Step] = {}
+        """The last watermark of each origin."""
 
     def feed(self, facts: Slice) -> None:
         if facts.has("keys"):
@@ -55,23 +47,22 @@ class KeyedTask:
             self._found.examined += int(np.count_nonzero(lives.column("event") == _FINISHED))
         steps = self._steps(facts)
         timers = facts.of("timers")
-        if not len(timers):
-            for step in steps:
-                self._watermark(*step)
-            return
-        self._found.examined += len(timers)
-        self._keys.examine(timers)
-        rows = timers.tuples(COLUMNS)
-        start = 0
-        for step, stop in zip(steps, np.searchsorted(timers.column("seq"), [step[0] for step in steps]), strict=True):
-            self._replay(rows[start:stop])
-            self._watermark(*step)
-            start = stop
-        self._replay(rows[start:])
+        masks: dict[tuple[int, int], Mask | None] = {}
+        if len(timers):
+            self._found.examined += len(timers)
+            self._keys.examine(timers)
+            masks = _by_service(timers)
+            for place in masks.keys() - self._services.keys():
+                self._services[place] = self._service(*place)
+        if masks or steps:
+            for place, service in self._services.items():
+                service.feed(timers if place in masks else None, masks.get(place), steps)
+        for step in steps:
+            self._last[step[1]] = step
 
-    def _steps(self, facts: Slice) -> list[_Step]:
+    def _steps(self, facts: Slice) -> list[Step]:
         """The watermarks of a slice, in order."""
-        steps: list[_Step] = []
+        steps: list[Step] = []
         if self._inputs is None:
             steps = [(seq, INPUTS, at) for seq, kind, at in facts.once(arrived_event_time).rows if kind == WATERMARK]
             self._found.examined += len(steps)
@@ -87,72 +78,38 @@ class KeyedTask:
             sent = facts.once(sent_event_time).by_channel
             for channel in self._first:
                 if channel in sent:
-                    steps += [(seq, _FORWARDED, at) for seq, kind, at in sent[channel].rows if kind == WATERMARK]
+                    steps += [(seq, FORWARDED, at) for seq, kind, at in sent[channel].rows if kind == WATERMARK]
                     parts += 1
         if parts > 1:
             steps.sort(key=itemgetter(0))
         return steps
 
-    def _watermark(self, seq: int, origin: int, watermark: int) -> None:
-        """Timers that were due at the watermark before have fired before the next one arrives (rules 8.15, 9.4, 9.12)."""
-        if origin == _FORWARDED:
-            for place, service in self._services.items():
-                if service.origin == INPUTS and self._is_head(place[0]):
-                    self._left(place, service.event_time.take_due(watermark, _NEVER), watermark)
-            return
-        self._last[origin] = watermark, seq
-        for place, service in self._services.items():
-            if service.origin == origin:
-                if not service.spread:
-                    self._left(
-                        place, service.event_time.take_due(service.watermark, service.received), service.watermark
-                    )
-                service.watermark, service.received = watermark, seq
-
-    def _is_head(self, operator: int) -> bool:
-        described = self._paths.operator(self._task.vertex, operator)
-        return described is not None and described.input_operator < 0
-
-    def _replay(self, rows: Sequence[Row]) -> None:
-        services = self._services
-        for row in rows:
-            place = row[1], row[10]
-            service = services.get(place)
-            if service is None:
-                service = services[place] = self._service(row[1])
-            wrong = service.take(row)
-            if wrong:
-                self._broken(wrong, row, service)
-
-    def _service(self, operator: int) -> Service:
+    def _service(self, operator: int, number: int) -> Service:
         paths, vertex = self._paths, self._task.vertex
+        described = paths.operator(vertex, operator)
         origin = paths.origin_of_input(vertex, operator)
         if paths.keeps_back(vertex, origin):
             origin = FREE
-        service = Service(origin, paths.operator(vertex, operator) is not None and paths.holds_back(vertex))
-        service.watermark, service.received = self._last.get(origin, (NO_TIMESTAMP, -1))
+        is_head = described is not None and described.input_operator < 0
+        spread = described is not None and paths.holds_back(vertex)
+        service = Service((self._task.task, operator, number), origin, is_head, spread, self._found)
+        if origin in self._last:
+            service.take(self._last[origin])
         return service
-
-    def _broken(self, what: str, row: Row, service: Service) -> None:
-        seq, operator, time_ns, action, domain, timestamp, key, start, watermark, end, number = row
-        self._found.broken(
-            what, (self._task.task, seq), task=self._task.task, operator=operator, service=number, seq=seq,
-            action=_ACTIONS.get(action, action), domain=_DOMAINS.get(domain, domain), timestamp=timestamp, key=key,
-            window_start=start, window_end=end, time_ns=time_ns, watermark=watermark,
-            expected_watermark=None if service.origin == FREE else service.watermark,
-        )  # fmt: skip
-
-    def _left(self, place: tuple[int, int], due: Sequence[Due], watermark: int) -> None:
-        for timestamp, (key, start, end), seq in due:
-            self._found.broken(
-                "due and not fired", (self._task.task, seq), task=self._task.task, operator=place[0], service=place[1],
-                seq=seq, timestamp=timestamp, key=key, window_start=start, window_end=end, watermark=watermark,
-            )  # fmt: skip
 
     def end(self, whole: bool) -> None:
         self._keys.end()
-        for place, service in self._services.items() if whole else ():
-            self._left(place, service.event_time.take_due(service.watermark, service.received), service.watermark)
+        for service in self._services.values() if whole else ():
+            service.end()
+
+
+def _by_service(timers: Rows) -> dict[tuple[int, int], Mask | None]:
+    """The rows of each service, by operator and number; None for all."""
+    operator, number = timers.column("operator"), timers.column("service")
+    if (operator == operator[0]).all() and (number == number[0]).all():
+        return {(int(operator[0]), int(number[0])): None}
+    places = sorted(set(zip(operator.tolist(), number.tolist(), strict=True)))
+    return {place: (operator == place[0]) & (number == place[1]) for place in places}
 
 
 class OtherTask:
@@ -205,7 +162,7 @@ LAWS: Final = (
         ("8.15", "9.1", "9.2", "9.4", "9.9", "9.10", "9.12", "9.13"),
         Level.FULL,
         {
-            "timers": (*COLUMNS[1:], "key_hash"),
+            "timers": (*COLUMNS[1:], *PLACE[1:], "key_hash"),
             "keys": DESCRIPTION,
             "task_watermark": ("input", "kind", "timestamp"),
             "generated_watermark": ("operator", "split", "kind", "timestamp"),

@@ -1,27 +1,15 @@
-"""The timers of one service that wait, and the watermark that its operator received (rules 9.1, 9.2, 9.4)."""
+"""The timers of one time domain that wait (rules 9.1, 9.2)."""
 
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
 from typing import Final
 
-from flowsim.facts.kinds import TimeDomain, TimerAction
-from flowsim.laws.event_time.paths import FREE
-from flowsim.laws.slices import Row
-from flowsim.units import NO_TIMESTAMP, NS_PER_MS
-
-COLUMNS: Final = (
-    "seq", "operator", "time_ns", "action", "domain", "timestamp", "key", "window_start", "watermark", "window_end",
-    "service",
-)  # fmt: skip
 Name = tuple[int, int, int]
 """Key and window of a timer."""
 Due = tuple[int, Name, int]
 """Timestamp, key and window of a timer, and the sequence number of its registration."""
 
-_EVENT_TIME: Final = int(TimeDomain.EVENT_TIME)
-_REGISTER: Final = int(TimerAction.REGISTER)
-_FIRE: Final = int(TimerAction.FIRE)
 _STALE: Final = 64
 """So many times of timers that are gone stay in a heap at least."""
 
@@ -88,44 +76,3 @@ class Waiting:
             if timestamp in self._by_time:
                 heappush(self._times, timestamp)
         return due
-
-
-class Service:
-    """One timer service of an operator.
-
-    ``origin``: where the event time of the operator comes from, see ``event_time.paths``. ``spread``: whether the timers of
-    one watermark fire in several actions (rule 9.18).
-    """
-
-    __slots__ = ("event_time", "origin", "processing_time", "received", "spread", "watermark")
-
-    def __init__(self, origin: int, spread: bool) -> None:
-        self.origin = origin
-        self.spread = spread
-        self.event_time = Waiting()
-        self.processing_time = Waiting()
-        self.watermark = NO_TIMESTAMP
-        self.received = -1
-        """Sequence number of the fact that brought ``watermark``."""
-
-    def take(self, row: Row) -> str:
-        """Takes a row with the columns ``COLUMNS``; answers what is wrong."""
-        seq, _, time_ns, action, domain, timestamp, key, start, watermark, end, _ = row
-        waiting = self.event_time if domain == _EVENT_TIME else self.processing_time
-        if action == _REGISTER:
-            if not waiting.register(timestamp, (key, start, end), seq):
-                return "registered, but an equal timer waits"
-        elif not waiting.remove(timestamp, (key, start, end)):
-            return "fired or deleted, but it does not wait"
-        elif action == _FIRE:
-            earliest = waiting.earliest()
-            if earliest is not None and earliest < timestamp:
-                return "fired before a timer of an earlier time"
-            if domain != _EVENT_TIME:
-                if time_ns // NS_PER_MS <= timestamp:
-                    return "fired before its time"
-            elif timestamp > self.watermark and self.origin != FREE:
-                return "fired before the watermark reached its time"
-        if watermark == self.watermark or self.origin == FREE or (self.spread and watermark < self.watermark):
-            return ""
-        return "not the watermark of its operator"

@@ -1,0 +1,132 @@
+"""Replays the timers of one service beside the watermarks of its operator (rules 9.2, 9.4, 9.10, 9.18)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Final
+
+import numpy as np
+
+from flowsim.facts.kinds import TimeDomain, TimerAction
+from flowsim.laws.each_row import each_row
+from flowsim.laws.event_time.paths import FREE, INPUTS
+from flowsim.laws.law import Findings
+from flowsim.laws.slices import Mask, Row, Rows
+from flowsim.laws.timers.waiting import Waiting
+from flowsim.units import NO_TIMESTAMP, NS_PER_MS
+
+COLUMNS: Final = (
+    "seq", "time_ns", "action", "domain", "timestamp", "key", "window_start", "window_end", "watermark",
+)  # fmt: skip
+PLACE: Final = ("task", "operator", "service")
+FORWARDED: Final = -3
+"""In place of the origin of a watermark: the task sent it."""
+
+Step = tuple[int, int, int]
+"""Sequence number, origin and time of a watermark that an operator received, or that the task sent."""
+
+_EVENT_TIME: Final = int(TimeDomain.EVENT_TIME)
+_REGISTER: Final = int(TimerAction.REGISTER)
+_FIRE: Final = int(TimerAction.FIRE)
+_ACTIONS: Final = {int(action): action.name.lower() for action in TimerAction}
+_DOMAINS: Final = {int(domain): domain.name.lower() for domain in TimeDomain}
+_NEVER: Final = 2**63
+
+
+class Service:
+    """One timer service of an operator.
+
+    ``origin``: where the event time of the operator comes from, see ``event_time.paths``. ``is_head``: whether the operator
+    is the head of its chain. ``spread``: whether the timers of one watermark fire in several actions (rule 9.18).
+    """
+
+    __slots__ = ("_event_time", "_found", "_is_head", "_origin", "_place", "_processing_time", "_received", "_spread",
+                 "_watermark")  # fmt: skip
+
+    def __init__(self, place: Sequence[int], origin: int, is_head: bool, spread: bool, found: Findings) -> None:
+        """``place``: as ``PLACE``."""
+        self._place = dict(zip(PLACE, place, strict=True))
+        self._origin = origin
+        self._is_head = is_head
+        self._spread = spread
+        self._found = found
+        self._event_time = Waiting()
+        self._processing_time = Waiting()
+        self._watermark = NO_TIMESTAMP
+        self._received = -1
+        """Sequence number of the fact that brought the watermark."""
+
+    def feed(self, timers: Rows | None, mask: Mask | None, steps: Sequence[Step]) -> None:
+        """Takes the rows of ``timers`` for which the mask holds, and the watermarks of all origins; all of one slice."""
+        if timers is None:
+            for step in steps:
+                self.take(step)
+            return
+        rows, seqs = each_row(timers, COLUMNS, mask), timers.column("seq")
+        stops = np.searchsorted(seqs if mask is None else seqs[mask], [step[0] for step in steps]).tolist()
+        for start, stop, step in zip([0, *stops], stops, steps, strict=False):
+            if stop > start:
+                self._replay(islice(rows, stop - start))
+            self.take(step)
+        self._replay(rows)
+
+    def take(self, step: Step) -> None:
+        """Timers that were due at the watermark before have fired before the next one arrives (rules 8.15, 9.4, 9.12)."""
+        seq, origin, watermark = step
+        if origin == self._origin:
+            if not self._spread:
+                self._due(self._watermark, self._received)
+            self._watermark, self._received = watermark, seq
+        elif origin == FORWARDED and self._is_head and self._origin == INPUTS:
+            self._due(watermark, _NEVER)
+
+    def _due(self, watermark: int, before: int) -> None:
+        for timestamp, (key, start, end), seq in self._event_time.take_due(watermark, before):
+            self._found.broken(
+                "due and not fired", (self._place["task"], seq), **self._place, seq=seq, timestamp=timestamp, key=key,
+                window_start=start, window_end=end, watermark=watermark,
+            )  # fmt: skip
+
+    def _replay(self, rows: Iterable[Row]) -> None:
+        received, spread, is_free = self._watermark, self._spread, self._origin == FREE
+        event_time, processing_time = self._event_time, self._processing_time
+        for row in rows:
+            seq, _, action, domain, timestamp, key, start, end, watermark = row
+            waiting = event_time if domain == _EVENT_TIME else processing_time
+            if action == _REGISTER:
+                if not waiting.register(timestamp, (key, start, end), seq):
+                    self._broken("registered, but an equal timer waits", row)
+                    continue
+            elif not waiting.remove(timestamp, (key, start, end)):
+                self._broken("fired or deleted, but it does not wait", row)
+                continue
+            elif action == _FIRE:
+                wrong = self._untimely(waiting, row)
+                if wrong:
+                    self._broken(wrong, row)
+                    continue
+            if watermark != received and not is_free and not (spread and watermark < received):
+                self._broken("not the watermark of its operator", row)
+
+    def _untimely(self, waiting: Waiting, row: Row) -> str:
+        _, time_ns, _, domain, timestamp, _, _, _, _ = row
+        earliest = waiting.earliest()
+        if earliest is not None and earliest < timestamp:
+            return "fired before a timer of an earlier time"
+        if domain != _EVENT_TIME:
+            return "fired before its time" if time_ns // NS_PER_MS <= timestamp else ""
+        is_due = timestamp <= self._watermark or self._origin == FREE
+        return "" if is_due else "fired before the watermark reached its time"
+
+    def _broken(self, what: str, row: Row) -> None:
+        seq, time_ns, action, domain, timestamp, key, start, end, watermark = row
+        self._found.broken(
+            what, (self._place["task"], seq), **self._place, seq=seq, action=_ACTIONS.get(action, action),
+            domain=_DOMAINS.get(domain, domain), timestamp=timestamp, key=key, window_start=start, window_end=end,
+            time_ns=time_ns, watermark=watermark, expected_watermark=None if self._origin == FREE else self._watermark,
+        )  # fmt: skip
+
+    def end(self) -> None:
+        """The end of a whole run."""
+        self._due(self._watermark, self._received)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from flowsim.errors import BadInput, MissingExtra, did_you_mean
 from flowsim.laws.catalogue import LAW_IDS
 from flowsim.laws.law import Outcome, Verdict
+from flowsim.recording.reader import Recording
 from flowsim.scenario.compiled import Recompute
 from flowsim.validation.in_process import InProcess, Progress
 from flowsim.validation.java import find_java
@@ -19,6 +20,7 @@ from flowsim.validation.judge import SPARK_FROM_FACTS, open_runs, validate
 from flowsim.validation.on_spark import OnSpark
 from flowsim.validation.recompute import recompute
 from flowsim.validation.spark_session import LOCAL, spark_session
+from flowsim.validation.sql_law import SUFFIX, judge_by_sql, read_sql_law
 from flowsim.validation.verdict import Line, Report
 
 if TYPE_CHECKING:
@@ -49,13 +51,23 @@ class Judge:
     master: str | None = None
     remote: str | None = None
     laws: tuple[str, ...] | None = None
+    """Ids of laws, ``recompute``, and files of SQL laws; where only files are given, all others are judged beside them."""
+    allow_sql: bool = False
 
     def __post_init__(self) -> None:
         if self.engine == "python" and (self.master or self.remote):
             raise BadInput("--master and --remote choose where Spark runs; --engine python uses no Spark")
         for law in self.laws or ():
-            if law not in LAW_IDS and law != RECOMPUTE:
+            if law.endswith(SUFFIX):
+                self._check_sql(law)
+            elif law not in LAW_IDS and law != RECOMPUTE:
                 raise BadInput(f"--law: there is no law {law!r}{did_you_mean(law, [*LAW_IDS, RECOMPUTE])}")
+
+    def _check_sql(self, law: str) -> None:
+        if not self.allow_sql:
+            raise BadInput(f"--law {law}: a SQL law is code from a file and runs only with --allow-sql")
+        if self.engine == "python":
+            raise BadInput(f"--law {law}: a SQL law runs on Spark: leave --engine python out")
 
     @property
     def asks_for_spark(self) -> bool:
@@ -73,22 +85,30 @@ class Judge:
 
     @property
     def _judges_recompute(self) -> bool:
-        return self.laws is None or RECOMPUTE in self.laws
+        return self.laws is None or RECOMPUTE in self.laws or all(law.endswith(SUFFIX) for law in self.laws)
 
     def judge(self, paths: Sequence[Path], plans: Sequence[RecomputePlan], progress: Progress) -> Report:
         """One line per law and recording; raises BadInput for what is no recording.
 
         A recomputation is a script for Spark: it starts a session, unless the engine is ``python``.
         """
-        names = None if self.laws is None else [law for law in self.laws if law != RECOMPUTE]
+        queries = [read_sql_law(Path(law)) for law in self.laws or () if law.endswith(SUFFIX)]
+        only_queries = len(queries) == len(self.laws or ())
+        names = None if only_queries else [law for law in self.laws or () if law in LAW_IDS]
         plans = plans if self._judges_recompute else ()
         runs = open_runs(paths)
         on_spark, why = self._choice(sum(run.rows for run in runs))
         scripts = any(not plan.not_run for plan in plans) and self.engine != "python"
+        scripts = scripts or bool(queries)
         with self._session(on_spark or scripts, for_judge=not scripts) as session:
             engine = OnSpark(session) if on_spark and session is not None else InProcess()
             report = validate(runs, names, engine, progress)
             report = replace(report, recordings=tuple(map(str, paths)), engine=f"{engine.name}: {why}")
+            if session is not None and queries:
+                opened = [Recording.open(path) for path in paths]
+                report = report.with_lines(
+                    *[Line(run, judge_by_sql(session, law, one)) for run, one in enumerate(opened) for law in queries]
+                )
             return report.with_lines(*[_recomputed(session, plan) for plan in plans])
 
     def _choice(self, facts: int) -> tuple[bool, str]:

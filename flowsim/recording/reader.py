@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,6 +20,10 @@ from flowsim.recording.graph_file import GraphRow, read_graph
 from flowsim.recording.manifest import MANIFEST, Manifest, RunStatus, read_manifest
 from flowsim.recording.parquet_part import arrow_schema, part_name, to_packed
 from flowsim.recording.part_reader import open_part, part_content
+from flowsim.recording.spark_views import register_views
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 _GRAPH_NAMES = frozenset(table.name for table in GRAPH_TABLES)
 
@@ -115,6 +120,10 @@ class Recording:
         if not self.markers:
             return {table: [] for table in _GRAPH_NAMES}
         return read_graph(self.directory, self.markers[-1].graph)
+
+    def spark(self, session: SparkSession) -> dict[str, DataFrame]:
+        """The tables as DataFrames of a Spark session, each also registered as a temporary view of its name."""
+        return register_views(session, str(self.directory.resolve()), self.epochs, self._graph)
 
     def columns(self, table: str) -> tuple[str, ...]:
         """The names of a table's columns."""

@@ -25,12 +25,18 @@ Recordings = Annotated[
     list[Path], typer.Argument(metavar="RECORDING...", help="What 'flowsim run --out' wrote.", show_default=False)
 ]
 Laws = Annotated[
-    list[str] | None, typer.Option("--law", metavar="ID", help="Judge by this law only; may be given several times.")
+    list[str] | None,
+    typer.Option(
+        "--law",
+        metavar="ID|FILE.sql",
+        help="Judge by this law only, or by this SQL query, too; may be given several times.",
+    ),
 ]
 Folder = Annotated[
     Path | None, typer.Option("--folder", metavar="DIR", help="The folder of the recorded scenario, if it has moved.")
 ]
 
+AllowSql = Annotated[bool, typer.Option("--allow-sql", help="Run the queries of --law FILE.sql.")]
 JUnit = Annotated[
     Path | None,
     typer.Option("--junit", metavar="FILE", help="Also write the verdict as JUnit XML.", show_default=False),
@@ -46,12 +52,13 @@ def validate(
     remote: Remote = None,
     folder: Folder = None,
     junit: JUnit = None,
+    allow_sql: AllowSql = False,
     allow_python: AllowPython = False,
     allow_path: AllowPath = False,
     json_output: Json = False,
 ) -> Answer:
     """Judge recordings by the laws; exit code 1 when one is violated or had nothing to examine."""
-    judge = Judge(engine, master, remote, None if law is None else tuple(law))
+    judge = Judge(engine, master, remote, None if law is None else tuple(law), allow_sql)
     opened = [Recording.open(path) for path in recordings]
     plans = [recompute_plan(run, one, folder, allow_python, allow_path) for run, one in enumerate(opened)]
     with count_progress("judging", json_output) as progress:

@@ -1,0 +1,42 @@
+"""The tables of a recording as DataFrames and views of a Spark session, with the columns of ``docs/recording.md``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from flowsim.facts.schema import FACT_TABLES, GRAPH_TABLES, KEYS, Table
+from flowsim.recording.parquet_part import part_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_TYPES: Final = {"q": "bigint", "i": "int", "b": "tinyint", "s": "string"}
+_PATTERN: Final = re.compile(r"[\\{}\[\]*?]")
+
+
+def register_views(
+    session: SparkSession,
+    directory: str,
+    epochs: Sequence[Mapping[str, int]],
+    graph: Mapping[str, Sequence[tuple[int | str, ...]]],
+) -> dict[str, DataFrame]:
+    """One DataFrame per table, each also a temporary view of the same name. ``directory``: any path that Spark reads."""
+    frames = {table.name: session.createDataFrame(list(graph[table.name]), ddl(table)) for table in GRAPH_TABLES}
+    for table in (*FACT_TABLES, KEYS):
+        parts = [
+            f"{directory}/{table.name}/{part_name(epoch)}" for epoch, rows in enumerate(epochs) if table.name in rows
+        ]
+        # Spark reads paths as patterns, so a folder named [x] must be escaped.
+        paths = [_PATTERN.sub(r"\\\g<0>", part) for part in parts]
+        read = session.read.schema(ddl(table))
+        frames[table.name] = read.parquet(*paths) if paths else session.createDataFrame([], ddl(table))
+    for name, frame in frames.items():
+        frame.createOrReplaceTempView(name)
+    return frames
+
+
+def ddl(table: Table) -> str:
+    """The columns of a table in Spark's words."""
+    return ", ".join(f"`{column.name}` {_TYPES[column.code]}" for column in table.columns)

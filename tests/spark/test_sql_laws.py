@@ -1,0 +1,99 @@
+"""Laws of the user's own in SQL: three shipped laws written so say the same, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+from typer.testing import CliRunner
+
+from flowsim.cli.main import app
+from flowsim.facts.kinds import Level
+from flowsim.facts.schema import TABLES
+from flowsim.laws.law import Verdict
+from flowsim.recording.reader import Recording
+from flowsim.validation.judge import open_runs, validate
+from flowsim.validation.sql_law import judge_by_sql, read_sql_law
+from tests.support.facts.random_mutations import KINDS
+from tests.support.facts.valid_job import honest_job
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+QUERIES = Path(__file__).parent / "sql"
+LAWS = {"channel-fifo": "channel_fifo", "watermark-monotone": "watermark_monotone", "in-flight": "in_flight"}
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """An honest recording, and one for every kind of damage to these laws."""
+    folder = tmp_path_factory.mktemp("sql")
+    made = [honest_job(seed=1, records=11).write(folder / "honest")]
+    for number, kind in enumerate(kind for kind in KINDS if kind.laws & LAWS.keys()):
+        facts = honest_job(seed=1, records=11)
+        kind.damage(facts, Random(number))
+        made.append(facts.write(folder / str(number)))
+    return made
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_a_shipped_law_in_sql_finds_the_same(spark: SparkSession, paths: list[Path], law: str) -> None:
+    query = read_sql_law(QUERIES / f"{LAWS[law]}.sql")
+    report = validate(open_runs(paths), [law])
+    found = [judge_by_sql(spark, query, Recording.open(path)) for path in paths]
+    expected = [(line.outcome.verdict, line.outcome.violations) for line in report.lines]
+    assert [(outcome.verdict, outcome.violations) for outcome in found] == expected
+    assert {Verdict.HOLDS, Verdict.VIOLATED} == {outcome.verdict for outcome in found}
+    assert all(len(outcome.evidence) == min(20, outcome.violations) for outcome in found)
+
+
+def test_every_table_is_a_view_with_its_documented_columns(spark: SparkSession, paths: list[Path]) -> None:
+    recording = Recording.open(paths[0])
+    frames = recording.spark(spark)
+    for name, table in TABLES.items():
+        assert frames[name].columns == list(table.names) == spark.table(name).columns
+        rows = recording.static_rows(name) if name in ("tasks", "channels", "keys") else None
+        if rows is not None:
+            assert sorted(map(tuple, frames[name].collect())) == sorted(rows)
+    assert frames["sent"].count() == recording.row_count("sent") > 0
+
+
+def test_the_command_judges_by_a_query_beside_the_shipped_laws(
+    spark: SparkSession, paths: list[Path], tmp_path: Path
+) -> None:
+    query = tmp_path / "late_records.sql"
+    query.write_text("SELECT task, seq, timestamp FROM late_drop -- no record may be late\n;")
+    refused = CliRunner().invoke(app, ["validate", str(paths[0]), "--law", str(query)])
+    assert refused.exit_code == 2
+    assert "runs only with --allow-sql" in refused.output
+    answer = CliRunner().invoke(app, ["validate", str(paths[0]), "--law", str(query), "--allow-sql", "--json"])
+    assert answer.exit_code == 1, answer.output
+    laws = {line["law"]: line for line in json.loads(answer.stdout)["laws"]}
+    late = Recording.open(paths[0]).row_count("late_drop")
+    found = laws["sql:late_records"]
+    assert (found["verdict"], found["violations"], found["rows_examined"]) == ("violated", late, late)
+    assert set(found["evidence"][0]) == {"task", "seq", "timestamp"}
+    assert laws["channel-fifo"]["verdict"] == "holds"
+
+
+def test_queries_that_fail_or_read_no_facts_are_named(spark: SparkSession, paths: list[Path], tmp_path: Path) -> None:
+    broken = tmp_path / "broken.sql"
+    broken.write_text("SELECT nothing FROM sent")
+    answer = CliRunner().invoke(app, ["validate", str(paths[0]), "--law", str(broken), "--allow-sql"])
+    assert answer.exit_code == 2
+    assert "broken.sql" in answer.output
+    assert "nothing" in answer.output
+    broken.write_text("SELECT 1")
+    answer = CliRunner().invoke(app, ["validate", str(paths[0]), "--law", str(broken), "--allow-sql"])
+    assert answer.exit_code == 2
+    assert "over tables of recordings" in answer.output
+
+
+def test_a_query_over_facts_that_were_not_recorded_does_not_apply(spark: SparkSession, tmp_path: Path) -> None:
+    path = honest_job(Level.ELEMENTS, records=5).write(tmp_path)
+    outcome = judge_by_sql(spark, read_sql_law(QUERIES / "in_flight.sql"), Recording.open(path))
+    assert (outcome.verdict, "needs recording level full" in outcome.reason) == (Verdict.NOT_APPLICABLE, True)

@@ -50,18 +50,21 @@ class Findings:
     epochs or shards are examined changes nothing.
     """
 
-    __slots__ = ("examined", "violations", "_evidence")
+    __slots__ = ("examined", "violations", "_evidence", "_last")
 
     def __init__(self) -> None:
         self.examined = 0
         self.violations = 0
-        self._evidence: list[tuple[At, str, dict[str, object]]] = []
+        self._evidence: list[tuple[At, dict[str, object]]] = []
+        self._last: At | None = None
+        """Place of the last row that can still be evidence, once there are enough before it."""
 
     def broken(self, what: str, at: At, **where: object) -> None:
         """Counts one violation: ``what`` is wrong, and ``where`` shows it, by column names."""
         self.violations += 1
-        row = {"what": what, **{name: _plain(value) for name, value in where.items()}}
-        self._evidence.append((at, json.dumps(row), row))
+        if self._last is not None and at > self._last:
+            return
+        self._evidence.append((at, {"what": what, **{name: _plain(value) for name, value in where.items()}}))
         if len(self._evidence) >= _KEPT:
             self._keep_the_first()
 
@@ -73,14 +76,16 @@ class Findings:
         self._keep_the_first()
 
     def _keep_the_first(self) -> None:
-        self._evidence.sort(key=lambda found: found[:2])
+        self._evidence.sort(key=lambda found: (found[0], json.dumps(found[1])))
         del self._evidence[EVIDENCE_ROWS:]
+        if len(self._evidence) == EVIDENCE_ROWS:
+            self._last = self._evidence[-1][0]
 
     @property
     def evidence(self) -> tuple[dict[str, object], ...]:
         """The first violations, by place."""
         self._keep_the_first()
-        return tuple(row for _, _, row in self._evidence)
+        return tuple(row for _, row in self._evidence)
 
 
 def _plain(value: object) -> object:

@@ -12,6 +12,23 @@ from flowsim.laws.job_graph import job_graph
 from flowsim.laws.judge import WHOLE, Errand, Judgement, applicable, examine, judge, judging
 from flowsim.laws.law import Law, Outcome, reads_of
 from flowsim.laws.slices import ColumnRows, Facts, Row, Rows, Slice, TupleRows
+from tests.support.facts.fact_builder import FactBuilder
+
+
+class BuiltFacts:
+    """The facts of a builder as ``laws.slices.Facts``."""
+
+    def __init__(self, built: FactBuilder) -> None:
+        self.level = built.level
+        self._rows: dict[str, list[Row]] = {name: [] for name in TABLES}
+        for table, row in built.facts:
+            self._rows[table].append(tuple(row[name] for name in TABLES[table].names))
+
+    def rows(self, table: str) -> list[Row]:
+        return self._rows[table]
+
+    def static_rows(self, table: str) -> list[Row]:
+        return self._rows[table]
 
 
 def cut_slices(facts: Facts, reads: Mapping[str, set[str]], epochs: int, random: Random) -> Iterator[Slice]:

@@ -6,6 +6,7 @@ from flowsim.facts.kinds import ElementKind
 from flowsim.laws.elements import Mark
 from flowsim.laws.slices import Slice
 
+_END_OF_DATA = int(ElementKind.END_OF_DATA)
 _COLUMNS = ("seq", "channel", "position", "kind", "timestamp")
 
 
@@ -23,5 +24,5 @@ def _ends(facts: Slice, table: str) -> list[Mark]:
     rows = facts.of(table)
     if not len(rows):
         return []
-    mask = rows.column("kind") >= ElementKind.END_OF_DATA
+    mask = rows.column("kind") >= _END_OF_DATA
     return rows.tuples(_COLUMNS, mask) if mask.any() else []

@@ -10,22 +10,26 @@ import numpy as np
 from flowsim.facts.kinds import BufferKind, BufferSide, Level
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law, SecondWalk
-from flowsim.laws.network.blocks import BLOCK_BITS, Block, Sums, Words, add_up, hashes
-from flowsim.laws.network.groups import Groups, channels_by_task, first_broken
+from flowsim.laws.network.buffer_rows import COLUMNS, DATA, QUEUED, RECEIVED, SENT, ChannelsByTask, buffer_rows
 from flowsim.laws.network.subpartition_queue import SubpartitionQueue
-from flowsim.laws.slices import Ints, Mask, Rows, Slice
+from flowsim.laws.slices import Slice
 
 ID: Final = "backlog"
 _ON_THE_WAY: Final = ("number", "kind", "bytes", "backlog")
 """What a buffer has in common where it leaves and where it arrives."""
-_COLUMNS: Final = ("channel", "side", *_ON_THE_WAY, "whole")
-_QUEUED, _SENT = int(BufferSide.QUEUED), int(BufferSide.SENT)
-_DATA: Final = int(BufferKind.DATA)
+_BLOCK_BITS: Final = 10
+"""A block is 1,024 numbers of a channel."""
+_32_BITS: Final = 0xFFFFFFFF
+"""Makes numbers positive: those of -1 and -2 have the same hash."""
 _BLOCKS_A_WALK: Final = 1024
 _AT_THE_END: Final = 2**63 - 1
 
-Answer = tuple[Sums, Sums]
-"""What a task sent, and what it received."""
+Block = tuple[int, int]
+"""A channel, and the number of a block."""
+Sums = dict[int, int]
+"""By number of a block the sum of the hashes of its buffers; hashes of integers are the same in every process."""
+Answer = tuple[dict[int, Sums], dict[int, Sums]]
+"""By channel what a task sent, and what it received."""
 Buffer = tuple[int, ...]
 """Channel, number, kind, bytes and backlog."""
 
@@ -33,115 +37,97 @@ Buffer = tuple[int, ...]
 class Queues:
     """The queues of one task, its arrivals, and the sums of both that the other ends are compared with."""
 
-    def __init__(self, task: int, judged: Ints | None, found: Findings) -> None:
+    def __init__(self, task: int, judged: ChannelsByTask, found: Findings) -> None:
         self._task = task
-        self._judged = judged
-        """The channels of the task that are judged; None when all are."""
         self._found = found
-        self._queues: dict[int, SubpartitionQueue] = {}
-        self._arrived: dict[int, int] = {}
-        self._sent: Sums = {}
-        self._received: Sums = {}
+        self._queues = {channel: (SubpartitionQueue(), Sums()) for channel in judged.sent.get(task, ())}
+        self._arrivals = {channel: (Arrivals(), Sums()) for channel in judged.received.get(task, ())}
 
     def feed(self, facts: Slice) -> None:
-        rows = facts.of("buffers")
-        side = rows.column("side")
-        judged = None if self._judged is None else np.isin(rows.column("channel"), self._judged)
-        received = side == BufferSide.RECEIVED
-        if judged is None:
-            self._found.examined += len(rows)
-        else:
-            self._found.examined += int(np.count_nonzero(judged))
-            received &= judged
-        if received.any():
-            self._arrive(rows, received)
-        sent = side == _SENT if judged is None else judged & (side == _SENT)
-        if sent.any():
-            groups = Groups(rows.column("channel")[sent])
-            number, hashed = _hashed(rows, sent, groups)
-            add_up(self._sent, groups, number, hashed)
-        queued = ~received if judged is None else judged & ~received
-        if queued.any():
-            self._queue(rows, queued)
-
-    def _queue(self, rows: Rows, mask: Mask) -> None:
-        queues = self._queues
-        columns = ("channel", "side", "number", "kind", "backlog", "whole", "seq")
-        for channel, side, number, kind, backlog, whole, seq in rows.tuples(columns, mask):
-            queue = queues.get(channel)
-            if queue is None:
-                queue = queues[channel] = SubpartitionQueue()
-            if side == _QUEUED:
-                wrong = queue.add(number, kind == _DATA, backlog)
+        queues, arrivals, examined = self._queues, self._arrivals, 0
+        for seq, side, channel, kind, _, number, size, backlog, whole in facts.once(buffer_rows):
+            if side == RECEIVED:
+                if channel not in arrivals:
+                    continue
+                arrived, sums = arrivals[channel]
+                wrong = "" if arrived.is_next(number) else "arrives out of order"
+            elif channel not in queues:
+                continue
+            elif side == SENT:
+                queue, sums = queues[channel]
+                wrong = queue.take(number, kind == DATA, backlog, whole != 0)
             else:
-                wrong = queue.take(number, kind == _DATA, backlog, whole != 0)
+                queue, _ = queues[channel]
+                wrong = queue.add(number, kind == DATA, backlog)
+            examined += 1
+            if side != QUEUED:
+                block = number >> _BLOCK_BITS
+                sums[block] = sums.get(block, 0) + hash((number, kind, size & _32_BITS, backlog & _32_BITS))
             if wrong:
                 self._found.broken(wrong, (self._task, seq), task=self._task, seq=seq, channel=channel,
                                    side=BufferSide(side), number=number, kind=BufferKind(kind),
                                    backlog=backlog)  # fmt: skip
-
-    def _arrive(self, rows: Rows, mask: Mask) -> None:
-        groups = Groups(rows.column("channel")[mask])
-        number, hashed = _hashed(rows, mask, groups)
-        add_up(self._received, groups, number, hashed)
-        expected = _expected(groups, self._arrived)
-        broken = number != expected
-        if broken.any():
-            seq = rows.column("seq")[mask][groups.order]
-            channel = groups.spread(groups.ids)
-            for row in first_broken(self._found, broken, seq):
-                at = int(seq[row])
-                self._found.broken("arrives out of order", (self._task, at), task=self._task, seq=at,
-                                   channel=int(channel[row]), expected=int(expected[row]),
-                                   found=int(number[row]))  # fmt: skip
+        self._found.examined += examined
 
     def end(self, whole: bool) -> Answer:
-        for channel, queue in self._queues.items() if whole else ():
+        for channel, (queue, _) in self._queues.items() if whole else ():
             if not queue.is_empty:
                 what = "a buffer or event never left its queue"
                 self._found.broken(what, (self._task, _AT_THE_END, channel), task=self._task, channel=channel)
-        return self._sent, self._received
+        sent, received = (
+            {channel: sums for channel, (_, sums) in ends.items()} for ends in (self._queues, self._arrivals)
+        )
+        return sent, received
 
 
-def _hashed(rows: Rows, mask: Mask, groups: Groups) -> tuple[Ints, Words]:
-    """The numbers of some buffers, and hashes of all that they have in common at both ends, group by group."""
-    number, *others = (rows.column(name)[mask][groups.order] for name in _ON_THE_WAY)
-    return number, hashes(number, *others)
+class Arrivals:
+    """Counts what arrives on one channel."""
+
+    __slots__ = ("_count",)
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def is_next(self, number: int) -> bool:
+        """Whether a buffer has the number of those that arrived before it; counts it."""
+        self._count += 1
+        return number == self._count - 1
 
 
-def _expected(groups: Groups, counts: dict[int, int]) -> Ints:
-    """The numbers that rows should have by the count of those before; counts them."""
-    before = [counts.get(group, 0) for group in groups.ids]
-    for group, start, size in zip(groups.ids, before, groups.sizes.tolist(), strict=True):
-        counts[group] = start + size
-    return groups.running(np.ones(len(groups.order), dtype=np.int64), before) - 1
-
-
-def _judged_channels(graph: JobGraph) -> dict[int, Ints | None]:
+def _judged_channels(graph: JobGraph) -> ChannelsByTask:
     """The remote channels of pipelined edges."""
-    return channels_by_task(
-        graph, lambda channel: not channel.local and graph.edges[channel.edge].exchange != "BLOCKING"
+    return ChannelsByTask.of(
+        channel
+        for channel in graph.channels.values()
+        if not channel.local and graph.edges[channel.edge].exchange != "BLOCKING"
     )
 
 
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Queues | None:
     judged = graph.once(_judged_channels)
-    return Queues(task.task, judged[task.task], found[ID]) if task.task in judged else None
+    if task.task not in judged.sent and task.task not in judged.received:
+        return None
+    return Queues(task.task, judged, found[ID])
 
 
 def _needs_channels(graph: JobGraph) -> str:
-    return "" if graph.once(_judged_channels) else "the job has no remote channel of a pipelined edge"
+    return "" if graph.once(_judged_channels).sent else "the job has no remote channel of a pipelined edge"
 
 
 def _suspects(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: Findings) -> Sequence[Block]:
     """The blocks of which not exactly that arrived which was sent."""
-    sent: Sums = {}
-    received: Sums = {}
+    sent: dict[int, Sums] = {}
+    received: dict[int, Sums] = {}
     for answer in answers.values():
         assert isinstance(answer, tuple)
         sent |= answer[0]
         received |= answer[1]
-    return sorted(block for block, sums in received.items() if sent.get(block) != sums)
+    return [
+        (channel, block)
+        for channel, sums in sorted(received.items())
+        for block, total in sorted(sums.items())
+        if sent[channel].get(block) != total
+    ]
 
 
 class SuspectBuffers:
@@ -150,24 +136,22 @@ class SuspectBuffers:
     def __init__(self, suspects: Sequence[Block]) -> None:
         self._suspects = frozenset(suspects)
         self._channels = np.array(sorted({channel for channel, _ in suspects}))
-        self._arrived: dict[int, int] = {}
+        self._arrived = {channel: Arrivals() for channel, _ in suspects}
         self._sent: set[Buffer] = set()
         self._received: list[tuple[int, int, Buffer]] = []
 
     def feed(self, facts: Slice) -> None:
         rows = facts.of("buffers")
-        mask = (rows.column("side") != _QUEUED) & np.isin(rows.column("channel"), self._channels)
+        mask = (rows.column("side") != QUEUED) & np.isin(rows.column("channel"), self._channels)
         for seq, side, *buffer in rows.tuples(("seq", "side", "channel", *_ON_THE_WAY), mask):
             channel, number, *_ = buffer
-            is_suspect = (channel, number >> BLOCK_BITS) in self._suspects
-            if side == _SENT:
+            is_suspect = (channel, number >> _BLOCK_BITS) in self._suspects
+            if side == SENT:
                 if is_suspect:
                     self._sent.add(tuple(buffer))
                 continue
-            expected = self._arrived.get(channel, 0)
-            self._arrived[channel] = expected + 1
             # Those that arrive out of order are counted in the first walk.
-            if is_suspect and number == expected:
+            if self._arrived[channel].is_next(number) and is_suspect:
                 self._received.append((facts.task, seq, tuple(buffer)))
 
     def end(self, whole: bool) -> tuple[set[Buffer], list[tuple[int, int, Buffer]]] | None:
@@ -196,7 +180,7 @@ LAWS: Final = (
         "buffers leave the queue in order and arrive as they left.",
         ("5.18", "5.23", "5.26", "6.12", "6.14"),
         Level.FULL,
-        {"buffers": _COLUMNS},
+        {"buffers": COLUMNS},
         _make,
         _needs_channels,
         join=_suspects,

@@ -10,15 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from flowsim.facts.kinds import SegmentAction
-from flowsim.laws.job_graph import JobGraph, Pool
+from flowsim.laws.job_graph import JobGraph
 from flowsim.laws.law import Findings
-from flowsim.laws.slices import Row, Rows, Slice
+from flowsim.laws.slices import Slice
 
 BLOCKS_A_WALK: Final = 1024
 _BLOCK_BITS: Final = 10
 _BLOCK: Final = 1 << _BLOCK_BITS
-_ALL: Final = (1 << _BLOCK) - 1
 _TAKEN: Final = int(SegmentAction.TAKEN)
+_MOVES: Final = (_TAKEN, int(SegmentAction.RETURNED))
 
 
 class Block:
@@ -63,31 +63,13 @@ Blocks = dict[tuple[int, int], Block]
 """By task manager and number of the block."""
 
 
-class Steps:
-    """Adds up the steps of one task, those of its own pools."""
-
-    def __init__(self, pools: Mapping[int, Pool]) -> None:
-        self._pools = pools
-        self.blocks: Blocks = {}
-
-    def feed(self, rows: Rows) -> None:
-        """Adds the movements of one epoch."""
-        for step, pool, action in _moves(rows, ("step", "pool", "action")):
-            if pool in self._pools:
-                place = self._pools[pool].task_manager, step >> _BLOCK_BITS
-                block = self.blocks.get(place)
-                if block is None:
-                    block = self.blocks[place] = Block()
-                block.move(step, 1 if action == _TAKEN else -1)
-
-
-def _moves(rows: Rows, columns: Sequence[str]) -> list[Row]:
-    """The rows that move a segment between task manager and pool."""
-    if not len(rows):
-        return []
-    action = rows.column("action")
-    mask = (action == SegmentAction.TAKEN) | (action == SegmentAction.RETURNED)
-    return rows.tuples(columns, mask) if mask.any() else []
+def add_step(blocks: Blocks, task_manager: int, step: int, change: int) -> None:
+    """Adds one step."""
+    place = task_manager, step >> _BLOCK_BITS
+    block = blocks.get(place)
+    if block is None:
+        block = blocks[place] = Block()
+    block.move(step, change)
 
 
 class Suspect(NamedTuple):
@@ -146,8 +128,9 @@ class SuspectSteps:
         self._moves: dict[Suspect, list[_Move]] = {}
 
     def feed(self, facts: Slice) -> None:
-        for move in _moves(facts.of("segments"), ("step", "pool", "seq", "action")):
-            step, pool, seq, action = move
+        for step, pool, seq, action in facts.of("segments").tuples(("step", "pool", "seq", "action")):
+            if action not in _MOVES:
+                continue
             suspect = self._suspects.get((self._managers.get((facts.task, pool), -1), step >> _BLOCK_BITS))
             if suspect is not None:
                 self._moves.setdefault(suspect, []).append((step, pool, seq, action, facts.task))

@@ -60,7 +60,9 @@ class SubpartitionQueue:
 
     def _take_data(self, ends: bool) -> bool:
         limit = self._data_before_events[0] if self._data_before_events else self._data
-        most = min(self._most_gone + self._is_cut, limit - 1)
+        most = self._most_gone + self._is_cut
+        if most >= limit:
+            most = limit - 1
         if most < self._least_gone:
             return False
         self._least_gone += ends
@@ -83,7 +85,10 @@ class SubpartitionQueue:
         least = most - (self._tail_is_data and backlog >= 0)
         if most < self._least_gone or least > self._most_gone:
             return False
-        self._least_gone, self._most_gone = max(least, self._least_gone), min(most, self._most_gone)
+        if least > self._least_gone:
+            self._least_gone = least
+        if most < self._most_gone:
+            self._most_gone = most
         return True
 
     @property

@@ -16,6 +16,8 @@ from flowsim.laws.tasks.conservation_equations import Counts, Equations, Tally
 
 ID: Final = "conservation"
 _RECORD: Final = int(ElementKind.RECORD)
+_OPEN, _FINISHED = int(LifeEvent.OPEN), int(LifeEvent.FINISHED)
+_PUT, _EMIT = int(AsyncAction.PUT), int(AsyncAction.EMIT)
 _COUNTS: Final = ("operator", *Counts._fields)
 _ASYNC: Final = ("operator", "action", "kind", "rows")
 
@@ -41,9 +43,9 @@ class Counters:
             tally.rows[operator] = tally.rows.get(operator, 0) + 1
             tally.counts.setdefault(operator, Counts(*counts))
         for operator, event, seq in facts.of("lifecycle").tuples(("operator", "event", "seq")):
-            if event == LifeEvent.OPEN:
+            if event == _OPEN:
                 self._opening.setdefault(operator, seq)
-            elif event == LifeEvent.FINISHED and operator == -1:
+            elif event == _FINISHED and operator == -1:
                 tally.finished = True
         for channel, records in facts.once(sent_by_channel):
             tally.sent[channel] = tally.sent.get(channel, 0) + records
@@ -76,9 +78,9 @@ class Counters:
             put, emitted = self._tally.asynchronous.get(operator, (0, 0))
             opening = self._opening.get(operator)
             if opening is not None:
-                new = records & (action == AsyncAction.PUT) & (rows.column("seq") > opening)
+                new = records & (action == _PUT) & (rows.column("seq") > opening)
                 put += int(np.count_nonzero(new))
-            emitted += int(results[records & (action == AsyncAction.EMIT)].sum(dtype=np.int64))
+            emitted += int(results[records & (action == _EMIT)].sum(dtype=np.int64))
             self._tally.asynchronous[operator] = put, emitted
 
     def end(self, whole: bool) -> None:

@@ -18,6 +18,7 @@ ID: Final = "end"
 _ELEMENT: Final = ("channel", "position", "kind", "timestamp")
 _WATERMARK, _STATUS = int(ElementKind.WATERMARK), int(ElementKind.STATUS)
 _END_OF_DATA, _END_OF_PARTITION = int(ElementKind.END_OF_DATA), int(ElementKind.END_OF_PARTITION)
+_FINISH, _CLOSE, _FINISHED = int(LifeEvent.FINISH), int(LifeEvent.CLOSE), int(LifeEvent.FINISHED)
 _IDLE: Final = -1
 _DRAIN: Final = 1
 _AT_THE_END: Final = 2**63 - 1
@@ -67,7 +68,7 @@ class EndOfTask:
             elif not self._assigned.get(channel):
                 self._idle.discard(channel)
         for seq, event in facts.of("lifecycle").tuples(("seq", "event")):
-            if event in (LifeEvent.FINISH, LifeEvent.CLOSE, LifeEvent.FINISHED):
+            if event in (_FINISH, _CLOSE, _FINISHED):
                 self._life.setdefault(event, []).append(seq)
         rows = facts.of("task_watermark")
         if len(rows) and len(self._reached) < self._task.inputs:
@@ -80,7 +81,7 @@ class EndOfTask:
             wrong = self._wrong_end_of_data(one) if one.kind == _END_OF_DATA else self._wrong_end_of_partition(one)
             if wrong:
                 self._found.broken(wrong, (task, one.seq), task=task, seq=one.seq, channel=one.channel)
-        if not whole and LifeEvent.FINISHED in self._life:
+        if not whole and _FINISHED in self._life:
             # Rule 4.18; in a whole run law channel-end requires every END_OF_PARTITION.
             ended = {one.channel for one in self._ends if one.kind == _END_OF_PARTITION}
             for channel in sorted(self._assigned.keys() - ended):
@@ -88,7 +89,7 @@ class EndOfTask:
                 self._found.broken(what, (task, _AT_THE_END, channel), task=task, channel=channel)
 
     def _wrong_end_of_data(self, end: _End) -> str:
-        finished = self._life.get(LifeEvent.FINISH, [])
+        finished = self._life.get(_FINISH, [])
         due = not end.idle and len(self._reached) >= self._task.inputs
         if end.drain and due and not end.maximum:
             return "EndOfData with drain, but no MAX_WATERMARK before it"
@@ -96,18 +97,18 @@ class EndOfTask:
             return "MAX_WATERMARK, but EndOfData without drain"
         if any(at > end.seq for at in finished) or (end.drain and len(finished) < self._operators):
             return "EndOfData before the operators have finished"
-        if self._before(LifeEvent.CLOSE, end.seq):
+        if self._before(_CLOSE, end.seq):
             return "EndOfData after an operator was closed"
         return ""
 
     def _wrong_end_of_partition(self, end: _End) -> str:
-        if self._before(LifeEvent.CLOSE, end.seq) < self._operators:
+        if self._before(_CLOSE, end.seq) < self._operators:
             return "END_OF_PARTITION before the operators are closed"
-        if self._before(LifeEvent.FINISHED, end.seq):
+        if self._before(_FINISHED, end.seq):
             return "END_OF_PARTITION after the task's end"
         return ""
 
-    def _before(self, event: LifeEvent, seq: int) -> int:
+    def _before(self, event: int, seq: int) -> int:
         return sum(at < seq for at in self._life.get(event, ()))
 
 

@@ -10,11 +10,13 @@ from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law
 from flowsim.laws.slices import Row, Slice
 from flowsim.laws.tasks.chains import chains
-from flowsim.laws.tasks.task_life import TaskLife
+from flowsim.laws.tasks.task_life import FINISHED, TaskLife
 
 ID: Final = "life-cycle"
 _STEP: Final = ("seq", "operator", "event")
 _ELEMENT: Final = ("channel", "position", "kind", "timestamp")
+_END_OF_DATA: Final = int(ElementKind.END_OF_DATA)
+_STOP_NO_DRAIN: Final = int(LifeEvent.STOP_NO_DRAIN)
 _AT_THE_END: Final = 2**63 - 1
 
 
@@ -37,9 +39,9 @@ class LifeCycle:
             rows = facts.of("received" if self._task.inputs else "sent")
             self._first_element = int(rows.column("seq")[0]) if len(rows) else None
         for _, _, _, kind, timestamp in facts.once(sent_ends):
-            self._undrained |= kind == ElementKind.END_OF_DATA and timestamp == 0
+            self._undrained |= kind == _END_OF_DATA and timestamp == 0
         for _, channel, _, kind, timestamp in facts.once(received_ends):
-            if kind == ElementKind.END_OF_DATA:
+            if kind == _END_OF_DATA:
                 self._undrained |= timestamp == 0
                 self._data_ended.add(channel)
             else:
@@ -49,7 +51,7 @@ class LifeCycle:
         task, found = self._task.task, self._found
         found.examined += len(self._steps)
         undrained = self._undrained or not self._ended <= self._data_ended
-        undrained = undrained or any(event == LifeEvent.STOP_NO_DRAIN for _, _, event in self._steps)
+        undrained = undrained or any(event == _STOP_NO_DRAIN for _, _, event in self._steps)
         life = TaskLife(self._operators, self._task.inputs, undrained)
         for seq, operator, event in self._steps:
             wrong = life.step(seq, operator, event)
@@ -59,7 +61,7 @@ class LifeCycle:
         if first is not None and (life.opened < self._operators or first < life.last_open):
             what = "an element before all operators are open"
             found.broken(what, (task, first), task=task, seq=first, expected=self._operators, found=life.opened)
-        if whole and life.end != LifeEvent.FINISHED:
+        if whole and life.end != FINISHED:
             found.broken("never finished", (task, _AT_THE_END), task=task)
 
 

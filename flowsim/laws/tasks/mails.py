@@ -9,13 +9,15 @@ from typing import Final
 from flowsim.facts.kinds import ActionKind, ActionPhase, Level, MailAction, WaitKind
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law
-from flowsim.laws.slices import Mask, Slice
+from flowsim.laws.slices import Row, Slice
 
 ID: Final = "mails"
 _MAIL: Final = ("action", "mail", "priority", "urgent")
+_MAIL_ROW: Final = 1 + len(_MAIL)
 _STEP: Final = ("phase", "priority")
 _PUT: Final = int(MailAction.PUT)
 _BEGIN, _WAIT = int(ActionPhase.BEGIN), int(ActionPhase.WAIT)
+_MAIL_ACTION, _YIELD = int(ActionKind.MAIL), int(WaitKind.YIELD)
 
 
 class Numbers:
@@ -66,20 +68,24 @@ class Mailbox:
         """Per level of nested yields, the priority of the last yield that reached it."""
 
     def feed(self, facts: Slice) -> None:
-        self._found.examined += len(facts.of("mails"))
-        for seq, part, row in facts.merged(("mails", _MAIL), ("actions", _STEP, _mails_and_yields(facts))):
-            if part == 0:
-                action, mail, priority, urgent = row
+        mails: list[Row] = facts.of("mails").tuples(("seq", *_MAIL))
+        steps = _mails_and_yields(facts)
+        self._found.examined += len(mails)
+        for row in sorted(mails + steps) if steps else mails:
+            if len(row) == _MAIL_ROW:
+                seq, action, mail, priority, urgent = row
                 if action == _PUT:
                     self._put(seq, mail, priority, urgent)
                 else:
                     self._run(seq, mail, priority, urgent)
-            elif row[0] == _BEGIN:
+                continue
+            seq, phase, priority = row
+            if phase == _BEGIN:
                 self._found.examined += 1
                 self._begin(seq)
-            elif row[0] == _WAIT:
+            elif phase == _WAIT:
                 self._level += 1
-                self._least[self._level] = row[1]
+                self._least[self._level] = priority
             else:
                 self._level -= 1
 
@@ -145,16 +151,14 @@ class Mailbox:
             self._broken("put, but never run", seq, mail=mail, priority=priority, urgent=urgent)
 
 
-def _mails_and_yields(facts: Slice) -> Mask | None:
+def _mails_and_yields(facts: Slice) -> list[Row]:
     """The actions that begin mails, and the begins and ends of yields."""
     rows = facts.of("actions")
     if not len(rows):
-        return None
+        return []
     phase, kind = rows.column("phase"), rows.column("kind")
-    begins = (phase == ActionPhase.BEGIN) & (kind == ActionKind.MAIL)
-    yields = (phase >= ActionPhase.WAIT) & (kind == WaitKind.YIELD)
-    mask: Mask = begins | yields
-    return mask
+    mask = ((phase == _BEGIN) & (kind == _MAIL_ACTION)) | ((phase >= _WAIT) & (kind == _YIELD))
+    return rows.tuples(("seq", *_STEP), mask)
 
 
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Mailbox:

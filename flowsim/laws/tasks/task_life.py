@@ -6,7 +6,12 @@ from typing import Final
 
 from flowsim.facts.kinds import LifeEvent
 
-_ENDS: Final = (LifeEvent.FINISHED, LifeEvent.CANCELED, LifeEvent.FAILED)
+_RUNNING, _CANCELING = int(LifeEvent.RUNNING), int(LifeEvent.CANCELING)
+_OPEN, _END_INPUT, _FINISH, _CLOSE = (
+    int(event) for event in (LifeEvent.OPEN, LifeEvent.END_INPUT, LifeEvent.FINISH, LifeEvent.CLOSE)
+)
+FINISHED: Final = int(LifeEvent.FINISHED)
+_ENDS: Final = (FINISHED, int(LifeEvent.CANCELED), int(LifeEvent.FAILED))
 
 
 class TaskLife:
@@ -36,27 +41,22 @@ class TaskLife:
         """One row of table ``lifecycle``; what is wrong with it, '' when nothing is."""
         if self.end is not None:
             return "after the task's end"
-        match event:
-            case LifeEvent.RUNNING:
-                again, self._running = self._running, True
-                return "runs again" if again else ""
-            case LifeEvent.OPEN:
-                return self._open(operator, seq)
-            case LifeEvent.END_INPUT:
-                return self._end_input(operator)
-            case LifeEvent.FINISH:
-                return self._finish(operator)
-            case LifeEvent.CLOSE:
-                in_order = operator < self._last_close
-                self._last_close = operator
-                self._closed += 1
-                self._open_operators.discard(operator)
-                return "" if in_order else "closed out of order or again"
-            case LifeEvent.CANCELING:
-                self._canceling = True
+        if event == _OPEN:
+            return self._open(operator, seq)
+        if event == _END_INPUT:
+            return self._end_input(operator)
+        if event == _FINISH:
+            return self._finish(operator)
+        if event == _CLOSE:
+            return self._close(operator)
         if event in _ENDS:
             self.end = event
             return self._end(event)
+        if event == _RUNNING:
+            again, self._running = self._running, True
+            return "runs again" if again else ""
+        if event == _CANCELING:
+            self._canceling = True
         return ""
 
     def _open(self, operator: int, seq: int) -> str:
@@ -85,6 +85,13 @@ class TaskLife:
         needs_end_input = operator > 0 or self._inputs > 0
         return "finishes before its input has ended" if needs_end_input and not self._ended_inputs.get(operator) else ""
 
+    def _close(self, operator: int) -> str:
+        in_order = operator < self._last_close
+        self._last_close = operator
+        self._closed += 1
+        self._open_operators.discard(operator)
+        return "" if in_order else "closed out of order or again"
+
     @property
     def _may_finish(self) -> bool:
         return self.opened >= self._operators and not self._closed and not self._canceling
@@ -92,7 +99,7 @@ class TaskLife:
     def _end(self, event: int) -> str:
         if self._open_operators:
             return "ends with open operators"
-        if event != LifeEvent.FINISHED:
+        if event != FINISHED:
             return ""
         due = 0 if self._undrained else self._operators
         complete = self.opened == self._closed == self._operators and self._finished == due

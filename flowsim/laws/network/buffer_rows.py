@@ -1,0 +1,37 @@
+"""What the laws about network buffers share: the rows of table ``buffers``, and the channels of each task that are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from flowsim.facts.kinds import BufferKind, BufferSide
+from flowsim.laws.job_graph import Channel
+from flowsim.laws.slices import Row, Slice
+
+COLUMNS: Final = ("side", "channel", "kind", "credits", "number", "bytes", "backlog", "whole")
+SENT, RECEIVED, QUEUED = (int(side) for side in BufferSide)
+DATA: Final = int(BufferKind.DATA)
+
+
+def buffer_rows(facts: Slice) -> list[Row]:
+    """The rows of table ``buffers``, each with ``seq`` and then ``COLUMNS``; use with ``Slice.once``."""
+    return facts.of("buffers").tuples(("seq", *COLUMNS))
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelsByTask:
+    """The channels that are judged, by task that sends on them and by task that receives from them."""
+
+    sent: dict[int, list[int]] = field(default_factory=dict)
+    received: dict[int, list[int]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, channels: Iterable[Channel]) -> ChannelsByTask:
+        """Sorts channels by the tasks at their ends."""
+        found = cls()
+        for channel in channels:
+            found.sent.setdefault(channel.source_task, []).append(channel.channel)
+            found.received.setdefault(channel.target_task, []).append(channel.channel)
+        return found

@@ -37,8 +37,15 @@ class Case:
     open_facts: int = 0
     """So many facts behind the last complete epoch."""
 
+    @property
+    def kept(self) -> FactBuilder:
+        """The facts of its complete epochs."""
+        return self.facts.copy(len(self.facts.facts) - self.open_facts) if self.open_facts else self.facts
+
     def write(self, folder: Path, epochs: int = 1) -> Path:
-        return self.facts.write(folder, self.status, epochs, self.open_facts)
+        """Writes ``folder/recording``; without any epoch where all facts lie behind the last complete one."""
+        complete = epochs if self.open_facts < len(self.facts.facts) else 0
+        return self.facts.write(folder, self.status, complete, self.open_facts)
 
 
 def one_task() -> FactBuilder:

@@ -1,0 +1,139 @@
+"""Every law holds on honest recordings, and falls to the damage that breaks it: recordings judged from their files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from flowsim.facts.kinds import Level
+from flowsim.laws.catalogue import LAW_IDS, LAWS
+from flowsim.laws.judge import NOTHING_RECORDED
+from flowsim.laws.law import EVIDENCE_ROWS, Outcome, Verdict
+from flowsim.validation.judge import open_runs, validate
+from tests.benchmarks.bench_judge import write
+from tests.benchmarks.big_recording import BigJob
+from tests.support.facts.cases import CUTS, Case, mutated, small
+from tests.support.facts.mutations import MUTATIONS
+from tests.support.facts.random_mutations import KINDS
+
+Outcomes = dict[str, Outcome]
+DAMAGED = 200
+
+
+def judged(cases: list[Case], folder: Path, more_epochs: bool) -> list[Outcomes]:
+    """The outcomes of each; every eighth recording has two epochs if ``more_epochs``."""
+    paths = [
+        case.write(folder / str(number), epochs=1 + (more_epochs and number % 8 == 0))
+        for number, case in enumerate(cases)
+    ]
+    report = validate(open_runs(paths))
+    return [report.of(run) for run in range(len(cases))]
+
+
+@pytest.fixture(scope="module")
+def outcomes_of(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Outcomes]:
+    """The outcomes of the honest job, its mutations and its prefixes."""
+    cases = list(mutated())
+    found = judged(cases, tmp_path_factory.mktemp("mutated"), more_epochs=True)
+    return {case.name: outcomes for case, outcomes in zip(cases, found, strict=True)}
+
+
+@pytest.fixture(scope="module")
+def at_random(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Case, Outcomes]]:
+    """Small jobs damaged at random, each with its outcomes."""
+    cases = list(small(DAMAGED))
+    return list(zip(cases, judged(cases, tmp_path_factory.mktemp("small"), more_epochs=False), strict=True))
+
+
+def violated(outcomes: Outcomes) -> dict[str, int]:
+    return {law: o.violations for law, o in outcomes.items() if o.verdict is Verdict.VIOLATED}
+
+
+def test_every_law_examines_rows_and_holds_on_an_honest_recording(outcomes_of: Mapping[str, Outcomes]) -> None:
+    assert tuple(outcomes_of["honest"]) == LAW_IDS
+    assert {o.verdict for o in outcomes_of["honest"].values()} == {Verdict.HOLDS}
+    assert all(o.rows_examined > 0 for o in outcomes_of["honest"].values())
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_a_mutation_breaks_its_laws_and_no_other(name: str, outcomes_of: Mapping[str, Outcomes]) -> None:
+    expected = MUTATIONS[name][1]
+    found = violated(outcomes_of[name])
+    assert set(found) == set(expected)
+    assert all(found[law] == count for law, count in expected.items() if count >= 0)
+    for law in expected:
+        assert 0 < len(outcomes_of[name][law].evidence) <= EVIDENCE_ROWS
+
+
+def test_evidence_names_the_rows_that_differ(outcomes_of: Mapping[str, Outcomes]) -> None:
+    (row,) = outcomes_of["a_received_record_has_another_payload"]["channel-fifo"].evidence
+    sent, received = row["sent"], row["received"]
+    assert isinstance(sent, dict)
+    assert received == sent | {"fingerprint": sent["fingerprint"] + 1}
+    assert row["what"] == "received is not what was sent"
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_a_killed_run_is_judged_up_to_its_last_complete_epoch(cut: int, outcomes_of: Mapping[str, Outcomes]) -> None:
+    outcomes = outcomes_of[f"cut {cut}"]
+    assert violated(outcomes) == {}
+    assert outcomes["channel-fifo"].rows_examined > 0
+    assert outcomes["channel-fifo"].reason == "the run is running: its recording is judged as a prefix"
+
+
+def test_a_loss_inside_the_recording_of_a_failed_run_is_seen(outcomes_of: Mapping[str, Outcomes]) -> None:
+    assert set(violated(outcomes_of["failed after a loss"])) == {"channel-fifo"}
+
+
+def test_a_law_without_rows_is_vacuous_and_no_pass(outcomes_of: Mapping[str, Outcomes]) -> None:
+    verdicts = {law: o.verdict for law, o in outcomes_of["without records"].items()}
+    vacuous = {law for law, verdict in verdicts.items() if verdict is Verdict.VACUOUS}
+    assert vacuous == {"key-routing", "window-fire", "late-rows", "lateness", "async-retries"}
+
+
+def test_a_run_killed_before_its_first_part_passes_no_law(outcomes_of: Mapping[str, Outcomes]) -> None:
+    found = {(o.verdict, o.reason) for o in outcomes_of["killed at once"].values()}
+    assert found == {(Verdict.NOT_APPLICABLE, NOTHING_RECORDED)}
+
+
+def test_laws_of_level_full_do_not_apply_below_it(outcomes_of: Mapping[str, Outcomes]) -> None:
+    outcomes = outcomes_of["level elements"]
+    assert {law for law, o in outcomes.items() if o.verdict is Verdict.NOT_APPLICABLE} == {
+        law.id for law in LAWS if law.level is Level.FULL
+    }
+    assert outcomes["credits"].reason == "needs recording level full, the run was recorded at level elements"
+
+
+def test_what_the_graph_lacks_makes_a_law_not_applicable(outcomes_of: Mapping[str, Outcomes]) -> None:
+    outcomes = outcomes_of["one task"]
+    reasons = {law: o.reason for law, o in outcomes.items() if o.verdict is Verdict.NOT_APPLICABLE}
+    assert set(reasons) == set(LAW_IDS) - {"conservation", "actions", "mails", "life-cycle"}
+    assert reasons["channel-fifo"] == "the job has no channels"
+    assert outcomes["conservation"].verdict is Verdict.HOLDS
+    assert outcomes["actions"].verdict is Verdict.VACUOUS
+
+
+def test_every_kind_of_damage_and_every_law_is_among_the_random_ones(at_random: list[tuple[Case, Outcomes]]) -> None:
+    damaged = [case for case, _ in at_random if case.laws]
+    assert len(damaged) == DAMAGED
+    assert {case.name.split(": ")[1] for case in damaged} == {kind.name for kind in KINDS}
+    assert set().union(*(kind.laws for kind in KINDS)) == set(LAW_IDS)
+
+
+def test_random_damage_breaks_the_laws_that_its_kind_breaks(at_random: list[tuple[Case, Outcomes]]) -> None:
+    missed = {case.name: case.laws - fallen for case, o in at_random if not case.laws <= (fallen := set(violated(o)))}
+    assert missed == {}
+
+
+def test_honest_and_cut_recordings_break_no_law(at_random: list[tuple[Case, Outcomes]]) -> None:
+    honest = [(case, outcomes) for case, outcomes in at_random if case.honest]
+    assert len(honest) == 10
+    assert {case.name: broken for case, outcomes in honest if (broken := violated(outcomes))} == {}
+
+
+def test_the_generated_recording_of_the_benchmark_holds_for_all_laws(tmp_path: Path) -> None:
+    write(BigJob(2, 9, 20), tmp_path / "recording")
+    outcomes = validate(open_runs([tmp_path])).of(0)
+    assert {law: o.verdict for law, o in outcomes.items()} == dict.fromkeys(LAW_IDS, Verdict.HOLDS)

@@ -104,15 +104,21 @@ def suspects(graph: JobGraph, answers: Mapping[int, object], whole: bool, found:
 
 def _suspects_of(graph: JobGraph, manager: int, blocks: dict[int, Block]) -> Iterator[Suspect]:
     limit = graph.task_managers[manager].segments
-    pools = tuple((pool.task, pool.pool) for pool in graph.pools.values() if pool.task_manager == manager)
     taken, before = 0, -1
     for number, block in sorted(blocks.items()):
         follows = before == number * _BLOCK - 1
         enough = taken + block.lowest >= 0 and taken + block.highest <= limit
         if not (follows and enough and block.in_order and block.is_gapless):
-            yield Suspect(manager, number, taken, before, limit, pools)
+            yield Suspect(manager, number, taken, before, limit, graph.once(_pools_by_manager)[manager])
         taken += block.taken
         before = number * _BLOCK + block.steps.bit_length() - 1
+
+
+def _pools_by_manager(graph: JobGraph) -> dict[int, tuple[tuple[int, int], ...]]:
+    found: dict[int, list[tuple[int, int]]] = {}
+    for pool in graph.pools.values():
+        found.setdefault(pool.task_manager, []).append((pool.task, pool.pool))
+    return {manager: tuple(pools) for manager, pools in found.items()}
 
 
 _Move = tuple[int, int, int, int, int]
@@ -152,10 +158,9 @@ def compare(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: 
             taken += 1 if action == _TAKEN else -1
             where = {"task_manager": suspect.task_manager, "task": task, "seq": seq, "pool": pool}
             if step != before + 1:
-                found.broken(
-                    "a step is missing or not the only one", (task, seq), **where, expected=before + 1, found=step
-                )
+                what = "a step is missing or not the only one"
+                found.broken(what, (task, seq), **where, expected=before + 1, found=step)
             elif not 0 <= taken <= suspect.limit:
-                found.broken("more segments than there are", (task, seq), **where, step=step, taken=taken,
-                             limit=suspect.limit)  # fmt: skip
+                what = "more segments than there are" if taken > 0 else "a segment that was not taken is returned"
+                found.broken(what, (task, seq), **where, step=step, taken=taken, limit=suspect.limit)
             before = step

@@ -41,13 +41,13 @@ class Account:
         elif action == _RETURNED:
             self.held -= 1
         if requested != self.held or free != self.held - self.handed_out:
-            return "the segments recorded are not those moved"
+            return "segment counters do not balance"
         if not 0 <= self.handed_out <= self.held:
             return "a segment that the pool did not have"
         if over:
             return "more than size and overdraft allow"
         if not self.about.required <= size <= self.about.maximum:
-            return "a size that the pool must not have"
+            return "a size below what is required or above the maximum"
         if size != before and before is not None and action != _RESIZED:
             return "another size, but not resized"
         return ""

@@ -58,6 +58,8 @@ class WindowTimeline:
     """What was recorded, in the form of what was expected."""
     wrong: dict[What, list[Wrong]] = field(default_factory=lambda: {what: [] for what in What})
     counts: dict[What, int] = field(default_factory=lambda: dict.fromkeys(What, 0))
+    clock_ns: int = 0
+    """Of the last intake; the clock of a task does not go back."""
     last_cause: int = -2
     """Sequence number of the last intake or watermark: in a prefix, its effects may be missing."""
 
@@ -77,7 +79,8 @@ class WindowTimeline:
                 case What.INTAKE:
                     self._compare_watermark(what, row)
                     self.last_cause = seq
-                    intake = Intake(seq, row[5], row[6], row[7], row[9], row[3])
+                    self.clock_ns = max(self.clock_ns, row[3])
+                    intake = Intake(seq, row[5], row[6], row[7], row[9], self.clock_ns)
                     self.model.take_in(intake, self._absorbed_behind(position, row[5]))
                     continue
                 case What.FIRE:

@@ -1,0 +1,140 @@
+"""Law lateness: the counts of one task, and the equations between them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from flowsim.laws.elements import sent_by_channel
+from flowsim.laws.job_graph import JobGraph, Operator, Task
+from flowsim.laws.law import Findings
+from flowsim.laws.slices import Slice
+from flowsim.laws.windows.key_part import KeyPart, rows_of
+
+LATE_KINDS: Final = ("window", "interval_join")
+"""Kinds of operators that can find a record late."""
+
+
+@dataclass(slots=True)
+class LateCounts:
+    """What one task recorded, or some keys of it; counts of parts add up."""
+
+    late: Counter[int] = field(default_factory=Counter)
+    """By operator how many of its records were late."""
+    known: set[int] = field(default_factory=set)
+    """The operators of which ``late`` is known."""
+    dropped: Counter[int] = field(default_factory=Counter)
+    """By operator the late records that were only counted."""
+    aside: Counter[int] = field(default_factory=Counter)
+    """By operator the late records that went to a side output."""
+    counters: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """Final counters of an operator: records in, records dropped."""
+    sent: Counter[int] = field(default_factory=Counter)
+    """Records by channel."""
+
+    def add(self, other: LateCounts) -> None:
+        """Adds the counts of another part of the keys."""
+        self.late += other.late
+        self.known |= other.known
+        self.dropped += other.dropped
+        self.aside += other.aside
+        self.counters |= other.counters
+        self.sent += other.sent
+
+    def add_counters(self, facts: Slice) -> None:
+        """The first counters of each operator, whatever it is."""
+        for operator, records_in, dropped in facts.of("operator_counts").tuples(
+            ("operator", "records_in", "records_dropped")
+        ):
+            self.counters.setdefault(operator, (records_in, dropped))
+
+    def add_sent(self, facts: Slice) -> None:
+        """The records on the channels of the task."""
+        for channel, records in facts.once(sent_by_channel):
+            self.sent[channel] += records
+
+
+class LateOperator:
+    """Counts the rows of an operator of which no model exists: an interval join, or a window that is not judged."""
+
+    def __init__(self, operator: Operator, part: KeyPart | None) -> None:
+        self.operator = operator.operator
+        self.is_join = operator.kind == "interval_join"
+        self.intakes = 0
+        self.late = 0
+        """Of a join: the records that came behind its watermark (rule 10.35)."""
+        self.dropped = [0, 0]
+        """Late records that were only counted, and those for the side output."""
+        self._part = part
+
+    def feed(self, facts: Slice) -> None:
+        rows = facts.of("window_intake")
+        if len(rows):
+            mask = rows_of(rows, self.operator, self._part)
+            self.intakes += int(np.count_nonzero(mask))
+            if self.is_join:
+                late = mask & (rows.column("timestamp") < rows.column("watermark"))
+                self.late += int(np.count_nonzero(late))
+        rows = facts.of("late_drop")
+        if len(rows):
+            mask = rows_of(rows, self.operator, self._part)
+            aside = int(np.count_nonzero(mask & (rows.column("side_output") != 0)))
+            self.dropped[0] += int(np.count_nonzero(mask)) - aside
+            self.dropped[1] += aside
+
+
+def compare_late_counts(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: Findings) -> None:
+    """As many records are dropped as are late, and each is in the counter or reaches the readers of the side output."""
+    for operator in graph.operators:
+        for task in graph.tasks_of(operator.vertex) if operator.kind in LATE_KINDS else ():
+            counts = answers.get(task.task)
+            if isinstance(counts, LateCounts):
+                _compare(graph, task, operator, counts, whole, found)
+
+
+def _compare(graph: JobGraph, task: Task, operator: Operator, counts: LateCounts, whole: bool, found: Findings) -> None:
+    number, at = operator.operator, (task.task, operator.operator)
+    late, dropped, aside = counts.late[number], counts.dropped[number], counts.aside[number]
+    where = {"task": task.task, "operator": number, "name": operator.name}
+    if number in counts.known and abs(late - dropped - aside) > (0 if whole else 1):
+        found.broken("late records and drops differ", at, late=late, drops=dropped + aside, **where)
+    counters = counts.counters.get(number)
+    if counters is not None and counters[1] != dropped:
+        found.broken("the counter differs from the drops", at, counter=counters[1], drops=dropped, **where)
+    read = _read_aside(graph, task, operator, counts)
+    if read is not None and read < aside - (counters is None):
+        found.broken("the side output has fewer records than drops", at, read=read, drops=aside, **where)
+
+
+def _read_aside(graph: JobGraph, task: Task, operator: Operator, counts: LateCounts) -> int | None:
+    """What the readers of the late side outputs got; None where one has no reader, or a reader has no counters."""
+    tags = operator.params.get("late_tags")
+    total = 0
+    for tag in tags if isinstance(tags, list) else ():
+        readers: list[int] = []
+        for after in graph.operators:
+            if (after.vertex, after.input_operator, after.input_tag) == (task.vertex, operator.operator, tag):
+                if after.operator not in counts.counters:
+                    return None
+                readers.append(counts.counters[after.operator][0])
+        for edge in graph.edges.values():
+            if (edge.source_vertex, edge.source_operator, edge.side_output) == (task.vertex, operator.operator, tag):
+                channels = graph.once(_channels_by_sender).get((edge.edge, task.task), ())
+                sent = [counts.sent[channel] for channel in channels]
+                readers += sent if edge.partitioner == "BROADCAST" else [sum(sent)]
+        if not readers:
+            return None
+        total += min(readers)
+    return total if tags else None
+
+
+def _channels_by_sender(graph: JobGraph) -> Mapping[tuple[int, int], list[int]]:
+    """The channels of each edge and sender."""
+    found: dict[tuple[int, int], list[int]] = {}
+    for channel in graph.channels.values():
+        found.setdefault((channel.edge, channel.source_task), []).append(channel.channel)
+    return found

@@ -1,0 +1,302 @@
+"""A model of one window operator of one subtask: what follows from what it took in (sections 10.B, 10.C, 10.E)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from flowsim.facts.kinds import FireCause
+from flowsim.laws.windows.bulk import Added
+from flowsim.laws.windows.merging import MergingWindows
+from flowsim.laws.windows.panes import Account, Pane, PaneId
+from flowsim.laws.windows.plan import WindowPlan, last_of
+from flowsim.laws.windows.timers import Due, Timers
+from flowsim.laws.windows.triggers import FIRE, NEVER, PURGE, trigger_of
+from flowsim.laws.windows.unmatched import Unmatched
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
+from flowsim.values.java_long import wrapped
+
+Intake = tuple[int, int, int, int, int, int, int, int]
+"""A record that the operator took in: its number in the operator, from 1, sequence number, key, timestamp, fingerprint,
+time_ns, and what ``WindowPlan.assign`` answered for it."""
+
+_ELEMENT: Final = int(FireCause.ELEMENT)
+_EVENT_TIME_TIMER: Final = int(FireCause.EVENT_TIME_TIMER)
+_PROCESSING_TIME_TIMER: Final = int(FireCause.PROCESSING_TIME_TIMER)
+
+
+class WindowModel:
+    """Takes watermarks, records and recorded clock firings in order, and expects what each must bring about.
+
+    Rows of ``fires``: pane, account, result, cause, at, watermark and records taken in so far. Of ``merges``: pane,
+    start and end of the larger window, watermark and records. Of ``drops``: records, key, timestamp, fingerprint and
+    side output.
+    """
+
+    def __init__(self, plan: WindowPlan) -> None:
+        self.plan = plan
+        self.fires, self.merges, self.drops = Unmatched(), Unmatched(), Unmatched()
+        self.late = 0
+        """How many records were late."""
+        self.watermark = NO_TIMESTAMP
+        self.now_ms = 0
+        self.intakes = 0
+        self._rank = 0
+        """The number of the record with which a timer that is registered now is registered."""
+        self._cause = -1
+        """Sequence number of the row that is handled."""
+        self._certain = False
+        """What follows from it has happened before the recording breaks off."""
+        known = plan.trigger if plan.predictable else None
+        self._trigger = NEVER if known is None else trigger_of(known)
+        self._steady = self._trigger.steady and plan.evictor is None
+        self._silent_clock = plan.predictable and not plan.event_time and not self._trigger.by_clock
+        """Timers of processing time only clean up, so no firing shows that they have run."""
+        self._panes: dict[PaneId, Pane] = {}
+        self._merging = plan.merging
+        self._windows = MergingWindows()
+        self._outdated: list[PaneId] = []
+        """Panes whose cleanup is due, but whose last firing cannot be predicted: they stay until the next cause."""
+        self._event_timers, self._clock_timers = Timers(), Timers()
+
+    def set_timer(self, pane: Pane, event_time: bool, at: int) -> None:
+        (self._event_timers if event_time else self._clock_timers).add(at, pane.id, self._rank)
+
+    def delete_timer(self, pane: Pane, event_time: bool, at: int) -> None:
+        pane.steady = False
+        (self._event_timers if event_time else self._clock_timers).delete(at, pane.id)
+
+    def advance(self, seq: int, watermark: int) -> None:
+        """A watermark of the task: every event-time timer up to it runs (rule 9.4)."""
+        self._forget_outdated()
+        self._cause, self._certain = seq, False
+        self.watermark = watermark
+        poll = self._event_timers.poll
+        while (due := poll(watermark)) is not None:
+            self._run(due[1], True, due[0])
+
+    def add(self, added: Iterable[Added]) -> None:
+        """Contents that windows get before they end (``bulk.add_up``)."""
+        for key, start, rows, total, xor in added:
+            of = (key, start, start + self.plan.size_ms)
+            pane = self._panes.get(of)
+            if pane is None:
+                pane = self._panes[of] = self._new_pane(of)
+            pane.rows += rows
+            pane.total += total
+            pane.xor ^= xor
+            if not pane.steady:
+                self._ask(pane, start)
+
+    def take_in(self, records: Iterable[Intake], added: bool = False) -> None:
+        """Records that came one after the other, without watermarks between them.
+
+        ``added``: they were added to those of their windows that had not ended.
+        """
+        self._forget_outdated()
+        if self._merging:
+            for record in records:
+                self.take_in_merging(record, ())
+        elif self.plan.shape == "sliding":
+            self._take_in_sliding(records, added)
+        else:
+            pane_of = self._panes.get
+            for record in records:
+                _, _, key, _, fingerprint, _, start, end = record
+                pane = pane_of((key, start, end))
+                if pane is not None and pane.steady:
+                    pane.rows += 1
+                    pane.total += fingerprint >> 31
+                    pane.xor ^= fingerprint
+                    continue
+                self._begin_record(record)
+                if start == end or not self._put(record, (key, start, end)):
+                    self._find_late(record)
+
+    def _take_in_sliding(self, records: Iterable[Intake], added: bool) -> None:
+        size, slide, pane_of = self.plan.size_ms, self.plan.slide_ms, self._panes.get
+        for record in records:
+            _, _, key, _, fingerprint, _, newest, too_old = record
+            begun = placed = False
+            for start in range(newest, too_old, -slide):
+                end = start + size
+                if end > MAX_WATERMARK:
+                    end = wrapped(end)
+                if added and end - 1 > self.watermark:
+                    placed = True
+                    continue
+                pane = pane_of((key, start, end))
+                if pane is not None and pane.steady:
+                    pane.rows += 1
+                    pane.total += fingerprint >> 31
+                    pane.xor ^= fingerprint
+                    placed = True
+                    continue
+                if not begun:
+                    self._begin_record(record)
+                    begun = True
+                placed = self._put(record, (key, start, end)) or placed
+            if not placed:
+                self._find_late(record)
+
+    def take_in_merging(self, record: Intake, absorbed: Collection[tuple[int, int]]) -> None:
+        """A record, and by processing time the windows whose merge was recorded with it (rules 10.7, 10.10, 10.27)."""
+        self._begin_record(record)
+        pane = self._merge((record[2], record[6], record[7]), absorbed)
+        if not self._put(record, pane):
+            self._windows.forget(pane)
+            self._find_late(record)
+
+    def _forget_outdated(self) -> None:
+        for pane in self._outdated:
+            self._forget(pane)
+        self._outdated.clear()
+
+    def _begin_record(self, record: Intake) -> None:
+        self.intakes = self._rank = record[0]
+        self._cause, self._certain = record[1], False
+        self.now_ms = record[5] // NS_PER_MS
+        if self._silent_clock:
+            # The last millisecond of such a window, and the one after it, in which it can still merge, are over.
+            while (due := self._clock_timers.poll(self.now_ms - 2)) is not None:
+                self._run(due[1], False, due[0], silent=True)
+
+    def _put(self, record: Intake, of: PaneId) -> bool:
+        """Adds a record to a window that is not late (rule 10.9), and asks the trigger."""
+        plan, pane = self.plan, self._panes.get(of)
+        if pane is None:
+            if plan.event_time and plan.cleanup_of(last_of(of[1], of[2])) <= self.watermark:
+                return False
+            pane = self._panes[of] = self._new_pane(of)
+        elif plan.event_time and pane.cleanup <= self.watermark:
+            return False
+        number, _, _, timestamp, fingerprint, time_ns, _, _ = record
+        if not pane.rows:
+            pane.since = number, time_ns
+        pane.count_record(fingerprint)
+        if plan.evictor is not None:
+            pane.keep_record(timestamp, fingerprint)
+        self._ask(pane, timestamp)
+        return True
+
+    def _ask(self, pane: Pane, timestamp: int) -> None:
+        """Asks the trigger about a record that was added, and registers the timer of the cleanup (rule 10.8)."""
+        answer = self._trigger.on_element(pane, self, timestamp)
+        if answer:
+            self._obey(pane, answer, _ELEMENT, timestamp)
+        if pane.cleanup != MAX_WATERMARK:
+            self.set_timer(pane, self.plan.event_time, pane.cleanup)
+        cleaned_up = pane.cleanup != MAX_WATERMARK or not self.plan.event_time
+        pane.steady = self._steady and not answer and cleaned_up
+
+    def _find_late(self, record: Intake) -> None:
+        number, seq, key, timestamp, fingerprint, *_ = record
+        if self.plan.is_record_late(timestamp, self.watermark):
+            self.late += 1
+            self.drops.expect((number, key, timestamp, fingerprint, int(self.plan.late_output)), seq)
+
+    def reach_clock(self, seq: int, at: int) -> None:
+        """A recorded firing shows that the clock has reached ``at``: all timers before it have run."""
+        self._cause, self._certain = seq, True
+        while (due := self._clock_timers.poll(at - 1)) is not None:
+            self._run_unseen(due)
+
+    def fire_by_clock(self, pane: PaneId, at: int) -> None:
+        """A recorded firing of a timer of processing time, after ``reach_clock``."""
+        if self._clock_timers.delete(at, pane) is not None:
+            self._rank = self.intakes
+            self._run(pane, False, at)
+
+    def fire_unpredicted(self, of: PaneId, rows: int, result: int) -> Account | None:
+        """A recorded answer of a trigger that cannot be predicted: what it is about; the answer is carried out."""
+        pane = self._panes.get(of)
+        if pane is None or not pane.rows:
+            return None
+        account = pane.fire(self.plan.evictor) if result & FIRE else pane.account()
+        if result & PURGE:
+            pane.empty()
+        elif self.plan.unknown_evictor:
+            pane.rows = min(pane.rows, rows)
+            pane.steady = False
+        return account
+
+    def _run(self, of: PaneId, event_time: bool, at: int, silent: bool = False) -> None:
+        """A timer of the window: the trigger is asked, then it may be time to clean up (rules 10.13, 10.28)."""
+        pane = self._panes.get(of)
+        if pane is None:
+            pane = self._new_pane(of)
+        pane.steady = False
+        if self._merging and of not in self._windows:
+            return
+        answer = self._trigger.on_timer(pane, self, event_time, at)
+        if answer and not silent:
+            self._obey(pane, answer, _EVENT_TIME_TIMER if event_time else _PROCESSING_TIME_TIMER, at)
+        if event_time == self.plan.event_time and at == pane.cleanup:
+            self._trigger.clear(pane, self)
+            if event_time and not self.plan.predictable:
+                self._outdated.append(of)
+            else:
+                self._forget(of)
+
+    def _run_unseen(self, due: Due) -> None:
+        """A clock timer that ran some time ago without a recorded firing: perhaps while its window was empty."""
+        at, of, rank = due
+        pane = self._panes.get(of)
+        first, time_ns = pane.since if pane is not None else (0, 0)
+        silent = rank < first and (at + 1) * NS_PER_MS <= time_ns
+        self._rank = rank if silent else self.intakes
+        self._run(of, False, at, silent)
+
+    def _obey(self, pane: Pane, answer: int, cause: int, at: int) -> None:
+        if not pane.rows:
+            return
+        account = pane.fire(self.plan.evictor) if answer & FIRE else pane.account()
+        self.fires.expect(
+            (*pane.id, *account, answer, cause, at, self.watermark, self.intakes), self._cause, self._certain
+        )
+        if answer & PURGE:
+            pane.empty()
+
+    def _merge(self, new: PaneId, absorbed: Collection[tuple[int, int]]) -> PaneId:
+        """Adds a window to those of its key: all that meet or touch become one (rules 10.25, 10.26)."""
+        if not self.plan.event_time:
+            self._clean_up_touched(new, absorbed)
+        whole, members, anew = self._windows.unite(new)
+        if members:
+            self._absorb(members, whole)
+        elif anew and whole in self._panes:
+            self._panes[whole].clear_contents()
+        return whole
+
+    def _absorb(self, absorbed: list[PaneId], whole: PaneId) -> None:
+        larger = self._panes.get(whole)
+        if larger is None:
+            larger = self._panes[whole] = self._new_pane(whole)
+        larger.clear_contents()
+        members = [self._panes.get(pane) or self._new_pane(pane) for pane in absorbed]
+        self._trigger.on_merge(larger, self, [pane.take_trigger_state() for pane in members])
+        for pane in members:
+            self._trigger.clear(pane, self)
+            if pane.cleanup != MAX_WATERMARK:
+                self.delete_timer(pane, self.plan.event_time, pane.cleanup)
+            larger.absorb(pane)
+            self._panes.pop(pane.id, None)
+            self.merges.expect((*pane.id, *whole[1:], self.watermark, self.intakes), self._cause)
+
+    def _clean_up_touched(self, new: PaneId, absorbed: Collection[tuple[int, int]]) -> None:
+        """A window that ends now may have been cleaned up just before: not if its merge was recorded."""
+        self._certain = True
+        ended = [pane for pane in self._windows.of(new[0]) if pane[2] <= new[1] and pane[1:] not in absorbed]
+        for pane in ended:
+            while (due := self._clock_timers.poll_pane(pane, last_of(*pane[1:]))) is not None:
+                self._run_unseen(due)
+        self._certain, self._rank = False, self.intakes
+
+    def _new_pane(self, of: PaneId) -> Pane:
+        last = last_of(of[1], of[2])
+        return Pane(of, last, self.plan.cleanup_of(last))
+
+    def _forget(self, pane: PaneId) -> None:
+        self._panes.pop(pane, None)
+        if self._merging:
+            self._windows.forget(pane)

@@ -1,0 +1,115 @@
+"""What a window operator keeps of one key and window: its contents and the state of its trigger."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from flowsim.laws.windows.plan import Evictor
+from flowsim.units import NO_TIMESTAMP
+from flowsim.values.java_long import wrapped
+
+PaneId = tuple[int, int, int]
+"""Key, start and end of the window."""
+
+Account = tuple[int, int, int]
+"""Records, sum of fingerprint >> 31, exclusive or of the fingerprints."""
+
+
+_NO_RECORDS: Final[list[tuple[int, int]]] = []
+"""Shared by all panes; never changed."""
+
+
+class TriggerState(NamedTuple):
+    """What a pane brings into another one that absorbs it."""
+
+    counted: int
+    noted: int | None
+    timeout: int | None
+
+
+class Pane:
+    """One key and window (rules 10.30, 10.31); single records are kept only where an evictor chooses among them."""
+
+    __slots__ = (
+        "cleanup", "count", "id", "last", "noted", "records", "rows", "since", "steady", "timeout", "total", "xor",
+    )  # fmt: skip
+
+    def __init__(self, pane: PaneId, last: int, cleanup: int) -> None:
+        self.id = pane
+        self.last = last
+        self.cleanup = cleanup
+        self.steady = False
+        """It has contents, and another record changes nothing but these: trigger and timers stay as they are."""
+        self.rows = self.total = self.xor = 0
+        self.records = _NO_RECORDS
+        """Timestamp and fingerprint."""
+        self.since = (0, 0)
+        """Of the first of its records: how many the operator had taken in with it, and when in ns."""
+        self.count = 0
+        self.noted: int | None = None
+        """When a continuous trigger fires next."""
+        self.timeout: int | None = None
+
+    def clear_contents(self) -> None:
+        """As if nothing had ever been in it."""
+        self.since = (0, 0)
+        self.empty()
+
+    def empty(self) -> None:
+        """The contents are purged."""
+        self.steady = False
+        self.rows = self.total = self.xor = 0
+        self.records = _NO_RECORDS
+
+    def count_record(self, fingerprint: int) -> None:
+        self.rows += 1
+        self.total += fingerprint >> 31
+        self.xor ^= fingerprint
+
+    def keep_record(self, timestamp: int, fingerprint: int) -> None:
+        """For the evictor."""
+        if self.records is _NO_RECORDS:
+            self.records = []
+        self.records.append((timestamp, fingerprint))
+
+    def absorb(self, other: Pane) -> None:
+        """Adds the contents of another pane."""
+        if self.rows == 0:
+            self.since = other.since
+        self.rows += other.rows
+        self.total += other.total
+        self.xor ^= other.xor
+        if other.records:
+            self.records = self.records + other.records
+
+    def account(self) -> Account:
+        return self.rows, self.total, self.xor
+
+    def fire(self, evictor: Evictor | None) -> Account:
+        """What the window function is given; what the evictor removes is gone."""
+        if evictor is None:
+            return self.account()
+        if not evictor.after:
+            self._evict(evictor)
+        given = self.account()
+        if evictor.after:
+            self._evict(evictor)
+        return given
+
+    def _evict(self, evictor: Evictor) -> None:
+        kept = self.records
+        if evictor.kind == "count":
+            kept = kept[max(0, len(kept) - evictor.length) :]
+        elif kept and kept[0][0] != NO_TIMESTAMP:
+            oldest = wrapped(max(timestamp for timestamp, _ in kept) - evictor.length)
+            kept = [record for record in kept if record[0] > oldest]
+        self.empty()
+        self.records = kept
+        for _, fingerprint in kept:
+            self.count_record(fingerprint)
+
+    def take_trigger_state(self) -> TriggerState:
+        """The state of its trigger, which it loses."""
+        state = TriggerState(self.count, self.noted, self.timeout)
+        self.count, self.noted, self.timeout = 0, None, None
+        return state

@@ -1,0 +1,191 @@
+"""What table ``operators`` describes of a window operator, and how much of it can be predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from flowsim.laws.job_graph import Operator
+from flowsim.laws.slices import Ints
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
+from flowsim.values.java_long import wrapped
+
+GLOBAL: Final = (NO_TIMESTAMP, MAX_WATERMARK)
+NO_WINDOW: Final = (0, 0)
+"""Start and end where a record belongs to no window; no window is empty."""
+
+_SHAPES: Final = {
+    "tumbling_event_time": "tumbling", "tumbling_processing_time": "tumbling",
+    "sliding_event_time": "sliding", "sliding_processing_time": "sliding",
+    "session_event_time": "session", "session_processing_time": "session",
+    "dynamic_session_event_time": "dynamic_session", "dynamic_session_processing_time": "dynamic_session",
+    "global": "global",
+}  # fmt: skip
+_NUMBERS: Final = {
+    "tumbling": ("size_ms",), "sliding": ("size_ms", "slide_ms"), "session": ("gap_ms",), "dynamic_session": (),
+    "global": (),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Evictor:
+    """Removes records from the contents, before or after the window function."""
+
+    kind: str
+    length: int
+    after: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WindowPlan:
+    """One window operator: its assigner, trigger and evictor, its allowed lateness, and where late records go."""
+
+    shape: str
+    event_time: bool
+    size_ms: int
+    slide_ms: int
+    offset_ms: int
+    lateness_ms: int
+    late_output: bool
+    trigger: Mapping[str, object] | None
+    """None: when it fires cannot be predicted."""
+    evictor: Evictor | None
+    unknown_evictor: bool
+    """An evictor decides what remains, in a way that cannot be predicted."""
+
+    @property
+    def merging(self) -> bool:
+        return self.shape in ("session", "dynamic_session")
+
+    @property
+    def predictable(self) -> bool:
+        """Whether every firing is known beforehand; otherwise only what a recorded firing contains can be judged."""
+        return self.trigger is not None and not self.unknown_evictor
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether a record that comes before its window ends changes nothing but the contents of that window."""
+        by_time = self.event_time and not self.merging and self.lateness_ms >= 0
+        simple = {"event_time", "end_of_stream", "never", "purging"}
+        return by_time and self.predictable and self.evictor is None and set(_kinds(self.trigger)) <= simple
+
+    @property
+    def unjudged(self) -> str:
+        """What of such an operator is not judged."""
+        if self.unknown_evictor:
+            return "when it fires, and which rows its evictor leaves"
+        return "" if self.trigger is not None else "when it fires"
+
+    def assign(self, timestamp: Ints, time_ns: Ints, gap: Ints) -> tuple[Ints, Ints]:
+        """Per record the start of its window, and the end; ``NO_WINDOW`` where it has none (rules 10.1 to 10.6).
+
+        Sliding windows: the start of its newest window, and the start of the first one that is too old for it. The
+        remainder is never negative, as after Flink's correction; bounds wrap around like Java's longs.
+        """
+        if self.shape == "global":
+            return np.full(len(timestamp), GLOBAL[0]), np.full(len(timestamp), GLOBAL[1])
+        at: Ints = timestamp if self.event_time else time_ns // NS_PER_MS
+        if self.merging:
+            return at, at + (gap if self.shape == "dynamic_session" else self.size_ms)
+        start: Ints = at - (at - self.offset_ms) % self.slide_ms
+        bound = start + self.size_ms if self.shape == "tumbling" else at - self.size_ms
+        outside = (start > at) & (self.shape == "sliding")
+        if self.event_time:
+            outside |= at == NO_TIMESTAMP
+        return (np.where(outside, 0, start), np.where(outside, 0, bound)) if outside.any() else (start, bound)
+
+    def cleanup_of(self, last: int) -> int:
+        """When a window is cleaned up, by its last millisecond (rule 10.8)."""
+        return min(last + self.lateness_ms, MAX_WATERMARK) if self.event_time else last
+
+    def is_record_late(self, timestamp: int, watermark: int) -> bool:
+        """Rule 10.9; where windows are fixed, a record without a timestamp fails the job (rule 10.2) and is not late."""
+        if not self.event_time or (timestamp == NO_TIMESTAMP and not self.merging):
+            return False
+        return wrapped(timestamp + self.lateness_ms) <= watermark
+
+
+def last_of(start: int, end: int) -> int:
+    """The last millisecond of a window."""
+    if end == MAX_WATERMARK and start == NO_TIMESTAMP:
+        return MAX_WATERMARK
+    return end - 1 if end > NO_TIMESTAMP else MAX_WATERMARK
+
+
+def window_plan(operator: Operator) -> WindowPlan | None:
+    """The plan of a window operator at the head of its chain whose assigner is known; else None."""
+    params = operator.params
+    shape = _SHAPES.get(str(params.get("assigner")))
+    if operator.kind != "window" or operator.input_operator != -1 or shape is None:
+        return None
+    needed = [params.get(name) for name in _NUMBERS[shape]]
+    if any(not isinstance(n, int) or n < 1 for n in needed) or params.get("stagger", "aligned") != "aligned":
+        return None
+    event_time = str(params.get("assigner")).endswith("_event_time")
+    evictor, unknown = _evictor(params.get("evictor"), shape)
+    size = _number(params, "gap_ms") if shape == "session" else _number(params, "size_ms")
+    return WindowPlan(
+        shape, event_time, size, _number(params, "slide_ms", size), _number(params, "offset_ms"),
+        _number(params, "lateness_ms"), bool(params.get("late_output", False)),
+        _predictable(known_trigger(params.get("trigger"), shape), shape, event_time), evictor, unknown,
+    )  # fmt: skip
+
+
+def known_trigger(given: object, shape: str) -> Mapping[str, object] | None:
+    """The trigger's description when there is a model of it; else None."""
+    if not isinstance(given, Mapping):
+        return None
+    match given.get("kind"):
+        case "event_time" | "processing_time" | "never" | "end_of_stream":
+            return given
+        case "count":
+            return given if _positive(given, "count") else None
+        case "continuous_event_time" | "continuous_processing_time":
+            return given if _positive(given, "interval_ms") else None
+        case "purging":
+            return given if known_trigger(given.get("of"), shape) is not None else None
+        case "timeout":
+            # Where a record is in several windows, the clock may move between them while results wait for a buffer.
+            timed_out = known_trigger(given.get("of"), shape) is not None and "timeout" not in _kinds(given.get("of"))
+            return given if shape != "sliding" and timed_out and _positive(given, "interval_ms") else None
+    return None
+
+
+def _predictable(trigger: Mapping[str, object] | None, shape: str, event_time: bool) -> Mapping[str, object] | None:
+    """No row shows when a processing-time window is cleaned up, so whether a watermark still finds it is not known."""
+    by_watermark = {"event_time", "continuous_event_time", "end_of_stream"}
+    return None if not event_time and shape != "global" and by_watermark & set(_kinds(trigger)) else trigger
+
+
+def _kinds(given: object) -> list[str]:
+    found: list[str] = []
+    while isinstance(given, Mapping):
+        found.append(str(given.get("kind")))
+        given = given.get("of")
+    return found
+
+
+def _evictor(given: object, shape: str) -> tuple[Evictor | None, bool]:
+    """The evictor, and whether what it leaves cannot be predicted."""
+    if given is None:
+        return None, False
+    if isinstance(given, Mapping):
+        if given.get("kind") == "time" and _positive(given, "window_ms"):
+            return Evictor("time", _number(given, "window_ms"), bool(given.get("after", False))), False
+        # In which order merging windows put their records together is not defined.
+        if given.get("kind") == "count" and _positive(given, "count") and not shape.endswith("session"):
+            return Evictor("count", _number(given, "count"), bool(given.get("after", False))), False
+    return None, True
+
+
+def _positive(given: Mapping[str, object], name: str) -> bool:
+    value = given.get(name)
+    return isinstance(value, int) and value > 0
+
+
+def _number(params: Mapping[str, object], name: str, otherwise: int = 0) -> int:
+    value = params.get(name)
+    return value if isinstance(value, int) else otherwise

@@ -1,0 +1,256 @@
+"""The facts of one judged window operator of one subtask in order, compared with what its model expects.
+
+Everything follows from the watermarks of the task and the intakes of the operator; the ``watermark`` columns that the
+operator itself recorded are only compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Final
+
+import numpy as np
+
+from flowsim.facts.kinds import ElementKind, FireCause, WindowResult
+from flowsim.laws.law import Findings
+from flowsim.laws.slices import Ints, Part, Row, Slice
+from flowsim.laws.windows.bulk import add_up, can_add_up
+from flowsim.laws.windows.key_part import KeyPart, is_in, rows_of
+from flowsim.laws.windows.model import Intake, WindowModel
+from flowsim.laws.windows.plan import WindowPlan
+from flowsim.units import NS_PER_MS
+
+_MARK, _MERGE, _FIRE, _DROP = range(4)
+_INTAKE: Final = ("seq", "key", "timestamp", "fingerprint", "time_ns", "watermark", "gap")
+_MERGED: Final = ("key", "window_start", "window_end", "into_start", "into_end")
+_FIRED: Final = (
+    "key", "window_start", "window_end", "rows", "fingerprint_sum", "fingerprint_xor", "result", "cause", "at",
+)  # fmt: skip
+_COLUMNS: Final = {
+    "window_merge": ("watermark", *_MERGED),
+    "window_fire": ("watermark", "time_ns", *_FIRED),
+    "late_drop": ("watermark", "key", "timestamp", "fingerprint", "side_output"),
+}
+_CAUSES: Final = {int(cause): cause.name.lower() for cause in FireCause}
+_RESULTS: Final = {int(result): result.name.lower() for result in WindowResult}
+_BY_CLOCK: Final = int(FireCause.PROCESSING_TIME_TIMER)
+
+
+class WindowTimeline:
+    """One window operator of one subtask, or those of its keys that are in ``part``."""
+
+    def __init__(
+        self, task: int, operator: int, plan: WindowPlan, fires: Findings, drops: Findings, part: KeyPart | None
+    ) -> None:
+        self.operator = operator
+        self.model = WindowModel(plan)
+        self.intakes = 0
+        """Of the keys of the part; ``model.intakes`` counts those of all keys."""
+        self.dropped = [0, 0]
+        """Late records that were only counted, and those for the side output."""
+        self._task = task
+        self._plan = plan
+        self._fires, self._drops = fires, drops
+        self._part = part
+        self._last_cause = -1
+        """Sequence number of the last intake or watermark: in a prefix, what follows from it may be missing."""
+        self._clock_ns = 0
+        """Of the last intake; the clock of a task does not go back."""
+        self._fire_before: Row | None = None
+        """The row before, if it is a firing."""
+        self._waits = plan.merging and not plan.event_time
+        """The merges that are recorded behind an intake show what happened before it."""
+        self._waiting: Intake | None = None
+        self._merges: list[tuple[int, Row]] = []
+        self._added = False
+        """Of this slice, contents that windows get before they end have been added at once."""
+
+    def feed(self, facts: Slice) -> None:
+        """Takes all rows in order: the records between two other rows at once."""
+        events = facts.merged(*self._parts(facts))
+        seqs, own_seqs, records = self._records(facts, events)
+        at = [seq for seq, _, _ in events]
+        before = np.searchsorted(seqs, at).tolist()
+        own_before = before if own_seqs is seqs else np.searchsorted(own_seqs, at).tolist()
+        first, taken, own = self.model.intakes, 0, 0
+        for (seq, what, row), upto, own_upto in zip(events, before, own_before, strict=True):
+            if upto > taken:
+                self._take_in(islice(records, own_upto - own), first + upto)
+                taken, own = upto, own_upto
+            if what == _MERGE:
+                self._fire_before = None
+                if self._waiting is None:
+                    self._merge(seq, row)
+                else:
+                    self._merges.append((seq, row))
+                continue
+            if self._waiting is not None:
+                self._release()
+            if what == _FIRE:
+                self._fire(seq, row)
+                continue
+            self._fire_before = None
+            if what == _DROP:
+                self._drop(seq, row)
+            else:
+                self._last_cause = seq
+                self.model.advance(seq, row[0])
+        if len(seqs) > taken:
+            self._take_in(records, first + len(seqs))
+        if len(seqs):
+            self._last_cause = max(self._last_cause, int(seqs[-1]))
+
+    def _parts(self, facts: Slice) -> list[Part]:
+        """The columns of all rows but intakes, in the order of the constants."""
+        marks = facts.of("task_watermark")
+        parts: list[Part] = []
+        if len(marks):
+            mask = (marks.column("input") == 0) & (marks.column("kind") == ElementKind.WATERMARK)
+            parts.append(("task_watermark", ("timestamp",), mask))
+        else:
+            parts.append(("task_watermark", ()))
+        for table, columns in _COLUMNS.items():
+            rows = facts.of(table)
+            parts.append((table, columns, rows_of(rows, self.operator)) if len(rows) else (table, ()))
+        return parts
+
+    def _records(self, facts: Slice, events: list[tuple[int, int, Row]]) -> tuple[Ints, Ints, Iterator[Intake]]:
+        """Sequence numbers of all intakes, those of the intakes that the model takes one by one, and these intakes."""
+        rows = facts.of("window_intake")
+        if not len(rows):
+            seqs = rows.column("seq")
+            return seqs, seqs, iter(())
+        mask = rows_of(rows, self.operator)
+        columns = [rows.column(name) if mask.all() else rows.column(name)[mask] for name in _INTAKE]
+        seqs, clock = columns[0], np.maximum.accumulate(np.maximum(columns[4], self._clock_ns))
+        columns[4] = clock
+        self._clock_ns = int(clock[-1]) if len(clock) else self._clock_ns
+        numbers: Ints = np.arange(self.model.intakes + 1, self.model.intakes + 1 + len(seqs))
+        if self._part is not None:
+            own = columns[1] % self._part[1] == self._part[0]
+            numbers, *columns = (column[own] for column in (numbers, *columns))
+        own_seqs, key, timestamp, fingerprint, time_ns, found, gap = columns
+        self.intakes += len(own_seqs)
+        marks = [(seq, row[0]) for seq, what, row in events if what == _MARK]
+        watermarks = np.array([self.model.watermark, *(watermark for _, watermark in marks)], dtype=np.int64)
+        expected = watermarks[np.searchsorted([seq for seq, _ in marks], own_seqs)]
+        for place in np.flatnonzero(found != expected).tolist():
+            seq, of_row = int(own_seqs[place]), int(found[place])
+            self._wrong_watermark(self._fires, "window_intake", seq, of_row, int(expected[place]))
+        start, bound = self._plan.assign(timestamp, time_ns, gap)
+        given: tuple[Ints, ...] = (numbers, own_seqs, key, timestamp, fingerprint, time_ns, start, bound)
+        self._added = can_add_up(self._plan, timestamp, watermarks)
+        if self._added:
+            added, left = add_up(self._plan, key, fingerprint, start, bound, expected)
+            self.model.add(added)
+            given = tuple(column[left] for column in given)
+        return seqs, given[1], zip(*(column.tolist() for column in given), strict=True)
+
+    def _wrong_watermark(self, findings: Findings, table: str, seq: int, found: int, expected: int) -> None:
+        where = {"operator": self.operator, "table": table, "seq": seq, "expected": expected, "found": found}
+        findings.broken("not the watermark of the task", (self._task, seq), task=self._task, **where)
+
+    def _take_in(self, records: Iterator[Intake], intakes: int) -> None:
+        """Intakes that follow each other, those of other parts beside ``records``; ``intakes``: their number so far."""
+        self._fire_before = None
+        if not self._waits:
+            self.model.take_in(records, self._added)
+        else:
+            for record in records:
+                self._release()
+                self._waiting = record
+            if self._waiting is not None and self._waiting[0] != intakes:
+                self._release()
+        self.model.intakes = intakes
+
+    def _release(self) -> None:
+        """The row behind an intake is no merge: all that were recorded with it are known."""
+        record, merges = self._waiting, self._merges
+        if record is None:
+            return
+        self._waiting, self._merges = None, []
+        self.model.take_in_merging(record, {row[2:4] for _, row in merges if row[1] == record[2]})
+        for seq, row in merges:
+            self._merge(seq, row)
+
+    def _merge(self, seq: int, row: Row) -> None:
+        model = self.model
+        if not is_in(row[1], self._part):
+            return
+        self._fires.examined += 1
+        model.merges.record((*row[1:], model.watermark, model.intakes), seq)
+        if row[0] != model.watermark:
+            self._wrong_watermark(self._fires, "window_merge", seq, row[0], model.watermark)
+
+    def _drop(self, seq: int, row: Row) -> None:
+        model = self.model
+        if not is_in(row[1], self._part):
+            return
+        self._drops.examined += 1
+        self.dropped[1 if row[4] else 0] += 1
+        model.drops.record((model.intakes, *row[1:]), seq)
+        if row[0] != model.watermark:
+            self._wrong_watermark(self._drops, "late_drop", seq, row[0], model.watermark)
+
+    def _fire(self, seq: int, row: Row) -> None:
+        model = self.model
+        watermark, time_ns, key, start, end, _, _, _, _, cause, at = row
+        before, self._fire_before = self._fire_before, row
+        own, predictable = is_in(key, self._part), self._plan.predictable
+        if own and not predictable:
+            self._fire_unpredicted(seq, row)
+        if cause == _BY_CLOCK:
+            model.reach_clock(seq, at)
+            if own:
+                model.fire_by_clock((key, start, end), at)
+        if not own:
+            return
+        self._fires.examined += 1
+        if predictable:
+            model.fires.record((*row[2:], model.watermark, model.intakes), seq)
+            if cause == _BY_CLOCK and time_ns < (at + 1) * NS_PER_MS:
+                self._broken("fires before its time", seq, row, time_ns=time_ns)
+            if before is not None and before[9] == cause and (before[10] > at if cause else before[3] < start):
+                self._broken("fires out of order", seq, row, after_at=before[10], after_window_start=before[3])
+        if watermark != model.watermark:
+            self._wrong_watermark(self._fires, "window_fire", seq, watermark, model.watermark)
+
+    def _fire_unpredicted(self, seq: int, row: Row) -> None:
+        """Contents only: what the window has taken in since it was last purged."""
+        _, _, key, start, end, rows, total, xor, result, _, _ = row
+        held = self.model.fire_unpredicted((key, start, end), rows, result)
+        fits = held is not None and (rows <= held[0] if self._plan.unknown_evictor else held == (rows, total, xor))
+        if not fits:
+            expected = None if held is None else dict(zip(_FIRED[3:6], held, strict=True))
+            self._broken("does not fire with what the window holds", seq, row, expected=expected)
+
+    def _broken(self, what: str, seq: int, row: Row, **where: object) -> None:
+        fired = _shown(_FIRED, row[2:])
+        self._fires.broken(what, (self._task, seq), task=self._task, operator=self.operator, seq=seq, **fired, **where)
+
+    def end(self, whole: bool) -> None:
+        """Reports what is missing or unexpected."""
+        self._release()
+        model, last_cause = self.model, None if whole else self._last_cause
+        context = ("watermark", "intakes_before")
+        for findings, table, unmatched, columns in (
+            (self._fires, "window_fire", model.fires, (*_FIRED, *context)),
+            (self._fires, "window_merge", model.merges, (*_MERGED, *context)),
+            (self._drops, "late_drop", model.drops, ("intakes_before", *_COLUMNS["late_drop"][1:])),
+        ):
+            for what, row, seq in unmatched.settle(last_cause):
+                where = {"operator": self.operator, "table": table, **_shown(columns, row)}
+                findings.broken(what, (self._task, seq), task=self._task, **where)
+        self._fires.examined += self.intakes
+        self._drops.examined += self.intakes
+
+
+def _shown(columns: Sequence[str], row: Row) -> dict[str, object]:
+    """A row as evidence; column ``at`` has another name there."""
+    shown: dict[str, object] = dict(zip(columns, row, strict=True))
+    if "cause" in shown:
+        shown["cause_at"] = shown.pop("at")
+        shown["cause"] = _CAUSES.get(row[columns.index("cause")], shown["cause"])
+        shown["result"] = _RESULTS.get(row[columns.index("result")], shown["result"])
+    return shown

@@ -1,0 +1,232 @@
+"""A model of the triggers (section 10.D) that shares nothing with the operators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, Protocol
+
+from flowsim.laws.windows.panes import Pane, TriggerState
+from flowsim.values.java_long import remainder, wrapped
+
+CONTINUE, FIRE, PURGE = 0, 1, 2
+"""Bits of an answer; together they are ``WindowResult``."""
+
+
+class Clocks(Protocol):
+    """Event time and processing time of an operator, in ms, and its timers."""
+
+    watermark: int
+    now_ms: int
+
+    def set_timer(self, pane: Pane, event_time: bool, at: int) -> None: ...
+
+    def delete_timer(self, pane: Pane, event_time: bool, at: int) -> None: ...
+
+
+class Trigger:
+    """Asked about every record and timer; answers with the bits FIRE and PURGE. This one never fires."""
+
+    steady: bool = True
+    """After a record to which it answered CONTINUE, another one changes nothing until a timer runs or windows merge."""
+    by_clock: bool = False
+    """A timer of processing time may change something."""
+
+    def on_element(self, pane: Pane, clocks: Clocks, timestamp: int) -> int:
+        return CONTINUE
+
+    def on_timer(self, pane: Pane, clocks: Clocks, event_time: bool, at: int) -> int:
+        return CONTINUE
+
+    def on_merge(self, pane: Pane, clocks: Clocks, absorbed: Sequence[TriggerState]) -> None:
+        """It keeps no state."""
+
+    def clear(self, pane: Pane, clocks: Clocks) -> None:
+        """It keeps no state."""
+
+
+class AtTheEnd(Trigger):
+    """At the window's last millisecond, by either clock (rules 10.17, 10.18)."""
+
+    def __init__(self, event_time: bool, at_once: bool) -> None:
+        self.event_time = event_time
+        self.at_once = at_once
+        """A record of a window that the watermark has passed fires it."""
+        self.by_clock = not event_time
+
+    def on_element(self, pane: Pane, clocks: Clocks, timestamp: int) -> int:
+        if self.at_once and pane.last <= clocks.watermark:
+            return FIRE
+        clocks.set_timer(pane, self.event_time, pane.last)
+        return CONTINUE
+
+    def on_timer(self, pane: Pane, clocks: Clocks, event_time: bool, at: int) -> int:
+        if event_time != self.event_time:
+            return CONTINUE
+        return FIRE if not event_time or at == pane.last else CONTINUE
+
+    def on_merge(self, pane: Pane, clocks: Clocks, absorbed: Sequence[TriggerState]) -> None:
+        if pane.last > (clocks.watermark if self.event_time else clocks.now_ms):
+            clocks.set_timer(pane, self.event_time, pane.last)
+
+    def clear(self, pane: Pane, clocks: Clocks) -> None:
+        clocks.delete_timer(pane, self.event_time, pane.last)
+
+
+class EveryCount(Trigger):
+    """Rule 10.19."""
+
+    steady = False
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def on_element(self, pane: Pane, clocks: Clocks, timestamp: int) -> int:
+        pane.count += 1
+        if pane.count < self.count:
+            return CONTINUE
+        pane.count = 0
+        return FIRE
+
+    def on_merge(self, pane: Pane, clocks: Clocks, absorbed: Sequence[TriggerState]) -> None:
+        pane.count += sum(state.counted for state in absorbed)
+
+    def clear(self, pane: Pane, clocks: Clocks) -> None:
+        pane.count = 0
+
+
+class EveryInterval(Trigger):
+    """Rules 10.21, 10.22."""
+
+    def __init__(self, event_time: bool, interval_ms: int) -> None:
+        self.event_time = event_time
+        self.interval_ms = interval_ms
+        self.by_clock = not event_time
+
+    def on_element(self, pane: Pane, clocks: Clocks, timestamp: int) -> int:
+        if self.event_time:
+            if pane.last <= clocks.watermark:
+                return FIRE
+            clocks.set_timer(pane, True, pane.last)
+        if pane.noted is None:
+            at = timestamp if self.event_time else clocks.now_ms
+            self._note(pane, clocks, at - remainder(at, self.interval_ms))
+        return CONTINUE
+
+    def on_timer(self, pane: Pane, clocks: Clocks, event_time: bool, at: int) -> int:
+        if event_time != self.event_time:
+            return CONTINUE
+        if at == pane.last:
+            return FIRE
+        if at != pane.noted:
+            return CONTINUE
+        self._note(pane, clocks, at)
+        return FIRE
+
+    def on_merge(self, pane: Pane, clocks: Clocks, absorbed: Sequence[TriggerState]) -> None:
+        noted = [at for at in (pane.noted, *(state.noted for state in absorbed)) if at is not None]
+        pane.noted = min(noted, default=None)
+        if pane.noted is not None:
+            clocks.set_timer(pane, self.event_time, pane.noted)
+
+    def clear(self, pane: Pane, clocks: Clocks) -> None:
+        if pane.noted is not None:
+            clocks.delete_timer(pane, self.event_time, pane.noted)
+            pane.noted = None
+
+    def _note(self, pane: Pane, clocks: Clocks, since: int) -> None:
+        pane.noted = min(wrapped(since + self.interval_ms), pane.last)
+        clocks.set_timer(pane, self.event_time, pane.noted)
+
+
+class Purging(Trigger):
+    """Rule 10.20."""
+
+    def __init__(self, inner: Trigger) -> None:
+        self.inner = inner
+        self.steady = inner.steady
+        self.by_clock = inner.by_clock
+
+    def on_element(self, pane: Pane, clocks: Clocks, timestamp: int) -> int:
+        answer = self.inner.on_element(pane, clocks, timestamp)
+        return FIRE | PURGE if answer & FIRE else answer
+
+    def on_timer(self, pane: Pane, clocks: Clocks, event_time: bool, at: int) -> int:
+        answer = self.inner.on_timer(pane, clocks, event_time, at)
+        return FIRE | PURGE if answer & FIRE else answer
+
+    def on_merge(self, pane: Pane, clocks: Clocks, absorbed: Sequence[TriggerState]) -> None:
+        self.inner.on_merge(pane, clocks, absorbed)
+
+    def clear(self, pane: Pane, clocks: Clocks) -> None:
+        self.inner.clear(pane, clocks)
+
+
+class TimedOut(Trigger):
+    """Rule 10.23: every timer of the window fires it, also those of the inner trigger and of the cleanup."""
+
+    by_clock = True
+
+    def __init__(self, inner: Trigger, interval_ms: int, reset: bool, clears: bool) -> None:
+        self.inner = inner
+        self.interval_ms = interval_ms
+        self.reset = reset
+        self.clears = clears
+        self.steady = inner.steady and not reset
+
+    def on_element(self, pane: Pane, clocks: Clocks, timestamp: int) -> int:
+        answer = self.inner.on_element(pane, clocks, timestamp)
+        if answer & FIRE:
+            self.clear(pane, clocks)
+            return answer
+        if pane.timeout is not None and self.reset:
+            clocks.delete_timer(pane, False, pane.timeout)
+            pane.timeout = None
+        if pane.timeout is None:
+            pane.timeout = clocks.now_ms + self.interval_ms
+            clocks.set_timer(pane, False, pane.timeout)
+        return answer
+
+    def on_timer(self, pane: Pane, clocks: Clocks, event_time: bool, at: int) -> int:
+        answer = self.inner.on_timer(pane, clocks, event_time, at)
+        if self.clears:
+            self.clear(pane, clocks)
+        return FIRE | answer & PURGE
+
+    def on_merge(self, pane: Pane, clocks: Clocks, absorbed: Sequence[TriggerState]) -> None:
+        self.inner.on_merge(pane, clocks, absorbed)
+
+    def clear(self, pane: Pane, clocks: Clocks) -> None:
+        if pane.timeout is not None:
+            clocks.delete_timer(pane, False, pane.timeout)
+            pane.timeout = None
+        self.inner.clear(pane, clocks)
+
+
+NEVER: Final = Trigger()
+_SIMPLE: Final[Mapping[str, Trigger]] = {
+    "never": NEVER,
+    "event_time": AtTheEnd(event_time=True, at_once=True),
+    "end_of_stream": AtTheEnd(event_time=True, at_once=False),
+    "processing_time": AtTheEnd(event_time=False, at_once=False),
+}
+
+
+def trigger_of(given: Mapping[str, object]) -> Trigger:
+    """The model of a trigger that ``plan.known_trigger`` knows."""
+    kind, of = str(given["kind"]), given.get("of")
+    if kind in _SIMPLE:
+        return _SIMPLE[kind]
+    if kind == "count":
+        return EveryCount(_number(given, "count"))
+    if not isinstance(of, Mapping):
+        return EveryInterval(kind == "continuous_event_time", _number(given, "interval_ms"))
+    if kind == "purging":
+        return Purging(trigger_of(of))
+    reset, clears = bool(given.get("reset_on_element")), bool(given.get("clear_on_timeout"))
+    return TimedOut(trigger_of(of), _number(given, "interval_ms"), reset, clears)
+
+
+def _number(given: Mapping[str, object], name: str) -> int:
+    value = given[name]
+    assert isinstance(value, int)
+    return value

@@ -1,0 +1,52 @@
+"""Compares rows that a model expects with recorded rows, as multisets, and keeps only those in which they differ."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+Row = tuple[int, ...]
+
+
+class Unmatched:
+    """Rows of one table that are expected and not recorded so far, or recorded and not expected so far."""
+
+    __slots__ = ("_cause", "_latest", "_surplus")
+
+    def __init__(self) -> None:
+        self._surplus: dict[Row, tuple[int, int]] = {}
+        """How often a row was expected more than recorded, and the sequence number where that began."""
+        self._cause = -1
+        self._latest: list[Row] = []
+        """What follows from the last cause."""
+
+    def expect(self, row: Row, cause: int, certain: bool = False) -> None:
+        """``cause``: sequence number of what brings it about; ``certain``: even if the recording ends right there."""
+        if not certain:
+            if cause != self._cause:
+                self._cause = cause
+                self._latest = []
+            self._latest.append(row)
+        before = self._surplus.pop(row, None)
+        if before is None:
+            self._surplus[row] = 1, cause
+        elif before[0] != -1:
+            self._surplus[row] = before[0] + 1, before[1]
+
+    def record(self, row: Row, seq: int) -> None:
+        before = self._surplus.pop(row, None)
+        if before is None:
+            self._surplus[row] = -1, seq
+        elif before[0] != 1:
+            self._surplus[row] = before[0] - 1, before[1]
+
+    def settle(self, last_cause: int | None) -> Iterator[tuple[str, Row, int]]:
+        """What is wrong, the row, and a sequence number; once per row that is missing or too many.
+
+        ``last_cause``: of a prefix, the last intake or watermark; what follows from it may be missing.
+        """
+        excused = Counter(self._latest if self._cause == last_cause else ())
+        for row, (surplus, seq) in self._surplus.items():
+            what = "expected, but not recorded" if surplus > 0 else "recorded, but not expected"
+            for _ in range(max(surplus - excused[row], -surplus)):
+                yield what, row, seq

@@ -1,0 +1,81 @@
+"""The machine of the window laws: parts of the keys add up, and whole columns count what rows count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from random import Random
+from typing import Any
+
+import pytest
+
+from flowsim.laws.job_graph import job_graph
+from flowsim.laws.law import Findings, reads_of
+from flowsim.laws.windows import bulk, timeline
+from flowsim.laws.windows.lateness import LateCounts, compare_late_counts
+from flowsim.laws.windows.window_laws import LATENESS, LAWS, make
+from tests.support.facts.cases import Case, small, with_windows
+from tests.support.facts.slicing import BuiltFacts, cut_slices, judged_in_slices
+
+pytestmark = pytest.mark.slow
+
+Counts = dict[str, tuple[int, int]]
+"""Rows examined and violations by law, where rows were examined."""
+
+
+def cases() -> Iterator[Case]:
+    return chain(small(24, some_fail=True), with_windows(1, anywhere=1))
+
+
+def judged(case: Case) -> Counts:
+    outcomes = judged_in_slices(BuiltFacts(case.facts), LAWS, case.status, 2, 5)
+    return {law: (each.rows_examined, each.violations) for law, each in outcomes.items() if each.rows_examined}
+
+
+def judged_in_parts(case: Case, parts: int) -> Counts:
+    """Each task examined by one machine for each part of its keys."""
+    facts, whole = BuiltFacts(case.facts), case.status == "complete"
+    graph, found = job_graph(facts), {law.id: Findings() for law in LAWS}
+    machines = {
+        number: [make(graph, task, found, (index, parts)) for index in range(parts)]
+        for number, task in graph.tasks.items()
+    }
+    for piece in cut_slices(facts, reads_of(LAWS), 3, Random(parts)):
+        for machine in machines[piece.task]:
+            if machine is not None:
+                machine.feed(piece)
+    answers: dict[int, object] = {}
+    for number, made in machines.items():
+        together = answers[number] = LateCounts()
+        for machine in made:
+            answer = machine.end(whole) if machine is not None else None
+            if answer is not None:
+                together.add(answer)
+    compare_late_counts(graph, answers, whole, found[LATENESS])
+    return {law: (each.examined, each.violations) for law, each in found.items() if each.examined}
+
+
+def test_parts_of_the_keys_count_together_what_one_machine_counts() -> None:
+    damaged = 0
+    for case in cases():
+        expected = judged(case)
+        damaged += any(violations for _, violations in expected.values())
+        for parts in (1, 2, 3):
+            assert judged_in_parts(case, parts) == expected, (case.name, parts)
+    assert damaged > 20
+
+
+def test_whole_columns_count_what_rows_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def noted(*args: Any) -> Any:
+        calls.append(args)
+        return bulk.add_up(*args)
+
+    monkeypatch.setattr(timeline, "add_up", noted)
+    monkeypatch.setattr(bulk, "FEWEST", 1 << 60)
+    by_rows = [judged(case) for case in cases()]
+    assert not calls
+    monkeypatch.setattr(bulk, "FEWEST", 1)
+    assert [judged(case) for case in cases()] == by_rows
+    assert len(calls) > 100

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.elements import sent_records
+from flowsim.laws.event_time.marks import FEW
 from flowsim.laws.event_time.paths import IDLE, WATERMARK
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.law import EVIDENCE_ROWS, Findings
-from flowsim.laws.slices import Ints, Slice
+from flowsim.laws.slices import Ints, Mask, Rows, Slice
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
 _BOUNDED: Final = ("bounded", "monotonous")
@@ -22,8 +23,8 @@ _NO_ROWS: Final[Ints] = np.empty(0, dtype=np.int64)
 Generated = tuple[int, int, int, int, int, int]
 """Sequence number, split (-1: the whole operator), kind, timestamp, records seen and the highest timestamp among them."""
 GENERATED: Final = ("seq", "split", "kind", "timestamp", "records", "max_timestamp")
-Seen = tuple[int, int]
-"""How many records, and the highest timestamp among them."""
+Seen = tuple[Ints, Ints]
+"""For each row how many records were sent before, and the highest timestamp among them."""
 
 
 class SeenRecords:
@@ -38,18 +39,18 @@ class SeenRecords:
         self._count = 0
         self._highest = _LEAST
 
-    def before(self, facts: Slice, seqs: Ints) -> list[Seen]:
+    def before(self, facts: Slice, seqs: Ints) -> Seen:
         """What was seen before these rows of one epoch."""
         rows = facts.of("sent")
         if not len(rows):
-            return [(self._count, self._highest)] * len(seqs)
+            return np.full(len(seqs), self._count), np.full(len(seqs), self._highest)
         mask = facts.once(sent_records)
         if not self._is_all:
             mask = mask & np.isin(rows.column("channel"), self._channels)
         timestamps = rows.column("timestamp")[mask]
         highest = np.maximum.accumulate(np.concatenate(([self._highest], timestamps)))
         places = np.searchsorted(rows.column("seq")[mask], seqs)
-        seen = list(zip((places + self._count).tolist(), highest[places].tolist(), strict=True))
+        seen = places + self._count, highest[places]
         self._count += len(timestamps)
         self._highest = int(highest[-1])
         return seen
@@ -69,6 +70,12 @@ class Wrong:
         self._count += 1
         if len(self._kept) < EVIDENCE_ROWS:
             self._kept.append((what, row))
+
+    def add_all(self, what: str, rows: Sequence[Generated], others: int) -> None:
+        """Adds rows, and how many more there are."""
+        for row in rows:
+            self.add(what, row)
+        self._count += others
 
     def report(self, found: Findings, task: int, operator: int) -> None:
         """The operator is what was assumed."""
@@ -134,21 +141,54 @@ class Generator:
         self._last_end = -1
         """The last row with the last watermark of all."""
 
-    def feed(self, facts: Slice, rows: list[Generated], seqs: Ints) -> None:
-        """Examines the rows of one epoch; ``seqs`` are their sequence numbers."""
-        seen: list[Seen] | None = None
+    def feed(self, facts: Slice, rows: Rows, mask: Mask | None) -> None:
+        """Examines the rows of one epoch for which the mask holds, all without one: those of this operator."""
+        seqs = rows.column("seq") if mask is None else rows.column("seq")[mask]
+        seen: Seen | None = None
         if self._seen is not None and self._alone is not None:
             seen = self._seen.before(facts, seqs)
+        if len(seqs) <= FEW:
+            left = rows.tuples(GENERATED, mask)
+        else:
+            columns = [rows.column(name) if mask is None else rows.column(name)[mask] for name in GENERATED]
+            # The last row may have the last watermark of all.
+            taken = 0
+            if self._alone is not None and self._take_together(self._alone, [column[:-1] for column in columns], seen):
+                taken = len(seqs) - 1
+            left = list(zip(*(column[taken:].tolist() for column in columns), strict=True))
+        self._examine(
+            left, [] if seen is None else list(zip(*(column[-len(left) :].tolist() for column in seen), strict=True))
+        )
+
+    def _examine(self, rows: Sequence[Generated], seen: Sequence[tuple[int, int]]) -> None:
         for place, row in enumerate(rows):
             if row[1] >= 0:
                 self._alone = None
                 self._split(row)
-            else:
-                if row[3] == MAX_WATERMARK and row[2] == WATERMARK:
-                    self._last_end = row[0]
-                if self._alone is not None:
-                    self._without_splits(row, self._alone, seen is not None and seen[place] != row[4:])
-                self._with_splits(row)
+                continue
+            if row[3] == MAX_WATERMARK and row[2] == WATERMARK:
+                self._last_end = row[0]
+            if self._alone is not None:
+                self._without_splits(row, self._alone, bool(seen) and seen[place] != row[4:])
+            self._with_splits(row)
+
+    def _take_together(self, alone: Merged, columns: list[Ints], seen: Seen | None) -> bool:
+        """Takes growing watermarks of an operator without splits if nothing is wrong with them."""
+        _, splits, kinds, timestamps, records, highest = columns
+        count = len(timestamps)
+        if (splits != -1).any() or (kinds != WATERMARK).any() or timestamps[-1] == MAX_WATERMARK:
+            return False
+        if timestamps[0] <= alone.last or (timestamps[1:] <= timestamps[:-1]).any():
+            return False
+        if seen is not None and ((seen[0][:count] != records) | (seen[1][:count] != highest)).any():
+            return False
+        if self._delay is not None and ((highest < _LEAST // 2) | (highest - timestamps != self._delay)).any():
+            return False
+        alone.last = int(timestamps[-1])
+        self._merged.last = max(self._merged.last, alone.last)
+        first = list(zip(*(column[:EVIDENCE_ROWS].tolist() for column in columns), strict=True))
+        self._merged.wrong.add_all("no split has reached it", first, count - len(first))
+        return True
 
     def skip(self, facts: Slice) -> None:
         """Reads the records of an epoch in which it generates nothing."""

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from operator import itemgetter
+from typing import Final
 
 import numpy as np
 
 from flowsim.facts.kinds import AsyncAction, LifeEvent
 from flowsim.laws.async_wait.places import operators_by_vertex
 from flowsim.laws.event_time.lanes import HeldBackLane, Lane
-from flowsim.laws.event_time.marks import NO_MARKS, Mark, Marks
+from flowsim.laws.event_time.marks import FEW, NO_MARKS, Mark, Marks
 from flowsim.laws.event_time.outlet import CHANGED, LEFT, MARK, Outlet, Reader, Step
 from flowsim.laws.event_time.paths import FREE, INPUTS, STATUS, WATERMARK, EventTimePaths
 from flowsim.laws.job_graph import JobGraph, Operator, Task
 from flowsim.laws.law import Findings
 from flowsim.laws.slices import Ints, Slice
 
-_COLUMNS = ("seq", "entry", "timestamp")
+_COLUMNS: Final = ("seq", "entry", "timestamp")
+_PUT: Final = int(AsyncAction.PUT)
+_EMIT: Final = int(AsyncAction.EMIT)
+_OPEN: Final = int(LifeEvent.OPEN)
 
 
 class QueueSteps:
     """What the queue of one async operator takes and emits in each epoch."""
 
-    __slots__ = ("_is_open", "_last_entry", "_operator", "_waiting", "left", "records", "taken")
+    __slots__ = ("_is_open", "_last_entry", "_operator", "_too_early", "_waiting", "left", "records", "taken")
 
     def __init__(self, operator: int) -> None:
         self._operator = operator
@@ -30,6 +34,8 @@ class QueueSteps:
         self._waiting: dict[int, int] = {}
         """Watermarks in the queue, by entry."""
         self._last_entry = -1
+        self._too_early: set[int] = set()
+        """Entries that left before they came: in a damaged recording only."""
         self.taken: list[Mark] = []
         """Watermarks that it took, but not from a snapshot: after the operator was opened (rule 11.22)."""
         self.left: list[Step] = []
@@ -51,7 +57,7 @@ class QueueSteps:
             return
         action, is_mark = rows.column("action"), rows.column("kind") == WATERMARK
         own = rows.column("operator") == self._operator
-        puts, emits = own & (action == AsyncAction.PUT), own & (action == AsyncAction.EMIT)
+        puts, emits = own & (action == _PUT), own & (action == _EMIT)
         put = rows.tuples(_COLUMNS, puts & is_mark)
         self.taken = [(seq, WATERMARK, at) for seq, _, at in put if self._is_open and seq > opening]
         self.left = [(seq, LEFT, 0, WATERMARK, at) for seq, _, at in rows.tuples(_COLUMNS, emits & is_mark)]
@@ -60,16 +66,21 @@ class QueueSteps:
         highest = np.maximum.accumulate(np.concatenate(([self._last_entry], entries[puts])))
         self._last_entry = int(highest[-1])
         are_new = (entries[puts] > highest[:-1])[is_mark[puts]].tolist()
-        self._waiting |= {entry: at for (_, entry, at), is_new in zip(put, are_new, strict=True) if is_new}
+        for (_, entry, at), is_new in zip(put, are_new, strict=True):
+            if is_new and entry not in self._too_early:
+                self._waiting[entry] = at
+        emitted = entries[emits]
+        self._too_early.update(emitted[emitted > self._last_entry].tolist())
         if self._waiting:
-            emitted = entries[emits]
-            for entry in emitted[np.isin(emitted, list(self._waiting))].tolist():
+            if len(emitted) > FEW:
+                emitted = emitted[np.isin(emitted, list(self._waiting))]
+            for entry in emitted.tolist():
                 self._waiting.pop(entry, None)
 
     def _opening(self, facts: Slice) -> int:
         """When the operator was opened, if that was in this epoch."""
         for seq, operator, event in facts.of("lifecycle").tuples(("seq", "operator", "event")):
-            if operator == self._operator and event == LifeEvent.OPEN:
+            if operator == self._operator and event == _OPEN:
                 self._is_open = True
                 return int(seq)
         return -1
@@ -97,11 +108,10 @@ class AsyncQueue:
         self._channels[channel] = outlet, len(outlet.readers)
         outlet.readers.append(Reader(found, {"task": task, "channel": channel}, True))
 
-    def add_queue(self, behind: AsyncQueue, found: Findings, task: int) -> None:
-        """An async operator that takes what leaves the queue."""
-        assert self.outlet is not None
-        self._behind.append((behind.steps, len(self.outlet.readers)))
-        self.outlet.readers.append(Reader(found, {"task": task, "operator": behind.operator.operator}, False))
+    def add_queue(self, outlet: Outlet, behind: AsyncQueue, found: Findings, task: int) -> None:
+        """An async operator that takes what leaves the queue by the outlet for all readers."""
+        self._behind.append((behind.steps, len(outlet.readers)))
+        outlet.readers.append(Reader(found, {"task": task, "operator": behind.operator.operator}, False))
 
     def feed(self, reaching: dict[int, Marks], passing: dict[int, Marks], sent: dict[int, Marks]) -> None:
         """Examines one epoch of whose steps all queues of the task have read theirs."""
@@ -158,9 +168,9 @@ def queues_of(graph: JobGraph, task: Task, found: Findings) -> dict[int, AsyncQu
         if before is None:
             queue.intake_origin = origin
             queue.intake = _intake(paths, task, number, origin, found)
-        elif before.operator.params.get("design") != "legacy":
+        elif before.outlet is not None and before.operator.params.get("design") != "legacy":
             # The emitter of a legacy operator may wait with a watermark for a place in the queue, and statuses overtake both.
-            before.add_queue(queue, found, task.task)
+            before.add_queue(before.outlet, queue, found, task.task)
     return queues
 
 

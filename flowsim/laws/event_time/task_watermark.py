@@ -18,6 +18,7 @@ from flowsim.laws.law import Findings, FoundByLaw, Law, needs_channels
 from flowsim.laws.slices import Slice
 
 ID: Final = "task-watermark"
+_PUT: Final = int(AsyncAction.PUT)
 
 
 class TaskEventTime:
@@ -64,7 +65,7 @@ class TaskEventTime:
         count = sent.watermarks + sent.statuses + len(facts.of("task_watermark")) + len(facts.of("generated_watermark"))
         steps = facts.of("async_elements")
         if len(steps):
-            puts = (steps.column("action") == AsyncAction.PUT) & (steps.column("kind") == WATERMARK)
+            puts = (steps.column("action") == _PUT) & (steps.column("kind") == WATERMARK)
             count += int(np.count_nonzero(puts))
         self._found.examined += count
 

@@ -16,6 +16,7 @@ from flowsim.laws.law import Findings
 from flowsim.laws.slices import Ints, Slice
 from flowsim.units import NO_TIMESTAMP, NS_PER_MS
 
+_RUNNING: Final = int(LifeEvent.RUNNING)
 _STRAIGHT: Final = ("map", "filter", "flat_map")
 """Kinds of operators that emit while they process a record, and at no other time."""
 _TIMED: Final = ("bounded", "monotonous", "none")
@@ -47,7 +48,7 @@ class Timeout:
     def feed(self, facts: Slice, idle: Sequence[tuple[int, int]], place: dict[str, int]) -> None:
         """Reads one epoch; ``idle`` says when the strategy became idle: sequence numbers and ``time_ns``."""
         begins = facts.of("lifecycle").tuples(("seq", "time_ns", "event"))
-        begins = [row for row in begins if row[2] == LifeEvent.RUNNING]
+        begins = [row for row in begins if row[2] == _RUNNING]
         rows = facts.of("sent")
         seqs: Ints = np.empty(0, dtype=np.int64)
         times = seqs

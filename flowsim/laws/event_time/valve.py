@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 import numpy as np
 
 from flowsim.facts.kinds import ElementKind, Level
 from flowsim.laws.elements import Mark, received_marks
+from flowsim.laws.event_time.marks import FEW
 from flowsim.laws.event_time.paths import STATUS, name_of
-from flowsim.laws.event_time.valve_model import Emission, ValveModel
+from flowsim.laws.event_time.task_valves import TaskValves
+from flowsim.laws.event_time.valve_model import Emission
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law, needs_channels
-from flowsim.laws.slices import Slice
+from flowsim.laws.slices import Rows, Slice
 
 ID: Final = "valve"
 _EMISSION: Final = ("input", "kind", "timestamp")
 _NONE: Final[list[Emission]] = []
-OnElement = Callable[[int, int, int], list[Emission]]
 
 
 class Valves:
@@ -31,7 +31,7 @@ class Valves:
     def __init__(self, graph: JobGraph, task: int, found: Findings) -> None:
         self._task = task
         self._found = found
-        self._models = _models(graph, task)
+        self._valves = TaskValves(graph, task)
         self._cause = -1
         """Sequence number of the last received element, -1 before the first."""
         self._mark: Mark | None = None
@@ -40,23 +40,27 @@ class Valves:
         self._emitted: list[Emission] = []
 
     def feed(self, facts: Slice) -> None:
-        emitted = facts.of("task_watermark")
-        emissions: list[Emission] = emitted.tuples(_EMISSION) if len(emitted) else []
-        received = facts.of("received")
+        received, emitted = facts.of("received"), facts.of("task_watermark")
+        emissions: list[Emission] = []
         if not len(received):
-            self._continue(emissions, emitted.column("seq").tolist())
+            self._continue(_emissions(emitted, 0), emitted.column("seq").tolist())
             return
-        seqs = received.column("seq")
-        causes: list[int] = []
-        if emissions:
+        seqs, causes = received.column("seq"), list[int]()
+        marks: list[Mark] | None = None
+        if not len(emitted):
+            self._close(True)
+        else:
             rows = np.searchsorted(seqs, emitted.column("seq")) - 1
             first = int(np.searchsorted(rows, 0))
             if first:
-                self._continue(emissions[:first], emitted.column("seq")[:first].tolist())
-                emissions, rows = emissions[first:], rows[first:]
-            causes = seqs[rows].tolist()
-        self._close(True)
-        self._examine(facts.once(received_marks), emissions, causes, int(seqs[-1]))
+                self._continue(_emissions(emitted, 0)[:first], emitted.column("seq")[:first].tolist())
+            self._close(True)
+            together = self._valves.take_together(received, emitted, rows, first)
+            if together is not None:
+                self._found.examined += together.watermarks
+                marks, first = together.marks_left, together.emissions
+            emissions, causes = _emissions(emitted, first), seqs[rows[first:]].tolist()
+        self._examine(facts.once(received_marks) if marks is None else marks, emissions, causes, int(seqs[-1]))
 
     def _continue(self, emissions: list[Emission], seqs: list[int]) -> None:
         """More emissions of the element before this epoch."""
@@ -71,7 +75,7 @@ class Valves:
 
     def _examine(self, marks: list[Mark], emissions: list[Emission], causes: list[int], last: int) -> None:
         """``causes`` has the sequence number of the received element before each emission; ``last`` that of the epoch."""
-        models, place, count, ends = self._models, 0, len(emissions), 0
+        models, place, count, ends = self._valves.by_channel, 0, len(emissions), 0
         for mark in marks:
             seq, channel, _, kind, timestamp = mark
             model = models.get(channel)
@@ -134,24 +138,10 @@ class Valves:
         self._close(whole)
 
 
-def _models(graph: JobGraph, task: int) -> dict[int, tuple[OnElement, int]]:
-    """Per channel of the task the model of its input, and the index of the channel there."""
-    inputs: dict[int, list[tuple[int, int]]] = {}
-    for channel, index, input_channel in graph.once(_received_channels).get(task, ()):
-        inputs.setdefault(index, []).append((channel, input_channel))
-    found: dict[int, tuple[OnElement, int]] = {}
-    for index, channels in inputs.items():
-        on_element = ValveModel(index, len(channels)).on_element
-        found |= {channel: (on_element, input_channel) for channel, input_channel in channels}
-    return found
-
-
-def _received_channels(graph: JobGraph) -> dict[int, list[tuple[int, int, int]]]:
-    """Per task that receives the channels, their inputs and their indices in these."""
-    found: dict[int, list[tuple[int, int, int]]] = {}
-    for channel in graph.channels.values():
-        found.setdefault(channel.target_task, []).append((channel.channel, channel.input, channel.input_channel))
-    return found
+def _emissions(emitted: Rows, start: int) -> list[Emission]:
+    if not start or len(emitted) <= FEW:
+        return emitted.tuples(_EMISSION)[start:]
+    return list(zip(*(emitted.column(name)[start:].tolist() for name in _EMISSION), strict=True))
 
 
 def _shown(index: int, kind: int, timestamp: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -11,7 +11,7 @@ from flowsim.facts.kinds import ElementKind, Level
 from flowsim.laws.channels.end_elements import received_ends, sent_ends
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import EVIDENCE_ROWS, Findings, FoundByLaw, Law, SecondWalk, needs_channels
-from flowsim.laws.slices import Ints, Slice
+from flowsim.laws.slices import Rows, Slice
 
 ID: Final = "channel-end"
 SIDES: Final = (("sent", sent_ends), ("received", received_ends))
@@ -19,6 +19,7 @@ _COLUMNS: Final = ("channel", "position", "kind", "timestamp")
 _END_OF_DATA, _END_OF_PARTITION = int(ElementKind.END_OF_DATA), int(ElementKind.END_OF_PARTITION)
 _NEVER: Final = 2**63
 _NOWHERE: Final = -(2**63)
+_FEW: Final = 100
 _CHANNELS_A_WALK: Final = 1024
 
 Place = tuple[int, int]
@@ -65,22 +66,16 @@ class ChannelEnds:
             if not len(rows):
                 continue
             self._found.examined += len(rows)
-            channel, position = rows.column("channel"), rows.column("position")
-            last = False
-            for _, number, at, kind, timestamp in facts.once(ends):
-                place = self._place(side, number)
+            for _, channel, position, kind, timestamp in facts.once(ends):
+                place = self._place(side, channel)
                 if kind == _END_OF_PARTITION:
-                    place.end_of_partition = min(place.end_of_partition, at)
-                    place.highest = max(place.highest, at)
-                    last = True
+                    place.end_of_partition = min(place.end_of_partition, position)
+                    place.highest = max(place.highest, position)
                 else:
-                    place.end_of_data = min(place.end_of_data, (at, timestamp))
-            if last:
-                others = rows.column("kind") != _END_OF_PARTITION
-                channel, position = channel[others], position[others]
-            for number, at in _highest(channel, position):
-                place = self._place(side, number)
-                place.highest_open = max(place.highest_open, at)
+                    place.end_of_data = min(place.end_of_data, (position, timestamp))
+            for channel, position in (_highest_of_few if len(rows) <= _FEW else _highest)(rows):
+                place = self._place(side, channel)
+                place.highest_open = max(place.highest_open, position)
 
     def _place(self, side: int, channel: int) -> Ends:
         found = self._places.get((side, channel))
@@ -92,20 +87,33 @@ class ChannelEnds:
         return self._places
 
 
-def _highest(channel: Ints, position: Ints) -> list[tuple[int, int]]:
-    """The channels, each with its highest position."""
+def _highest(rows: Rows) -> Iterable[tuple[int, int]]:
+    """The channels, each with the highest position of what is no END_OF_PARTITION."""
+    is_open = rows.column("kind") != _END_OF_PARTITION
+    channel, position = rows.column("channel"), rows.column("position")
+    if not is_open.all():
+        channel, position = channel[is_open], position[is_open]
     if not len(channel):
-        return []
+        return ()
     first = int(channel.min())
     channels = int(channel.max()) - first + 1
     if channels > 1024 + 4 * len(channel):
         order = np.lexsort((position, channel))
         last = order[np.append(channel[order][1:] != channel[order][:-1], True)]
-        return list(zip(channel[last].tolist(), position[last].tolist(), strict=True))
+        return zip(channel[last].tolist(), position[last].tolist(), strict=True)
     highest = np.full(channels, _NOWHERE, dtype=np.int64)
     np.maximum.at(highest, channel - first, position)
     there = np.flatnonzero(highest != _NOWHERE)
-    return list(zip((there + first).tolist(), highest[there].tolist(), strict=True))
+    return zip((there + first).tolist(), highest[there].tolist(), strict=True)
+
+
+def _highest_of_few(rows: Rows) -> Iterable[tuple[int, int]]:
+    """The same without arrays, which pay for many rows only."""
+    highest: dict[int, int] = {}
+    for channel, position, kind in rows.tuples(("channel", "position", "kind")):
+        if kind != _END_OF_PARTITION and position > highest.get(channel, _NOWHERE):
+            highest[channel] = position
+    return highest.items()
 
 
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> ChannelEnds:

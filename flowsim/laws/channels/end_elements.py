@@ -5,24 +5,34 @@ from __future__ import annotations
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.elements import Mark
 from flowsim.laws.slices import Slice
+from flowsim.units import MAX_WATERMARK
 
-_END_OF_DATA = int(ElementKind.END_OF_DATA)
-_COLUMNS = ("seq", "channel", "position", "kind", "timestamp")
+_STATUS, _END_OF_DATA = int(ElementKind.STATUS), int(ElementKind.END_OF_DATA)
+_MARK = ("seq", "channel", "position", "kind", "timestamp")
+
+
+def sent_ends_and_idleness(facts: Slice) -> list[Mark]:
+    """What the task sent of the end of its channels: the last watermark, statuses, END_OF_DATA and END_OF_PARTITION.
+
+    A record whose timestamp is that of the last watermark is among them.
+    """
+    rows = facts.of("sent")
+    if not len(rows):
+        return []
+    kind = rows.column("kind")
+    mask = (kind == _STATUS) | (kind >= _END_OF_DATA) | (rows.column("timestamp") == MAX_WATERMARK)
+    return rows.tuples(_MARK, mask) if mask.any() else []
 
 
 def sent_ends(facts: Slice) -> list[Mark]:
     """END_OF_DATA and END_OF_PARTITION elements that the task sent, in order."""
-    return _ends(facts, "sent")
+    return [mark for mark in facts.once(sent_ends_and_idleness) if mark[3] >= _END_OF_DATA]
 
 
 def received_ends(facts: Slice) -> list[Mark]:
     """END_OF_DATA and END_OF_PARTITION elements that the task received, in order."""
-    return _ends(facts, "received")
-
-
-def _ends(facts: Slice, table: str) -> list[Mark]:
-    rows = facts.of(table)
+    rows = facts.of("received")
     if not len(rows):
         return []
     mask = rows.column("kind") >= _END_OF_DATA
-    return rows.tuples(_COLUMNS, mask) if mask.any() else []
+    return rows.tuples(_MARK, mask) if mask.any() else []

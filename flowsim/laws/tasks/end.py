@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from flowsim.facts.kinds import ElementKind, Level, LifeEvent
-from flowsim.laws.elements import sent_marks
+from flowsim.laws.channels.end_elements import sent_ends_and_idleness
 from flowsim.laws.event_time.paths import EventTimePaths
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law, needs_channels
@@ -55,17 +55,16 @@ class EndOfTask:
         """Inputs with a MAX_WATERMARK; an input behind a source that ends while idle has none."""
 
     def feed(self, facts: Slice) -> None:
-        for seq, channel, _, kind, timestamp in facts.once(sent_marks):
-            if kind == _WATERMARK:
-                if timestamp == MAX_WATERMARK:
-                    self._maximum.add(channel)
-            elif kind != _STATUS:
+        for seq, channel, _, kind, timestamp in facts.once(sent_ends_and_idleness):
+            if kind >= _END_OF_DATA:
                 self._found.examined += 1
                 maximum, idle = channel in self._maximum, channel in self._idle
                 self._ends.append(_End(seq, channel, kind, timestamp == _DRAIN, maximum, idle))
-            elif timestamp == _IDLE:
+            elif kind == _WATERMARK:
+                self._maximum.add(channel)
+            elif kind == _STATUS and timestamp == _IDLE:
                 self._idle.add(channel)
-            elif not self._assigned.get(channel):
+            elif kind == _STATUS and not self._assigned.get(channel):
                 self._idle.discard(channel)
         for seq, event in facts.of("lifecycle").tuples(("seq", "event")):
             if event in (_FINISH, _CLOSE, _FINISHED):

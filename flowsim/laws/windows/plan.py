@@ -102,7 +102,7 @@ class WindowPlan:
         return min(last + self.lateness_ms, MAX_WATERMARK) if self.event_time else last
 
     def is_record_late(self, timestamp: int, watermark: int) -> bool:
-        """Rule 10.9; where windows are fixed, a record without a timestamp fails the job (rule 10.2) and is not late."""
+        """Rule 10.9; where windows are fixed, a record without timestamp fails the job (rule 10.2) and is not late."""
         if not self.event_time or (timestamp == NO_TIMESTAMP and not self.merging):
             return False
         return wrapped(timestamp + self.lateness_ms) <= watermark

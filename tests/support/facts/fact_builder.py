@@ -73,7 +73,7 @@ class FactBuilder:
         """Writes ``folder/recording``; the last ``open_facts`` facts land in a part whose epoch has no marker."""
         root = folder / "recording"
         (root / "epochs").mkdir(parents=True)
-        closed = len(self.facts) - open_facts
+        facts, closed = self._in_order(), len(self.facts) - open_facts
         bounds = [closed * i // epochs for i in range(epochs)] + [closed, len(self.facts)]
         graph = {t.name: [tuple(r[c] for c in t.names) for r in self.rows(t.name)] for t in GRAPH_TABLES}
         content = graph_bytes(graph)
@@ -81,7 +81,7 @@ class FactBuilder:
         total = dict.fromkeys(TABLES, 0) | {name: len(rows) for name, rows in graph.items()}
         before, markers = "", 0
         for number in range(epochs + (open_facts > 0)):
-            parts = self._write_epoch(root, number, self.facts[bounds[number] : bounds[number + 1]])
+            parts = self._write_epoch(root, number, facts[bounds[number] : bounds[number + 1]])
             if number < epochs:
                 marker = EpochMarker(number, sha256(content), before, parts).content()
                 (root / "epochs" / f"{number:05d}.json").write_bytes(marker)
@@ -99,11 +99,24 @@ class FactBuilder:
         (root / "manifest.json").write_text(json.dumps(manifest))
         return folder
 
+    def _in_order(self) -> list[tuple[str, Row]]:
+        """All facts, with those of each task in the order of ``seq``, so that it ascends from epoch to epoch."""
+        by_task: dict[int, list[tuple[str, Row]]] = {}
+        for fact in self.facts:
+            if "seq" in fact[1]:
+                by_task.setdefault(int(fact[1]["task"]), []).append(fact)
+        ordered = {
+            task: iter(sorted(of_task, key=lambda fact: int(fact[1]["seq"]))) for task, of_task in by_task.items()
+        }
+        return [next(ordered[int(fact[1]["task"])]) if "seq" in fact[1] else fact for fact in self.facts]
+
     def _write_epoch(self, root: Path, number: int, facts: list[tuple[str, Row]]) -> dict[str, PartDescription]:
         parts = {}
+        by_table: dict[str, list[Row]] = {}
+        for name, row in facts:
+            by_table.setdefault(name, []).append(row)
         for name in [*(t.name for t in FACT_TABLES), KEYS.name]:
-            table = TABLES[name]
-            rows = [r for t, r in facts if t == name]
+            table, rows = TABLES[name], by_table.get(name)
             if not rows:
                 continue
             tasks: tuple[tuple[int, int], ...] = ()

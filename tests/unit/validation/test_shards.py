@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -37,8 +38,7 @@ def in_shards(run: RecordedRun, random: Random) -> dict[str, Outcome]:
     end = max(run.graph.tasks) + 1
     cuts = sorted({0, end, *(random.randrange(1, end) for _ in range(random.randrange(4)))})
     pieces = [
-        Piece(0, TaskRange(first, last), part, len(cuts) - 1)
-        for part, (first, last) in enumerate(zip(cuts, cuts[1:], strict=False))
+        Piece(0, TaskRange(first, last), part, len(cuts) - 1) for part, (first, last) in enumerate(pairwise(cuts))
     ]
     random.shuffle(pieces)
 

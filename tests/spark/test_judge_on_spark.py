@@ -1,0 +1,103 @@
+"""Spark and this process judge alike: all recordings that the tests know, honest, cut off and damaged, in one pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from flowsim.errors import BadInput
+from flowsim.laws.catalogue import LAW_IDS
+from flowsim.laws.law import Outcome, Verdict
+from flowsim.validation.judge import open_runs, validate
+from flowsim.validation.on_spark import OnSpark
+from tests.benchmarks.bench_judge import write
+from tests.benchmarks.big_recording import BigJob
+from tests.support.facts.cases import Case, mutated, small, with_async, with_event_time, with_windows
+from tests.support.facts.valid_job import honest_job
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from flowsim.validation.verdict import Report
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+
+FAMILIES = {
+    "mutated": mutated,
+    "small": lambda: small(200),
+    "async": lambda: with_async(2),
+    "event time": lambda: with_event_time(18),
+    "windows": lambda: with_windows(2),
+}
+ODD_NAMES = ("a b", "[1]", "{x,y}", "50%", "a+b", "ü", "*", "q?", "d=1")
+"""Folders of the first recordings; the others are numbered."""
+Key = tuple[str, str, str]
+"""Family, case and law."""
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[tuple[str, Case]]:
+    return [(family, case) for family, made in FAMILIES.items() for case in made()]
+
+
+@pytest.fixture(scope="module")
+def reports(
+    spark: SparkSession, cases: list[tuple[str, Case]], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Report, Report]:
+    """Of all recordings, and last a generated one of many tasks: in this process, and on Spark."""
+    folder = tmp_path_factory.mktemp("recordings")
+    paths = [
+        case.write(folder / (ODD_NAMES[number] if number < len(ODD_NAMES) else str(number)), epochs=1 + number % 3 // 2)
+        for number, (_, case) in enumerate(cases)
+    ]
+    write(BigJob(8, 9, 20), folder / "generated" / "recording")
+    runs = open_runs([*paths, folder / "generated"])
+    return validate(runs), validate(runs, engine=OnSpark(spark))
+
+
+def test_every_outcome_is_the_same(cases: list[tuple[str, Case]], reports: tuple[Report, Report]) -> None:
+    in_process, on_spark = reports
+    assert in_process.recordings == on_spark.recordings
+    names = [*((family, case.name) for family, case in cases), ("generated", "generated")]
+    differ: dict[Key, tuple[Outcome, Outcome]] = {}
+    for mine, theirs in zip(in_process.lines, on_spark.lines, strict=True):
+        assert (mine.run, mine.outcome.law) == (theirs.run, theirs.outcome.law)
+        if mine.outcome != theirs.outcome:
+            differ[(*names[mine.run], mine.outcome.law)] = mine.outcome, theirs.outcome
+    assert differ == {}
+
+
+def test_every_law_holds_somewhere_and_is_violated_somewhere(reports: tuple[Report, Report]) -> None:
+    found = {(line.outcome.law, line.outcome.verdict) for line in reports[1].lines}
+    assert found >= {(law, verdict) for law in LAW_IDS for verdict in (Verdict.HOLDS, Verdict.VIOLATED)}
+
+
+def test_reports_name_the_engine(reports: tuple[Report, Report]) -> None:
+    assert [report.engine for report in reports] == ["in this process", "on Spark"]
+
+
+def test_some_laws_are_judged_in_the_order_of_the_catalogue_and_progress_is_reported(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    runs = open_runs([honest_job(records=11).write(tmp_path / str(number)) for number in range(2)])
+    steps: list[tuple[int, int, str]] = []
+    report = validate(runs, ["actions", "channel-fifo"], OnSpark(spark), lambda *step: steps.append(step))
+    assert [(line.run, line.outcome.law) for line in report.lines] == [
+        (0, "channel-fifo"), (0, "actions"), (1, "channel-fifo"), (1, "actions"),
+    ]  # fmt: skip
+    total = steps[0][1]
+    assert total > 0
+    assert steps == [(0, total, "shards"), (total, total, "shards")]
+
+
+def test_a_damaged_recording_is_refused_by_the_name_of_its_part(spark: SparkSession, tmp_path: Path) -> None:
+    paths = [honest_job(records=11).write(tmp_path / str(number)) for number in range(3)]
+    part = tmp_path / "1" / "recording" / "sent" / "part-00001.parquet"
+    part.write_bytes(part.read_bytes()[:-1] + b"!")
+    with pytest.raises(BadInput, match=r"1/recording/sent/part-00001\.parquet: is not the file that was recorded"):
+        validate(open_runs(paths), engine=OnSpark(spark))
+    part.unlink()
+    with pytest.raises(BadInput, match=r"1/recording/sent/part-00001\.parquet: missing"):
+        validate(open_runs(paths), engine=OnSpark(spark))

@@ -1,0 +1,152 @@
+"""Opening recordings: which epochs count, and what is refused by name; and what a report says of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+
+from flowsim.errors import BadInput
+from flowsim.facts.kinds import Level
+from flowsim.laws.judge import NOTHING_RECORDED
+from flowsim.laws.law import Outcome, Verdict
+from flowsim.validation import report as reports
+from flowsim.validation.judge import open_runs, validate
+from tests.support.facts.fact_builder import FactBuilder
+
+
+def steps(count: int) -> FactBuilder:
+    """Actions of one task, one after the other."""
+    f = FactBuilder(Level.FULL)
+    f.add("tasks", task=0, name="source (1/1)", parallelism=1, max_parallelism=128)
+    for action in range(count):
+        for phase in (0, 1):
+            f.add("actions", task=0, phase=phase, kind=1, action=action)
+    return f
+
+
+def judged(*paths: Path) -> list[Outcome]:
+    return [line.outcome for line in validate(open_runs(paths), ["actions"]).lines]
+
+
+def examined(*paths: Path) -> list[int]:
+    return [outcome.rows_examined for outcome in judged(*paths)]
+
+
+def test_runs_are_numbered_in_the_order_of_the_arguments(tmp_path: Path) -> None:
+    paths = [steps(n).write(tmp_path / str(n)) for n in (3, 1, 2)]
+    assert examined(*paths) == [6, 2, 4]
+
+
+def test_folders_may_have_odd_names(tmp_path: Path) -> None:
+    names = ["a b", "[1]", "{x,y}", "50%", "a+b", "ü", "*", "q?", "d=1", "plain"]
+    paths = [steps(n + 1).write(tmp_path / name) for n, name in enumerate(names)]
+    assert examined(*paths) == [2 * n + 2 for n in range(len(names))]
+    assert validate(open_runs(paths), ["actions"]).recordings == tuple(str(path / "recording") for path in paths)
+
+
+def test_only_complete_epochs_are_read(tmp_path: Path) -> None:
+    path = steps(5).write(tmp_path, status="running", epochs=2, open_facts=4)
+    assert examined(path) == [6]
+    (path / "recording" / "epochs" / "00001.json").unlink()
+    assert examined(path) == [2]
+    (path / "recording" / "epochs" / "00000.json").unlink()
+    (outcome,) = judged(path)
+    assert (outcome.verdict, outcome.reason) == (Verdict.NOT_APPLICABLE, NOTHING_RECORDED)
+
+
+def test_the_recording_folder_itself_may_be_given(tmp_path: Path) -> None:
+    assert examined(steps(2).write(tmp_path) / "recording") == [4]
+
+
+def test_a_recording_that_was_moved_is_judged_the_same(tmp_path: Path) -> None:
+    moved = copytree(steps(2).write(tmp_path / "here"), tmp_path / "there")
+    assert judged(tmp_path / "here") == judged(moved)
+
+
+def test_what_is_no_recording_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no recording given"):
+        open_runs([])
+    with pytest.raises(BadInput, match="missing: no such recording"):
+        open_runs([tmp_path / "missing"])
+    with pytest.raises(BadInput, match=r"not a recording: it has no manifest\.json"):
+        open_runs([tmp_path])
+    path = steps(1).write(tmp_path / "twice")
+    with pytest.raises(BadInput, match=r"twice/recording: given twice"):
+        open_runs([path, path / "recording"])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format_version": 99}, "recorded in format 99, but this flowsim reads format"),
+        ({"level": "most"}, "damaged manifest: level: unknown level 'MOST'"),
+        ({"status": "fine"}, "damaged manifest: status: Input should be 'running', 'complete'"),
+        ({"epochs": 7}, "has 7 epochs, but 2 are complete, or one of them was changed"),
+        ({"last_marker": "0" * 64}, "has 2 epochs, but 2 are complete, or one of them was changed"),
+        ({"rows": {"actions": 3}}, "says that table actions has 3 rows, but its parts have 2"),
+    ],
+)
+def test_a_damaged_manifest_is_refused(change: dict[str, object], message: str, tmp_path: Path) -> None:
+    path = steps(1).write(tmp_path)
+    manifest = path / "recording" / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | change))
+    with pytest.raises(BadInput, match=message):
+        open_runs([path])
+
+
+def test_damaged_files_are_refused(tmp_path: Path) -> None:
+    root = steps(2).write(tmp_path) / "recording"
+    part = root / "actions" / "part-00001.parquet"
+    content = part.read_bytes()
+    part.write_bytes(b"PAR1 no more")
+    with pytest.raises(BadInput, match=r"part-00001\.parquet: is not the file that was recorded"):
+        judged(tmp_path)
+    part.unlink()
+    with pytest.raises(BadInput, match=r"part-00001\.parquet: missing, but its epoch has 3 rows of it"):
+        judged(tmp_path)
+    part.write_bytes(content)
+    assert examined(tmp_path) == [4]
+
+
+def test_damaged_markers_are_refused(tmp_path: Path) -> None:
+    marker = steps(2).write(tmp_path) / "recording" / "epochs" / "00001.json"
+    content = json.loads(marker.read_text())
+    content["parts"]["actions"]["rows"] = 4
+    marker.write_text(json.dumps(content))
+    with pytest.raises(BadInput, match=r"00001\.json: is not the marker of epoch 1"):
+        open_runs([tmp_path])
+    marker.write_text("[]")
+    with pytest.raises(BadInput, match=r"00001\.json: expected the parts of an epoch"):
+        open_runs([tmp_path])
+
+
+def test_a_report_lists_laws_in_order_and_fits_into_json(tmp_path: Path) -> None:
+    broken = steps(3)
+    broken.remove("actions", broken.rows("actions")[3])
+    paths = [steps(2).write(tmp_path / "good"), broken.write(tmp_path / "bad")]
+    progress: list[tuple[int, int, str]] = []
+    report = validate(open_runs(paths), ["actions", "credits"], progress=lambda *step: progress.append(step))
+    assert progress == [(epochs, 4, "epochs") for epochs in (1, 2, 3, 4)]
+    assert not report.passed
+    assert [(line.run, line.outcome.law, line.outcome.verdict) for line in report.lines] == [
+        (0, "actions", Verdict.HOLDS), (0, "credits", Verdict.NOT_APPLICABLE),
+        (1, "actions", Verdict.VIOLATED), (1, "credits", Verdict.NOT_APPLICABLE),
+    ]  # fmt: skip
+    data = json.loads(reports.to_json(report))
+    assert (data["passed"], data["engine"], data["recordings"]) == (
+        False, "in this process", [str(path / "recording") for path in paths],
+    )  # fmt: skip
+    assert data["laws"][2]["violations"] == 2
+    assert data["laws"][2]["evidence"][0]["what"] == "never ends"
+    assert reports.table(report)[0][1:5] == ("actions", "holds", "4", "0")
+    ((recording, law, sentence, rows),) = reports.evidence(report)
+    assert (recording, law, len(rows)) == (str(tmp_path / "bad" / "recording"), "actions", 2)
+    assert sentence.startswith("The actions of a task never overlap")
+
+
+def test_an_unknown_law_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="there is no law 'gravity'"):
+        validate(open_runs([steps(1).write(tmp_path)]), ["gravity"])

@@ -10,7 +10,7 @@ from random import Random
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.operators.sources.source_output import SourceOutput
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, TaskClock
-from flowsim.values import check
+from flowsim.values.closed_set import check
 
 
 @dataclass(frozen=True, slots=True)

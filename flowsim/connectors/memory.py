@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from flowsim.connectors.source import BlockReader
 from flowsim.operators.stream_operator import OperatorContext
-from flowsim.values import checked_copy
+from flowsim.values.closed_set import checked_copy
 
 
 class CollectionSource:

@@ -21,8 +21,8 @@ from flowsim.operators.async_wait.retry_strategies import (
     retry_params,
 )
 from flowsim.operators.stream_operator import StreamOperator
-from flowsim.values import TypeInformation
 from flowsim.values.durations import Duration, Time, millis_of
+from flowsim.values.types import TypeInformation
 
 Design = Literal["mailbox", "legacy"]
 """Which async operator: of today, or the one of Flink 1.8 with an emitter thread (rules 11.30 to 11.39)."""

@@ -53,7 +53,7 @@ from flowsim.operators.functions.field_accessor import Field
 from flowsim.operators.stream_operator import KeySelector, StreamOperator
 from flowsim.operators.windowing.assigners.window_assigner import AnyWindowAssigner, GlobalWindows
 from flowsim.state.descriptors import MapStateDescriptor
-from flowsim.values import TypeInformation
+from flowsim.values.types import TypeInformation
 
 
 class DataStream(Stream["DataStream"]):

@@ -19,7 +19,8 @@ from flowsim.graph.stream_graph import OperatorDescription
 from flowsim.legacy.source_function import LegacySource, ParallelSourceFunction, SourceFunction
 from flowsim.operators.input_selection import MAX_SUPPORTED_INPUT_COUNT
 from flowsim.operators.stream_operator import StreamOperator
-from flowsim.values import Row, TypeInformation, TypeKind
+from flowsim.values.row import Row
+from flowsim.values.types import TypeInformation, TypeKind
 
 
 class StreamExecutionEnvironment(JobBuilder):

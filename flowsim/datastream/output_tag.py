@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flowsim.streamrecord import elements
-from flowsim.values import TypeInformation
+from flowsim.values.types import TypeInformation
 
 
 @dataclass(frozen=True, slots=True)

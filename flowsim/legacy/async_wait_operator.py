@@ -24,7 +24,7 @@ from flowsim.operators.async_wait.stream_element_queue import awaited_elements, 
 from flowsim.operators.stream_operator import OperatorContext, Output, Value
 from flowsim.operators.user_functions import FunctionOperator
 from flowsim.streamrecord.elements import StreamElement, StreamRecord
-from flowsim.values import copy_value
+from flowsim.values.closed_set import copy_value
 from flowsim.values.java_long import wrapped
 
 

@@ -8,7 +8,8 @@ from typing import NoReturn
 from flowsim.errors import BadInput, ValueNotAllowed
 from flowsim.state.descriptors import MapStateDescriptor, StateDescriptor
 from flowsim.state.map_entries import MapEntries
-from flowsim.values import check, copy_value, state_key
+from flowsim.values.closed_set import check, copy_value
+from flowsim.values.keys import state_key
 
 
 class ReadOnlyBroadcastState:

@@ -13,7 +13,7 @@ from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.state_table import StateTable
 from flowsim.state.ttl_decorator import Clean, TtlDecorator, TtlIncrementalCleanup
 from flowsim.state.ttl_states import cleaner
-from flowsim.values import as_type
+from flowsim.values.types import as_type
 
 S_co = TypeVar("S_co", bound=StateDescriptor, covariant=True)
 S = TypeVar("S", bound=StateDescriptor)

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from flowsim.errors import BadInput
 from flowsim.state.state_ttl_config import StateTtlConfig
-from flowsim.values import TypeInformation
+from flowsim.values.types import TypeInformation
 
 
 class Reducer(Protocol):

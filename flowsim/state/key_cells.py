@@ -8,7 +8,7 @@ from typing import Final, NoReturn, Protocol
 
 from flowsim.errors import BadInput, InvariantViolation
 from flowsim.state.key_group_range import KeyGroupRange, assign_to_key_group
-from flowsim.values import state_key
+from flowsim.values.keys import state_key
 
 Place = tuple[str, Hashable]
 """Which cell of a key: name of the state and namespace (a window, or None outside windows)."""

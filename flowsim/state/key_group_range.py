@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from flowsim.errors import BadInput
-from flowsim.values import TypeInformation, key_hash
+from flowsim.values.java_hash_code import key_hash
+from flowsim.values.types import TypeInformation
 
 UPPER_BOUND_MAX_PARALLELISM: Final = 1 << 15
 """The largest allowed max parallelism, and so parallelism (rule 1.22)."""

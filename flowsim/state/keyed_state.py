@@ -21,7 +21,7 @@ from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.map_entries import MapEntries
 from flowsim.state.states import AggregatingState, ListState, MapState, ReducingState, State, ValueState
 from flowsim.state.ttl_states import TtlAggregatingState, TtlListState, TtlMapState, TtlReducingState, TtlValueState
-from flowsim.values import state_key
+from flowsim.values.keys import state_key
 
 S = TypeVar("S", bound=StateDescriptor)
 

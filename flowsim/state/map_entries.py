@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
 from flowsim.errors import ValueNotAllowed
-from flowsim.values import TypeInformation, java_hash, state_key
+from flowsim.values.java_hash_code import java_hash
 from flowsim.values.java_hash_map import DEFAULT_CAPACITY, JavaBins, capacity_for, table_size_for
+from flowsim.values.keys import state_key
+from flowsim.values.types import TypeInformation
 
 V = TypeVar("V")
 

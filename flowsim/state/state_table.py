@@ -9,7 +9,7 @@ from flowsim.state.copy_on_write_state_map import ChainIterator, CopyOnWriteStat
 from flowsim.state.key_cells import KeyCells, Place
 from flowsim.state.key_group_range import KeyGroupRange, murmur_hash
 from flowsim.state.map_entries import hash_code
-from flowsim.values import java_hash
+from flowsim.values.java_hash_code import java_hash
 from flowsim.values.types import TypeInformation
 
 _VOID_NAMESPACE_HASH: Final = 99

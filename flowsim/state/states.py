@@ -13,7 +13,9 @@ from flowsim.errors import ValueNotAllowed
 from flowsim.state.descriptors import AggregatingStateDescriptor, MapStateDescriptor, ReducingStateDescriptor
 from flowsim.state.key_cells import Cells, Place
 from flowsim.state.map_entries import MapEntries
-from flowsim.values import TypeInformation, check, copy_value, state_key
+from flowsim.values.closed_set import check, copy_value
+from flowsim.values.keys import state_key
+from flowsim.values.types import TypeInformation
 
 
 class State:

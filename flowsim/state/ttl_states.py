@@ -16,7 +16,7 @@ from flowsim.state.key_cells import Cells, Place
 from flowsim.state.map_entries import MapEntries
 from flowsim.state.states import AggregatingState, ListState, MapState, ReducingState, ValueState
 from flowsim.state.ttl_decorator import Clean, TtlDecorator, TtlValue
-from flowsim.values import copy_value
+from flowsim.values.closed_set import copy_value
 
 
 def _as_ttl_value(content: object) -> TtlValue | None:

@@ -23,7 +23,7 @@ import msgpack
 import msgspec
 
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
-from flowsim.values import decode_extension, encode_into
+from flowsim.values.encoding import decode_extension, encode_into
 
 Element = tuple[object, ...]
 """A decoded element; its length says what it is."""

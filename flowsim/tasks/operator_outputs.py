@@ -9,8 +9,7 @@ from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.operators.stream_operator import StreamOperator, Value
 from flowsim.streamrecord.elements import LatencyMarker, OutputTag, WatermarkStatus
 from flowsim.units import NO_TIMESTAMP
-from flowsim.values import checked_copy
-from flowsim.values.closed_set import SCALARS
+from flowsim.values.closed_set import SCALARS, checked_copy
 
 Collect = Callable[[Value, int | None], None]
 

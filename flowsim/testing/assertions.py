@@ -12,7 +12,7 @@ from flowsim.laws.catalogue import LAW_IDS, LAWS
 from flowsim.laws.law import Outcome, Verdict
 from flowsim.testing.runs import Job, JobRun, run_job
 from flowsim.testing.schedule import FIFO, Schedule, some_schedules
-from flowsim.values import encode_value
+from flowsim.values.encoding import encode_value
 
 SHOWN_ROWS = 5
 """How many rows of evidence, or differing values, an error shows."""

@@ -12,7 +12,8 @@ from flowsim.connectors.script import Entry, ScriptedSource, idle, record, sleep
 from flowsim.errors import BadInput, MissingExtra
 from flowsim.testing.random_job import KINDS, PARTITIONINGS, RandomJob, SourceStage, Stage
 from flowsim.testing.schedule import DEFAULT_BUDGET_RECORDS, Schedule
-from flowsim.values import INT_MAX, INT_MIN, Row
+from flowsim.values.closed_set import INT_MAX, INT_MIN
+from flowsim.values.row import Row
 
 try:
     from hypothesis import strategies as st

@@ -18,7 +18,7 @@ from flowsim.timers.internal_timer_service import (
 from flowsim.timers.key_groups import KeyGroups
 from flowsim.timers.processing_time_service import ProcessingTimeService
 from flowsim.timers.recorded_timer_service import KeyFacts, TimerTrace, TracedInternalTimerService
-from flowsim.values import java_hash
+from flowsim.values.java_hash_code import java_hash
 from flowsim.values.java_hash_map import JavaHashMap
 
 N = TypeVar("N", bound=Hashable)

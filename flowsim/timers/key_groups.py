@@ -6,7 +6,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 from flowsim.state.key_group_range import KeyGroupRange, assign_to_key_group
 from flowsim.timers.internal_timer import InternalTimer
-from flowsim.values import java_hash, key_hash
+from flowsim.values.java_hash_code import java_hash, key_hash
 from flowsim.values.java_hash_map import capacity_for
 
 _LONG: Final = 2**64 - 1

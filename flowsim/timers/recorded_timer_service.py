@@ -12,7 +12,8 @@ from flowsim.timers.internal_timer import InternalTimer
 from flowsim.timers.internal_timer_service import CancellationContext, InternalTimerService, KeyContext, Triggerable
 from flowsim.timers.key_groups import KeyGroups
 from flowsim.timers.processing_time_service import ProcessingTimeService
-from flowsim.values import key_fingerprint, key_hash, key_json
+from flowsim.values.java_hash_code import key_hash
+from flowsim.values.keys import key_fingerprint, key_json
 
 
 class KeyFacts:

@@ -15,7 +15,7 @@ from flowsim.state.key_group_range import (
     compute_operator_index_for_key_group,
     murmur_hash,
 )
-from flowsim.values import java_hash
+from flowsim.values.java_hash_code import java_hash
 from tests.support.flink.key_groups import assign_key_to_parallel_operator
 from tests.support.flink.keys import Key, hashed
 from tests.support.flink.machine import Differential

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from flowsim.errors import BadInput
 from flowsim.operators.functions.aggregators import AggregationType, aggregator
-from flowsim.values import Row, Types, parse_type
+from flowsim.values.row import Row
+from flowsim.values.types import Types, parse_type
 from tests.support.flink.machine import Differential
 
 BITS = {"BYTE": 8, "SHORT": 16, "INT": 32, "LONG": 64}

@@ -23,7 +23,7 @@ from flowsim.state.descriptors import (
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.keyed_state import KeyedStateBackend
 from flowsim.state.state_ttl_config import StateTtlConfig
-from flowsim.values import Types, parse_type
+from flowsim.values.types import Types, parse_type
 from tests.support.flink.machine import Differential
 
 Script = dict[str, Any]

@@ -22,7 +22,7 @@ from flowsim.network.writers.record_writer import NO_FLUSHER, RecordWriter
 from flowsim.streamrecord.codec import encode_latency_marker_into, encode_watermark_into
 from flowsim.streamrecord.elements import LatencyMarker
 from flowsim.streamrecord.events import EndOfData, StopMode
-from flowsim.values import encode_record
+from flowsim.values.encoding import encode_record
 from tests.support.flink.machine import Differential, DifferentialMachine, java_text
 from tests.support.network import Listener, NeverWaits
 

@@ -20,8 +20,10 @@ from flowsim.timers.internal_time_service_manager import InternalTimeServiceMana
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.timers.internal_timer_service import CancellationContext, InternalTimerService
 from flowsim.timers.key_groups import KeyGroups
-from flowsim.values import Types, java_hash, state_key
+from flowsim.values.java_hash_code import java_hash
 from flowsim.values.java_hash_map import JavaHashMap
+from flowsim.values.keys import state_key
+from flowsim.values.types import Types
 from tests.support.flink.machine import Differential, java_text
 from tests.support.flink.system_timer import SystemTimer
 

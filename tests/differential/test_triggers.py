@@ -25,7 +25,7 @@ from flowsim.operators.windowing.triggers.time_triggers import (
 from flowsim.operators.windowing.triggers.trigger import Trigger
 from flowsim.operators.windowing.windows import GLOBAL_WINDOW, TimeWindow, Window
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
-from flowsim.values import Types
+from flowsim.values.types import Types
 from tests.support.flink.machine import Differential, java_text
 from tests.support.operators.scripted_context import ScriptedContext, written
 

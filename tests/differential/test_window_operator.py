@@ -48,7 +48,7 @@ from flowsim.recording.memory import MemoryRecorder
 from flowsim.state.descriptors import ReducingStateDescriptor, ValueStateDescriptor
 from flowsim.testing.harness import OneInputOperatorHarness
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
-from flowsim.values import Types
+from flowsim.values.types import Types
 from tests.support.flink.machine import Differential
 
 Described = list[Any]

@@ -16,7 +16,8 @@ from flowsim.state.key_group_range import (
     compute_operator_index_for_key_group,
     murmur_hash,
 )
-from flowsim.values import TypeInformation, Types, java_hash
+from flowsim.values.java_hash_code import java_hash
+from flowsim.values.types import TypeInformation, Types
 from tests.support.flink.key_groups import assign_key_to_parallel_operator
 
 PATH = Path(__file__).parent / "data" / "component" / "key_groups.jsonl.gz"

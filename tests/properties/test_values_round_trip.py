@@ -20,23 +20,12 @@ from flowsim.streamrecord.codec import (
     latency_marker,
 )
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
-from flowsim.values import (
-    Row,
-    check,
-    checked_copy,
-    copy_value,
-    decode_value,
-    encode_record,
-    encode_value,
-    fingerprint,
-    fingerprint_frame,
-    infer_type,
-    java_hash,
-    key_fingerprint,
-    key_json,
-    parse_type,
-    state_key,
-)
+from flowsim.values.closed_set import check, checked_copy, copy_value
+from flowsim.values.encoding import decode_value, encode_record, encode_value, fingerprint, fingerprint_frame
+from flowsim.values.java_hash_code import java_hash
+from flowsim.values.keys import infer_type, key_fingerprint, key_json, state_key
+from flowsim.values.row import Row
+from flowsim.values.types import parse_type
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

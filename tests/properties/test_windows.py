@@ -33,7 +33,7 @@ from flowsim.operators.windowing.window_operator import WindowOperator
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.testing.harness import OneInputOperatorHarness
 from flowsim.units import MAX_WATERMARK
-from flowsim.values import Types
+from flowsim.values.types import Types
 
 pytestmark = pytest.mark.property
 

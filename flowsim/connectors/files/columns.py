@@ -8,8 +8,8 @@ from enum import Enum
 from typing import Final, Protocol
 
 from flowsim.errors import BadInput, ValueNotAllowed, did_you_mean
-from flowsim.values import Row
 from flowsim.values.closed_set import encodes
+from flowsim.values.row import Row
 
 
 class ColumnType(Enum):

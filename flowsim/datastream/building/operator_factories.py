@@ -43,7 +43,7 @@ from flowsim.operators.sink import SinkOperator
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
-from flowsim.values import TypeInformation
+from flowsim.values.types import TypeInformation
 
 MakeOperator = Callable[[str], StreamOperator]
 """Makes the operator of one subtask; told the operator's name, for errors."""

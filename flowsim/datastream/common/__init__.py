@@ -10,7 +10,8 @@ from flowsim.datastream.common.watermark_strategy import (
     WatermarkOutput,
     WatermarkStrategy,
 )
-from flowsim.values import Row, TypeInformation, Types
+from flowsim.values.row import Row
+from flowsim.values.types import TypeInformation, Types
 
 __all__ = [
     "Configuration",

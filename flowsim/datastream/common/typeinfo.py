@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from flowsim.values import TypeInformation, Types
+from flowsim.values.types import TypeInformation, Types
 
 __all__ = ["TypeInformation", "Types"]

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from flowsim.values import Row
+from flowsim.values.row import Row
 
 __all__ = ["Row"]

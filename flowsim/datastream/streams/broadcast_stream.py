@@ -15,7 +15,7 @@ from flowsim.graph.stream_graph import OperatorDescription
 from flowsim.operators.functions.co_broadcast import CoBroadcastWithKeyedOperator, CoBroadcastWithNonKeyedOperator
 from flowsim.state.broadcast_state import check_broadcast_descriptor
 from flowsim.state.descriptors import MapStateDescriptor
-from flowsim.values import TypeInformation
+from flowsim.values.types import TypeInformation
 
 
 class BroadcastStream(Generic[S]):

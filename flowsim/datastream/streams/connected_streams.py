@@ -19,7 +19,7 @@ from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import OperatorDescription
 from flowsim.operators.inputs.reading_order import READINGS, Reading
 from flowsim.operators.stream_operator import StreamOperator
-from flowsim.values import TypeInformation
+from flowsim.values.types import TypeInformation
 
 
 class ConnectedStreams(Generic[S]):

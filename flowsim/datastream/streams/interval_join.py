@@ -14,8 +14,8 @@ from flowsim.operators.functions.interval_join import IntervalBounds, IntervalJo
 from flowsim.operators.inputs.reading_order import Reading, reading_order
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.streamrecord.elements import OutputTag
-from flowsim.values import TypeInformation
 from flowsim.values.durations import Duration, Time, millis_of
+from flowsim.values.types import TypeInformation
 
 
 class ProcessJoinFunction(Function):

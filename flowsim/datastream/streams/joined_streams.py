@@ -15,8 +15,8 @@ from flowsim.operators.stream_operator import KeySelector
 from flowsim.operators.windowing.assigners.window_assigner import AnyWindowAssigner
 from flowsim.operators.windowing.evictors import Evictor
 from flowsim.operators.windowing.triggers.trigger import AnyTrigger
-from flowsim.values import TypeInformation
 from flowsim.values.durations import Duration, Time
+from flowsim.values.types import TypeInformation
 
 FIRST, SECOND = 1, 2
 """Which stream a tagged record ``(tag, record)`` came from."""

@@ -20,8 +20,8 @@ from flowsim.datastream.job_builder import JobBuilder
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import ChainingStrategy, OperatorDescription, PartitionerSpec
 from flowsim.operators.stream_operator import KeySelector
-from flowsim.values import TypeInformation
 from flowsim.values.durations import Duration
+from flowsim.values.types import TypeInformation
 
 S = TypeVar("S", bound="Stream[Any]")
 """The stream that an operator behind another stream brings forth."""

@@ -32,8 +32,8 @@ from flowsim.operators.windowing.evictors import CountEvictor, Evictor
 from flowsim.operators.windowing.triggers.count_triggers import CountTrigger
 from flowsim.operators.windowing.triggers.nested_triggers import PurgingTrigger
 from flowsim.operators.windowing.triggers.trigger import AnyTrigger
-from flowsim.values import TypeInformation, Types
 from flowsim.values.durations import Duration, Time
+from flowsim.values.types import TypeInformation, Types
 
 
 class WindowsOfStream(Generic[S]):

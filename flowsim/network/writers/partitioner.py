@@ -9,7 +9,8 @@ from collections.abc import Callable
 from random import Random
 
 from flowsim.state.key_group_range import assign_to_key_group, compute_operator_index_for_key_group
-from flowsim.values import java_hash, key_fingerprint, key_json, state_key
+from flowsim.values.java_hash_code import java_hash
+from flowsim.values.keys import key_fingerprint, key_json, state_key
 
 Value = object
 KeySelector = Callable[[Value], Value]

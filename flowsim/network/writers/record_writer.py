@@ -19,7 +19,8 @@ from flowsim.streamrecord.codec import encode_latency_marker_into, encode_status
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
 from flowsim.streamrecord.events import Event, StopMode
 from flowsim.units import NO_TIMESTAMP
-from flowsim.values import encode_into, encode_record, fingerprint_frame, state_key
+from flowsim.values.encoding import encode_into, encode_record, fingerprint_frame
+from flowsim.values.keys import state_key
 
 _RECORD = ElementKind.RECORD
 """Looking a member up costs more than packing it."""

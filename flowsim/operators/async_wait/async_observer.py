@@ -11,7 +11,7 @@ from flowsim.operators.async_wait.result_future import wrong_results
 from flowsim.operators.async_wait.stream_element_queue import QueueEntry, StreamRecordQueueEntry, WatermarkQueueEntry
 from flowsim.operators.stream_operator import Value
 from flowsim.units import NO_TIMESTAMP
-from flowsim.values import fingerprint
+from flowsim.values.encoding import fingerprint
 
 
 class AsyncTrace:

@@ -28,7 +28,7 @@ from flowsim.operators.stream_operator import OperatorContext, Output, Value
 from flowsim.operators.user_functions import FunctionOperator
 from flowsim.streamrecord.elements import StreamElement, StreamRecord
 from flowsim.timers.processing_time_service import TimerHandle
-from flowsim.values import copy_value
+from flowsim.values.closed_set import copy_value
 from flowsim.values.java_long import wrapped
 
 OutputMode = Literal["ordered", "unordered"]

@@ -9,7 +9,7 @@ from typing import Final, assert_never
 
 from flowsim.errors import BadInput
 from flowsim.operators.functions.field_accessor import Field, FieldAccessor
-from flowsim.values import TypeInformation, TypeKind
+from flowsim.values.types import TypeInformation, TypeKind
 
 _BITS: Final = {TypeKind.BYTE: 8, TypeKind.SHORT: 16, TypeKind.INT: 32, TypeKind.LONG: 64}
 _COMPARABLE: Final = (*_BITS, TypeKind.FLOAT, TypeKind.DOUBLE, TypeKind.STRING, TypeKind.CHAR, TypeKind.BOOLEAN)

@@ -18,7 +18,7 @@ from flowsim.operators.stream_operator import OperatorContext, OperatorInput, Ou
 from flowsim.operators.user_functions import FunctionLife, Results, RuntimeContext, UserFunction, emit_results
 from flowsim.state.descriptors import MapStateDescriptor, StateDescriptor
 from flowsim.state.states import State
-from flowsim.values import state_key
+from flowsim.values.keys import state_key
 
 
 class BroadcastProcessFunction(UserFunction, Protocol):

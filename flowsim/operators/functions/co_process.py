@@ -13,7 +13,7 @@ from flowsim.operators.inputs.multiple_input import MultipleInputOperator
 from flowsim.operators.inputs.reading_order import ReadingOrder, noting_reads
 from flowsim.operators.stream_operator import KeySelector, OperatorContext, OperatorInput, Output, Value
 from flowsim.operators.user_functions import FunctionLife, Results, RuntimeContext, UserFunction, emit_results
-from flowsim.values import state_key
+from flowsim.values.keys import state_key
 
 
 class CoProcessFunction(UserFunction, Protocol):

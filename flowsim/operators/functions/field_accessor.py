@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from flowsim.errors import BadInput
-from flowsim.values import Row, TypeInformation, TypeKind
+from flowsim.values.row import Row
+from flowsim.values.types import TypeInformation, TypeKind
 
 Field = int | str
 """A position, or a name: ``*`` is the record itself, ``f0`` the first field of a tuple."""

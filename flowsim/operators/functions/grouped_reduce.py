@@ -9,7 +9,8 @@ from flowsim.operators.stream_operator import Value
 from flowsim.operators.user_functions import FunctionLife, UserFunction
 from flowsim.state.descriptors import ValueStateDescriptor
 from flowsim.state.states import ValueState
-from flowsim.values import Types, state_key
+from flowsim.values.keys import state_key
+from flowsim.values.types import Types
 
 
 class GroupedReduceOperator(KeyedOperator):

@@ -22,8 +22,10 @@ from flowsim.streamrecord.elements import OutputTag
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.timers.internal_timer_service import InternalTimerService
 from flowsim.units import NO_TIMESTAMP
-from flowsim.values import Types, fingerprint, state_key
+from flowsim.values.encoding import fingerprint
 from flowsim.values.java_long import wrapped
+from flowsim.values.keys import state_key
+from flowsim.values.types import Types
 
 CLEANUP_TIMER: Final = "CLEANUP_TIMER"
 CLEANUP_LEFT: Final = "CLEANUP_LEFT"

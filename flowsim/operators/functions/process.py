@@ -15,7 +15,7 @@ from flowsim.timers.internal_timer import InternalTimer
 from flowsim.timers.internal_timer_service import InternalTimerService
 from flowsim.timers.processing_time_service import ProcessingTimeService
 from flowsim.units import NO_TIMESTAMP
-from flowsim.values import state_key
+from flowsim.values.keys import state_key
 
 
 class TimeDomain(Enum):

@@ -14,7 +14,7 @@ from flowsim.operators.windowing.window_observer import PaneSummary, WindowObser
 from flowsim.operators.windowing.window_operator import WindowOperator
 from flowsim.operators.windowing.windows import Window
 from flowsim.streamrecord.elements import OutputTag
-from flowsim.values import fingerprint
+from flowsim.values.encoding import fingerprint
 
 
 class EvictingWindowOperator(WindowOperator):

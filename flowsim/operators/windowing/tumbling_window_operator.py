@@ -15,7 +15,7 @@ from flowsim.operators.windowing.windows import TimeWindow, Window
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.units import MAX_WATERMARK
-from flowsim.values import state_key
+from flowsim.values.keys import state_key
 
 _NOTHING_OPEN = MAX_WATERMARK + 1
 # Looked up once: the lookup of an enum's member takes longer than the rest of what a firing needs.

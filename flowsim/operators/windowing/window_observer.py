@@ -13,7 +13,7 @@ from flowsim.operators.windowing.windows import Window
 from flowsim.timers.internal_timer_service import InternalTimerService
 from flowsim.timers.recorded_timer_service import KeyFacts
 from flowsim.units import NO_TIMESTAMP
-from flowsim.values import fingerprint
+from flowsim.values.encoding import fingerprint
 from flowsim.values.java_long import wrapped
 
 PaneSummary = tuple[int, int, int]

@@ -28,7 +28,7 @@ from flowsim.operators.windowing.windows import Window
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.timers.internal_timer_service import InternalTimerService
-from flowsim.values import state_key
+from flowsim.values.keys import state_key
 
 
 class WindowOperator(KeyedOperator):

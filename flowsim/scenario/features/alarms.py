@@ -18,7 +18,7 @@ from flowsim.scenario.language.record_schema import FieldType, RecordSchema
 from flowsim.scenario.types import DurationMs, ExpressionSource, FieldName, Strict
 from flowsim.scenario.yaml.positions import Path
 from flowsim.units import NO_TIMESTAMP
-from flowsim.values import Types
+from flowsim.values.types import Types
 
 ALARM_TIME = "alarm_ms"
 

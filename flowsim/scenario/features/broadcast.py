@@ -16,7 +16,7 @@ from flowsim.scenario.features.inputs import Incoming, SecondInputModel, key_exp
 from flowsim.scenario.language.record_schema import RecordSchema
 from flowsim.scenario.types import Columns, ExpressionSource, FunctionModel, needs_fields, one_of
 from flowsim.scenario.yaml.positions import Path
-from flowsim.values import Types
+from flowsim.values.types import Types
 
 REMEMBERED: Final = MapStateDescriptor("remembered", Types.PICKLED_BYTE_ARRAY(), Types.PICKLED_BYTE_ARRAY())
 

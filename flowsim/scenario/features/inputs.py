@@ -28,7 +28,7 @@ from flowsim.scenario.types import (
     TimeoutMs,
 )
 from flowsim.scenario.yaml.positions import Path
-from flowsim.values import TypeInformation, Types
+from flowsim.values.types import TypeInformation, Types
 
 KeyBy = str | list[str] | dict[str, str]
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from flowsim.errors import FlowsimError
 from flowsim.scenario.language.record_schema import FieldType
-from flowsim.values import java_hash
+from flowsim.values.java_hash_code import java_hash
 
 INT64_MIN: Final = -(2**63)
 INT64_MAX: Final = 2**63 - 1

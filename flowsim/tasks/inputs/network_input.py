@@ -17,7 +17,7 @@ from flowsim.tasks.inputs.record_deserializer import RecordDeserializer
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.task_clock import TaskClock
 from flowsim.units import NO_TIMESTAMP
-from flowsim.values import fingerprint_decoded
+from flowsim.values.encoding import fingerprint_decoded
 from flowsim.watermark.status_watermark_valve import StatusWatermarkValve
 
 BUFFERS_PER_BATCH = 16

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flowsim.state.key_group_range import assign_to_key_group, compute_operator_index_for_key_group
-from flowsim.values import TypeInformation
+from flowsim.values.types import TypeInformation
 
 
 def assign_key_to_parallel_operator(

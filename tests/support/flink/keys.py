@@ -7,7 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from flowsim.values import Row, TypeInformation, Types
+from flowsim.values.row import Row
+from flowsim.values.types import TypeInformation, Types
 
 Key = tuple[Any, TypeInformation, list[Any]]
 """The value here, its declared type, and its JSON."""

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterable
 
 from flowsim.errors import BadInput
-from flowsim.values import TypeInformation, TypeKind, parse_type
+from flowsim.values.types import TypeInformation, TypeKind, parse_type
 
 
 def recorded_key_hash(key_type: str, key_json: str) -> int | None:

@@ -16,7 +16,7 @@ from flowsim.datastream.window import TumblingEventTimeWindows
 from flowsim.errors import JobFailed, ValueNotAllowed
 from flowsim.legacy.source_function import SourceContext, SourceFunction
 from flowsim.operators.functions.process import ProcessContext
-from flowsim.values import Row
+from flowsim.values.row import Row
 
 Environment = StreamExecutionEnvironment
 Build = Callable[[Environment, object], DataStream]

@@ -45,7 +45,7 @@ from flowsim.datastream.window import (
     WindowStagger,
 )
 from flowsim.errors import BadInput
-from flowsim.values import Types
+from flowsim.values.types import Types
 
 SECOND, HALF = Duration.of_seconds(1), Time.milliseconds(500)
 

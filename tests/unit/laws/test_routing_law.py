@@ -10,7 +10,10 @@ from flowsim.facts.kinds import ElementKind
 from flowsim.laws.java_key import owner_subtask, recorded_key_hash
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome, Verdict
-from flowsim.values import Row, Types, java_hash, key_json
+from flowsim.values.java_hash_code import java_hash
+from flowsim.values.keys import key_json
+from flowsim.values.row import Row
+from flowsim.values.types import Types
 from tests.support.facts.tiny_job import FactSet, tiny_job
 from tests.support.flink.golden import cases
 

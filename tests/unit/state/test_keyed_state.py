@@ -16,7 +16,7 @@ from flowsim.state.descriptors import (
 )
 from flowsim.state.key_group_range import KeyGroupRange, assign_to_key_group
 from flowsim.state.keyed_state import KeyedStateBackend, StateEntry
-from flowsim.values import Types
+from flowsim.values.types import Types
 
 LONG, STRING = Types.LONG(), Types.STRING()
 COUNT = ValueStateDescriptor("count", LONG)

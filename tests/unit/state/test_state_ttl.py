@@ -12,7 +12,7 @@ from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.keyed_state import KeyedStateBackend
 from flowsim.state.state_ttl_config import TtlBuilder
 from flowsim.state.ttl_decorator import TtlValue
-from flowsim.values import Types
+from flowsim.values.types import Types
 
 LONG, STRING = Types.LONG(), Types.STRING()
 

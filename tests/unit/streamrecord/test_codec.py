@@ -17,7 +17,7 @@ from flowsim.streamrecord.codec import (
 )
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
 from flowsim.units import MAX_WATERMARK
-from flowsim.values import Row
+from flowsim.values.row import Row
 
 
 def records(count: int) -> bytes:

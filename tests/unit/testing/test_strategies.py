@@ -26,7 +26,8 @@ from flowsim.testing import (
     timestamps,
     values,
 )
-from flowsim.values import Row, check, copy_value
+from flowsim.values.closed_set import check, copy_value
+from flowsim.values.row import Row
 
 
 @given(values() | scalars() | flat_records() | flat_records(a=values(), b=scalars()))

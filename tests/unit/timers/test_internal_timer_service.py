@@ -23,7 +23,8 @@ from flowsim.timers.internal_timer_service import (
 from flowsim.timers.key_groups import KeyGroups
 from flowsim.timers.recorded_timer_service import KeyFacts
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
-from flowsim.values import key_fingerprint, key_hash, state_key
+from flowsim.values.java_hash_code import key_hash
+from flowsim.values.keys import key_fingerprint, state_key
 
 Fired = tuple[str, object, int]
 

@@ -12,17 +12,9 @@ import numpy as np
 import pytest
 
 from flowsim.errors import ValueNotAllowed
-from flowsim.values import (
-    MAX_DEPTH,
-    Row,
-    check,
-    checked_copy,
-    copy_value,
-    decode_value,
-    encode_into,
-    encode_value,
-    fingerprint,
-)
+from flowsim.values.closed_set import MAX_DEPTH, check, checked_copy, copy_value
+from flowsim.values.encoding import decode_value, encode_into, encode_value, fingerprint
+from flowsim.values.row import Row
 
 Point = namedtuple("Point", "x y")
 

@@ -7,7 +7,9 @@ import math
 import pytest
 
 from flowsim.errors import ValueNotAllowed
-from flowsim.values import Row, TypeInformation, Types, java_hash, key_hash
+from flowsim.values.java_hash_code import java_hash, key_hash
+from flowsim.values.row import Row
+from flowsim.values.types import TypeInformation, Types
 
 INT, STRING = Types.INT(), Types.STRING()
 

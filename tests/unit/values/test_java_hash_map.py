@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowsim.values import java_hash
+from flowsim.values.java_hash_code import java_hash
 from flowsim.values.java_hash_map import JavaHashMap, capacity_after, capacity_for, in_order_of_bins
 
 

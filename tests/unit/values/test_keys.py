@@ -8,7 +8,9 @@ import math
 import pytest
 
 from flowsim.errors import ValueNotAllowed
-from flowsim.values import Row, Types, key_fingerprint, key_json, state_key
+from flowsim.values.keys import key_fingerprint, key_json, state_key
+from flowsim.values.row import Row
+from flowsim.values.types import Types
 
 DIFFERENT = [
     None, 1, 1.0, True, 0, 0.0, -0.0, False, math.nan, math.inf, "1", "", b"", b"1", (), (1,), (1.0,), (True,), (0.0,),

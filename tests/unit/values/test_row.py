@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from flowsim.values import Row
+from flowsim.values.row import Row
 
 
 def test_fields_are_read_by_position_by_name_and_as_attribute() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flowsim.errors import BadInput
-from flowsim.values import TypeInformation, Types, parse_type
+from flowsim.values.types import TypeInformation, Types, parse_type
 
 ALL = [
     (Types.STRING(), "STRING"),

@@ -14,7 +14,7 @@ from flowsim.operators.windowing.triggers.trigger import AnyTrigger
 from flowsim.operators.windowing.windows import TimeWindow
 from flowsim.state.descriptors import ValueStateDescriptor
 from flowsim.units import MAX_WATERMARK
-from flowsim.values import Types
+from flowsim.values.types import Types
 
 
 class CountWindow:

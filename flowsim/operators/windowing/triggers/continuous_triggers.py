@@ -20,9 +20,9 @@ from flowsim.operators.windowing.windows import Window
 from flowsim.state.descriptors import ReducingStateDescriptor
 from flowsim.state.states import ReducingState
 from flowsim.units import NO_TIMESTAMP
-from flowsim.values import Types
 from flowsim.values.durations import Length, millis_of
 from flowsim.values.java_long import remainder, wrapped
+from flowsim.values.types import Types
 
 
 def _min(one: object, other: object) -> object:

@@ -15,7 +15,7 @@ from flowsim.operators.windowing.triggers.trigger import (
 )
 from flowsim.operators.windowing.windows import Window
 from flowsim.state.descriptors import ReducingStateDescriptor, ValueStateDescriptor
-from flowsim.values import TypeInformation, Types
+from flowsim.values.types import TypeInformation, Types
 
 
 def _sum(count: object, more: object) -> object:

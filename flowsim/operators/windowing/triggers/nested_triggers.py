@@ -15,9 +15,9 @@ from flowsim.operators.windowing.triggers.trigger import (
 )
 from flowsim.operators.windowing.windows import Window
 from flowsim.state.descriptors import ValueStateDescriptor
-from flowsim.values import Types
 from flowsim.values.durations import Length, millis_of
 from flowsim.values.java_long import wrapped
+from flowsim.values.types import Types
 
 _TIMEOUT: Final = ValueStateDescriptor("timeout", Types.LONG())
 

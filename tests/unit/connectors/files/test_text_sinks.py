@@ -16,7 +16,7 @@ from flowsim.connectors.print import PrintSink
 from flowsim.errors import ValueNotAllowed
 from flowsim.operators.sink import SinkOperator
 from flowsim.operators.stream_operator import OperatorContext, Output
-from flowsim.values import Row
+from flowsim.values.row import Row
 
 FIELDS = {"name": "string", "count": "int", "at": "long", "share": "double", "ok": "boolean"}
 ROWS = [("a", 1, 2**40, 0.5, True), ("b,\n", None, None, None, False)]

@@ -10,7 +10,7 @@ from flowsim.facts.kinds import AsyncAction, ElementKind
 from flowsim.operators.async_wait.retry_strategies import FixedDelayRetryStrategy
 from flowsim.streamrecord.elements import StreamRecord, Watermark
 from flowsim.units import NO_TIMESTAMP
-from flowsim.values import fingerprint
+from flowsim.values.encoding import fingerprint
 from tests.support.operators.async_wait_harness import AsyncBench
 
 PUT, INVOKE, RETRY, COMPLETE, FAIL, TIMEOUT, EMIT = AsyncAction

@@ -10,7 +10,8 @@ from flowsim.errors import BadInput
 from flowsim.operators.functions.aggregators import AggregationType, aggregator
 from flowsim.operators.functions.grouped_reduce import GroupedReduceOperator
 from flowsim.testing.harness import OneInputOperatorHarness
-from flowsim.values import Row, Types
+from flowsim.values.row import Row
+from flowsim.values.types import Types
 
 SUM, MIN, MIN_BY = AggregationType.SUM, AggregationType.MIN, AggregationType.MINBY
 NAMED = Types.ROW_NAMED(["who", "much"], [Types.STRING(), Types.INT()])

@@ -12,7 +12,7 @@ from flowsim.operators.user_functions import RuntimeContext
 from flowsim.state.descriptors import ValueStateDescriptor
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
 from flowsim.testing.harness import OneInputOperatorHarness
-from flowsim.values import Types
+from flowsim.values.types import Types
 
 
 class Doubler:

@@ -27,7 +27,7 @@ from flowsim.state.broadcast_state import OperatorStateStore, check_broadcast_de
 from flowsim.state.descriptors import MapStateDescriptor, ValueStateDescriptor
 from flowsim.state.states import State, ValueState
 from flowsim.testing.harness import MultipleInputOperatorHarness
-from flowsim.values import Types
+from flowsim.values.types import Types
 
 RULES = MapStateDescriptor("rules", Types.STRING(), Types.LONG())
 OTHER = MapStateDescriptor("other", Types.STRING(), Types.LONG())

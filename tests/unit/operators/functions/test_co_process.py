@@ -22,7 +22,7 @@ from flowsim.state.descriptors import ValueStateDescriptor
 from flowsim.streamrecord.elements import OutputTag, WatermarkStatus
 from flowsim.testing.harness import MultipleInputOperatorHarness
 from flowsim.units import MAX_WATERMARK
-from flowsim.values import Types
+from flowsim.values.types import Types
 
 IDLE, ACTIVE = WatermarkStatus.IDLE, WatermarkStatus.ACTIVE
 

@@ -16,7 +16,9 @@ from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.testing.harness import MultipleInputOperatorHarness, OneInputOperatorHarness
 from flowsim.units import MAX_WATERMARK
-from flowsim.values import fingerprint, key_fingerprint, key_hash
+from flowsim.values.encoding import fingerprint
+from flowsim.values.java_hash_code import key_hash
+from flowsim.values.keys import key_fingerprint
 
 LATE = OutputTag("late")
 

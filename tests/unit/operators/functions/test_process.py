@@ -13,7 +13,7 @@ from flowsim.state.descriptors import ValueStateDescriptor
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.testing.harness import OneInputOperatorHarness
 from flowsim.units import NO_TIMESTAMP
-from flowsim.values import Types
+from flowsim.values.types import Types
 
 ODD = OutputTag("odd")
 

@@ -39,7 +39,7 @@ from flowsim.operators.windowing.triggers.time_triggers import (
 from flowsim.operators.windowing.triggers.trigger import Trigger
 from flowsim.operators.windowing.windows import GLOBAL_WINDOW
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
-from flowsim.values import Types
+from flowsim.values.types import Types
 
 
 class Subtask:

@@ -24,7 +24,7 @@ from flowsim.operators.windowing.windows import Window
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.testing.harness import OneInputOperatorHarness
 from flowsim.units import MAX_WATERMARK
-from flowsim.values import fingerprint
+from flowsim.values.encoding import fingerprint
 from tests.support.operators.rows_of_windows import Rows
 
 

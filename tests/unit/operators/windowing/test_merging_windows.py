@@ -31,7 +31,7 @@ from flowsim.state.descriptors import ListStateDescriptor, ValueStateDescriptor
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.testing.harness import OneInputOperatorHarness
 from flowsim.units import MAX_WATERMARK
-from flowsim.values import Types
+from flowsim.values.types import Types
 
 
 class Session:

@@ -20,7 +20,7 @@ from flowsim.operators.windowing.triggers.time_triggers import (
 from flowsim.operators.windowing.triggers.trigger import OnMergeContext, Trigger, TriggerContext, TriggerResult
 from flowsim.operators.windowing.windows import GLOBAL_WINDOW, TimeWindow, Window
 from flowsim.units import MAX_WATERMARK
-from flowsim.values import Types
+from flowsim.values.types import Types
 from tests.support.operators.scripted_context import ScriptedContext
 
 CONTINUE, FIRE, PURGE, FIRE_AND_PURGE = TriggerResult

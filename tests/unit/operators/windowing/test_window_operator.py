@@ -36,7 +36,7 @@ from flowsim.state.descriptors import ValueStateDescriptor
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.testing.harness import OneInputOperatorHarness
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
-from flowsim.values import Types
+from flowsim.values.types import Types
 from tests.support.operators.rows_of_windows import Rows
 
 LATE = OutputTag("late")

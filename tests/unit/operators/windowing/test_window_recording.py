@@ -28,7 +28,9 @@ from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.testing.harness import Emitted, ManualClock, OneInputOperatorHarness
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
-from flowsim.values import fingerprint, key_fingerprint, key_hash
+from flowsim.values.encoding import fingerprint
+from flowsim.values.java_hash_code import key_hash
+from flowsim.values.keys import key_fingerprint
 
 KEY = (key_hash("a"), key_fingerprint("a"))
 STREAM: list[tuple[object, int | None]] = [("a1", 1), ("a2", 3)]

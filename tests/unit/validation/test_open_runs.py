@@ -113,13 +113,21 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
 
 def test_damaged_markers_are_refused(tmp_path: Path) -> None:
     marker = steps(2).write(tmp_path) / "recording" / "epochs" / "00001.json"
-    content = json.loads(marker.read_text())
-    content["parts"]["actions"]["rows"] = 4
-    marker.write_text(json.dumps(content))
-    with pytest.raises(BadInput, match=r"00001\.json: is not the marker of epoch 1"):
-        open_runs([tmp_path])
-    marker.write_text("[]")
-    with pytest.raises(BadInput, match=r"00001\.json: expected the parts of an epoch"):
+    content = marker.read_text()
+    before = json.loads(content)["before"]
+    changes = {
+        r"00001\.json: expected the parts of an epoch": [("[]", content), ('"rows":4', '"rows":3')],
+        r"00001\.json: is not the marker of epoch 1": [('"epoch":0', '"epoch":1'), (content + " ", content)],
+        r"00001\.json: does not follow the marker before it": [("0" * 64, before)],
+    }
+    for message, replaced in changes.items():
+        for new, old in replaced:
+            assert old in content
+            marker.write_text(content.replace(old, new))
+            with pytest.raises(BadInput, match=message):
+                open_runs([tmp_path])
+    marker.write_text(content.replace('"rows":3,', '"rows":4,').replace("[[0,3]]", "[[0,4]]"))
+    with pytest.raises(BadInput, match="or one of them was changed"):
         open_runs([tmp_path])
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from flowsim.errors import BadInput
-from flowsim.recording.directory import make_room
+from flowsim.recording.directory import locked_room
 from flowsim.recording.directory_lock import LOCK, DirectoryLock
 from flowsim.recording.parquet_part import write_file
 
@@ -70,7 +70,7 @@ class RunDirectory:
         folders = self._sink_folders()
         parts = self._checked(found, folders)
         if self.recording in found:
-            make_room(self.recording)  # checks before it removes
+            locked_room(self.recording).release()  # checks before it removes
             self.recording.rmdir()
         _unlink(parts)
         _remove_empty(self.path, folders)

@@ -241,8 +241,8 @@ def test_a_damaged_part_ends_the_document_with_the_error(recorded: Flowsim) -> N
     text, as_json = recorded("trace", "tiny"), recorded("trace", "tiny", "--json")
 
     assert text.code == as_json.code == 2
-    assert "cannot be read as Parquet" in text.err
-    assert "cannot be read as Parquet" in as_json.document["error"]["message"]
+    assert "is not the file that was recorded" in text.err
+    assert "is not the file that was recorded" in as_json.document["error"]["message"]
 
 
 def test_a_reader_who_has_seen_enough_ends_it_in_peace(recorded: Flowsim) -> None:

@@ -224,7 +224,7 @@ def test_an_epoch_that_the_disk_refuses_is_dropped_and_nothing_follows_it(tmp_pa
 
 
 def test_parts_are_sorted_by_task_and_cut_into_groups_of_whole_tasks(tmp_path: Path) -> None:
-    writer = RecordingWriter(tmp_path, Level.ELEMENTS, RunDescription())
+    writer = RecordingWriter(tmp_path, Level.ELEMENTS, RunDescription(), rows_per_epoch=1 << 20)
     append = writer.appender(schema.LATENCIES)
     tasks = {0: 20_000, 1: 5, 2: 9_000, 3: 9_000, 5: 140_000, 6: 1}
     for seq in range(max(tasks.values())):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ def earlier_run(out: Path) -> RunDirectory:
         path = out / part
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"rows")
+    directory.end()
     return directory
 
 
@@ -31,7 +33,10 @@ def tree(folder: Path) -> list[str]:
 
 
 def test_an_earlier_run_goes_as_a_whole(tmp_path: Path) -> None:
-    earlier_run(tmp_path / "o").begin("another job", [])
+    directory = earlier_run(tmp_path / "o")
+    directory.begin("another job", [])
+    assert tree(tmp_path / "o") == [".flowsim.lock", "run.json"]
+    directory.end()
     assert tree(tmp_path / "o") == ["run.json"]
     assert json.loads((tmp_path / "o/run.json").read_text()) == {
         "flowsim_run": 1,
@@ -41,9 +46,11 @@ def test_an_earlier_run_goes_as_a_whole(tmp_path: Path) -> None:
 
 
 def test_a_new_and_an_empty_directory_are_taken(tmp_path: Path) -> None:
-    RunDirectory(tmp_path / "deep/new").begin("a job", [])
     (tmp_path / "empty").mkdir()
-    RunDirectory(tmp_path / "empty").begin("a job", [])
+    for name in ("deep/new", "empty"):
+        directory = RunDirectory(tmp_path / name)
+        directory.begin("a job", [])
+        directory.end()
     assert tree(tmp_path) == ["deep", "deep/new", "deep/new/run.json", "empty", "empty/run.json"]
 
 
@@ -68,6 +75,7 @@ def test_links_are_foreign(tmp_path: Path, link: str) -> None:
     out = tmp_path / "o"
     directory = RunDirectory(out)
     directory.begin("a job", [out.resolve() / "sinks/a"])
+    directory.end()
     (out / link).parent.mkdir(parents=True, exist_ok=True)
     (out / link).symlink_to(elsewhere)
     before = tree(tmp_path)
@@ -95,8 +103,33 @@ def test_a_run_file_cannot_name_folders_outside(tmp_path: Path) -> None:
 
 def test_a_start_that_was_cut_short_is_taken_over(tmp_path: Path) -> None:
     (tmp_path / ".run.json.tmp").write_text("{")
-    RunDirectory(tmp_path).begin("a job", [])
+    directory = RunDirectory(tmp_path)
+    directory.begin("a job", [])
+    directory.end()
     assert tree(tmp_path) == ["run.json"]
+
+
+def test_a_second_run_is_refused_while_the_first_writes_there(tmp_path: Path) -> None:
+    first = RunDirectory(tmp_path / "o")
+    first.begin("a job", [])
+    writer = RecordingWriter(first.recording, Level.FULL, RunDescription())
+    before = tree(tmp_path)
+    with pytest.raises(BadInput, match=rf"another run \(process {os.getpid()} on .*\) is writing there"):
+        RunDirectory(tmp_path / "o").begin("another job", [])
+    with pytest.raises(BadInput, match="is writing there"):
+        RecordingWriter(first.recording, Level.FULL, RunDescription())
+    assert tree(tmp_path) == before
+    writer.finish(RunStatus.COMPLETE)
+    first.end()
+    RunDirectory(tmp_path / "o").begin("another job", [])
+
+
+def test_the_lock_of_a_process_that_is_gone_is_no_lock(tmp_path: Path) -> None:
+    directory = earlier_run(tmp_path / "o")
+    (tmp_path / "o" / ".flowsim.lock").write_text('{"pid": 1, "host": "elsewhere"}')
+    (tmp_path / "o" / "recording" / ".flowsim.lock").write_text("")
+    directory.begin("another job", [])
+    assert tree(tmp_path / "o") == [".flowsim.lock", "run.json"]
 
 
 def test_a_file_is_no_directory(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -56,8 +57,8 @@ sinks:
   late: {input: hourly.late, csv: {}}
 """
 
-IN_FIRST_EPOCH = 300_000
-"""Lines of output after which the first 2^18 facts of a table must have been written."""
+IN_FIRST_EPOCH = 75_000
+"""Lines of output after which the first 2^16 facts of a table must have been written."""
 
 
 def command(*arguments: str) -> list[str]:
@@ -77,9 +78,12 @@ def endless_run(folder: Path, lines: int) -> subprocess.Popen[str]:
     return process
 
 
-def test_ctrl_c_ends_with_code_130_a_readable_recording_and_no_half_written_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_ends_with_code_130_a_readable_recording_and_no_half_written_file(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     process = endless_run(tmp_path, 10)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (130, "interrupted\n")
     recording = Recording.open(tmp_path / "o")
@@ -87,6 +91,49 @@ def test_ctrl_c_ends_with_code_130_a_readable_recording_and_no_half_written_file
     assert recording.row_count("sent") > 0
     assert list((tmp_path / "o/sinks/files").iterdir()) == []
     assert not [outcome for outcome in check_all(recording, "canceled") if outcome.verdict is Verdict.VIOLATED]
+
+
+@pytest.mark.parametrize("delay_s", [0.06, 0.12, 0.2, 0.4, 0.8])
+def test_ctrl_c_in_the_first_moments_is_quiet(tmp_path: Path, delay_s: float) -> None:
+    (tmp_path / "endless.yaml").write_text(ENDLESS)
+    process = subprocess.Popen(
+        command("run", "endless.yaml", "--out", "o"),
+        cwd=tmp_path, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    time.sleep(delay_s)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, "Traceback" in err) == (130, False), err
+
+
+def test_a_full_disk_ends_with_a_code_of_its_own_and_keeps_the_complete_epochs(tmp_path: Path) -> None:
+    (tmp_path / "endless.yaml").write_text(
+        ENDLESS.replace("  files: {input: kept, chaining: never, parquet: {}}\n", "")
+    )
+    program = (
+        "import resource, sys, flowsim.recording.writer as writer\n"
+        "import flowsim.cli.main as main\n"
+        "write = writer.write_file\n"
+        "def write_file(path, content, **how):\n"
+        "    if path.name == 'part-00002.parquet' and path.parent.name == 'received':\n"
+        "        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        "    write(path, content, **how)\n"
+        "writer.write_file = write_file\n"
+        "main.main()\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program, "run", "endless.yaml", "--out", "o"],
+        cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 74, run.stderr
+    assert (
+        "o/recording: the recording cannot be written: File too large; its 2 complete epochs can be judged"
+        in run.stderr
+    )
+    recording = Recording.open(tmp_path / "o")
+    assert (recording.status, len(recording.epochs)) == (RunStatus.RUNNING, 2)
+    assert list((tmp_path / "o").rglob("*part-00002*")) == []
+    assert not [outcome for outcome in check_all(recording, "running") if outcome.verdict is Verdict.VIOLATED]
 
 
 def test_a_killed_run_leaves_a_recording_that_says_so_and_is_readable(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ class Clock:
 
 
 class FactSet:
-    """Recorded facts that tests may change. Implements ``laws.facts.Facts``."""
+    """Recorded facts that tests may change. Implements ``laws.slices.Facts``."""
 
     def __init__(self, recorder: MemoryRecorder) -> None:
         self.level = recorder.level
@@ -79,7 +79,9 @@ class FactSet:
         }
 
     def rows(self, table: str) -> list[tuple[int, ...]]:
-        return [tuple(int(v) for v in row.values()) for row in self.tables[table]]
+        """Rows as they are recorded: those of a task in the order of ``seq``."""
+        rows = sorted(self.tables[table], key=lambda row: int(row["seq"]))
+        return [tuple(int(v) for v in row.values()) for row in rows]
 
     def static_rows(self, table: str) -> list[tuple[int | str, ...]]:
         return [tuple(row.values()) for row in self.tables[table]]

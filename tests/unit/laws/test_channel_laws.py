@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flowsim.facts.kinds import ElementKind, Level
-from flowsim.laws.judge import check_all
+from flowsim.laws.judge import NOTHING_YET, check_all
 from flowsim.laws.law import Outcome, Verdict
 from tests.support.facts.tiny_job import FactSet, tiny_job
 
@@ -95,7 +95,8 @@ def test_a_job_without_channels_has_no_law_about_them_and_silent_channels_are_va
     facts = tiny_job()
     facts.tables["sent"], facts.tables["received"] = [], []
     assert judge(facts, "channel-fifo").verdict is Verdict.VACUOUS
-    assert judge(facts, "channel-end", "stopped").verdict is Verdict.VACUOUS
+    stopped = judge(facts, "channel-end", "stopped")
+    assert (stopped.verdict, stopped.reason) == (Verdict.NOT_APPLICABLE, NOTHING_YET)
     facts.tables["channels"] = []
     for law in ("channel-fifo", "channel-end", "watermark-monotone", "valve"):
         outcome = judge(facts, law)

@@ -36,7 +36,7 @@ def test_in_a_prefix_the_last_watermark_may_be_under_way() -> None:
 
 def test_a_watermark_that_nobody_told() -> None:
     history = History().sends(WATERMARK, 1, 0).hears(WATERMARK, 5).sends(WATERMARK, 4, 1)
-    assert sorted(map(str, history.broken("task-watermark", whole=False))) == ["nothing calls for it"] * 2
+    assert sorted(map(str, history.broken("task-watermark", whole=False))) == ["no cause for this mark"] * 2
 
 
 @pytest.mark.parametrize(("sent", "broken"), [(3, 0), (8, 4)])
@@ -57,18 +57,18 @@ def test_an_idle_input_holds_nobody_back_and_the_last_one_lets_the_task_go_idle(
 def test_a_status_that_is_not_told_breaks_both_laws() -> None:
     history = History().hears(STATUS, IDLE).sends(STATUS, IDLE, 0).hears(STATUS, ACTIVE).sends(STATUS, ACTIVE, 0)
     assert history.broken("task-watermark") == ["not sent", "not sent"]
-    assert history.broken("idle") == ["a change is not told", "a change is not told"]
+    assert history.broken("idle") == ["a change is not sent", "a change is not sent"]
 
 
 def test_a_task_that_is_idle_while_an_input_is_not() -> None:
     history = History(inputs=2).hears(STATUS, IDLE, of=0).sends(STATUS, IDLE)
-    assert history.broken("idle") == ["not what all its inputs are"] * 2
+    assert history.broken("idle") == ["not the status of its origin"] * 2
 
 
 def test_a_watermark_and_a_repeated_status_while_idle() -> None:
     free = History(inputs=0, chain=(("source", {}),))
     free.sends(STATUS, IDLE).sends(WATERMARK, 3).sends(STATUS, IDLE)
-    assert free.broken("idle") == ["speaks while idle", "no change"] * 2
+    assert free.broken("idle") == ["watermark while idle", "watermark while idle", "no change", "no change"]
     assert free.broken("task-watermark") == [], "a source without a strategy may say what it likes, but to all the same"
 
 
@@ -94,8 +94,8 @@ def test_what_a_strategy_made_is_sent_and_the_task_ends_it() -> None:
     ("timestamp", "records", "highest", "what"),
     [
         (7, 2, 9, "not the highest timestamp less the bound"),
-        (7, 2, 10, "not the records that it gave out"),
-        (6, 3, 9, "not the records that it gave out"),
+        (7, 2, 10, "not the records that were sent"),
+        (6, 3, 9, "not the records that were sent"),
     ],
 )
 def test_a_strategy_that_is_ahead_of_its_records(timestamp: int, records: int, highest: int, what: str) -> None:
@@ -122,7 +122,7 @@ def test_splits_hold_each_other_back() -> None:
     )
     assert history.broken("task-watermark") == [], "the slower one may have ended"
     history.makes(WATERMARK, 9, 2, 12, split=1)
-    assert history.broken("task-watermark") == ["still there, but did not hold back the others"]
+    assert history.broken("task-watermark") == ["was there, but did not hold back the others"]
 
 
 def test_a_merged_watermark_that_no_split_has_reached() -> None:
@@ -145,7 +145,7 @@ def test_an_operator_that_assigns_timestamps_swallows_all_but_the_end() -> None:
 def test_an_operator_that_assigns_timestamps_and_lets_others_pass() -> None:
     assert (
         History(chain=ASSIGNS).hears(WATERMARK, 50).sends(WATERMARK, 50).broken("task-watermark")
-        == ["nothing calls for it"] * 2
+        == ["no cause for this mark"] * 2
     )
 
 
@@ -154,7 +154,7 @@ def test_an_operator_that_assigns_timestamps_ends_when_its_input_does(early: boo
     history = History(chain=ASSIGNS)
     if early:
         history.makes(WATERMARK, MAX_WATERMARK, 0, NO_TIMESTAMP).sends(WATERMARK, MAX_WATERMARK)
-        assert history.broken("task-watermark") == ["the end of event time before its input reached it"]
+        assert history.broken("task-watermark") == ["the end of event time before the inputs reached it"]
     else:
         history.hears(WATERMARK, MAX_WATERMARK)
         assert history.broken("task-watermark") == ["the end of event time does not pass"]
@@ -183,7 +183,7 @@ def test_a_source_that_never_spoke_is_idle_only_after_its_timeout() -> None:
 
 def test_a_strategy_that_speaks_while_idle() -> None:
     history = quiet_source(9 * MS).makes(WATERMARK, 6, 1, 9)
-    assert history.broken("idle") == ["speaks while idle"]
+    assert history.broken("idle") == ["watermark while idle"]
 
 
 def test_timers_that_give_way_hold_watermarks_back_and_merge_them() -> None:
@@ -191,7 +191,7 @@ def test_timers_that_give_way_hold_watermarks_back_and_merge_them() -> None:
     history = History(chain=(("keyed_process", {"interruptible_timers": True}),))
     history.hears(WATERMARK, 3).hears(WATERMARK, 5).sends(WATERMARK, 5).hears(STATUS, IDLE).sends(STATUS, IDLE)
     assert history.broken("task-watermark") == []
-    assert history.sends(WATERMARK, 4, 0).broken("task-watermark") == ["nothing calls for it"]
+    assert history.sends(WATERMARK, 4, 0).broken("task-watermark") == ["no cause for this mark"]
 
 
 def test_a_task_behind_a_source_that_ends_while_idle_owes_no_last_watermark() -> None:

@@ -32,10 +32,13 @@ def setting(table: str, column: str, value: int, **where: int | str) -> Change:
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        (setting("segments", "requested", 5, action=SegmentAction.HANDED_OUT), "wrong books"),
+        (setting("segments", "requested", 5, action=SegmentAction.HANDED_OUT), "segment counters do not balance"),
         (setting("segments", "size", 2, action=SegmentAction.HANDED_OUT), "another size, but not resized"),
-        (setting("segments", "size", 3, action=SegmentAction.TAKEN), "a size that the pool must not have"),
-        (setting("segments", "step", 7, action=SegmentAction.TAKEN, task=0), "a step is missing"),
+        (
+            setting("segments", "size", 3, action=SegmentAction.TAKEN),
+            "a size below what is required or above the maximum",
+        ),
+        (setting("segments", "step", 7, action=SegmentAction.TAKEN, task=0), "a step is missing or not the only one"),
         (setting("task_managers", "segments", 0, task_manager=0), "more segments than there are"),
     ],
 )
@@ -50,14 +53,14 @@ def test_a_segment_that_is_never_recycled_is_missed_at_the_end_of_a_whole_run_on
     rows = facts.tables["segments"]
     last = max(index for index, row in enumerate(rows) if row["pool"] == 0)
     del rows[last - 1 : last + 1]
-    assert found(facts, "segments") == ["never given back", "never recycled"]
+    assert found(facts, "segments") == ["never recycled", "never returned"]
     assert judge(facts, "segments", "failed").verdict is Verdict.HOLDS
 
 
 def test_a_pool_must_be_described() -> None:
     facts = tiny_job()
     facts.tables["segments"] = [{**facts.find("segments"), "pool": 99}]
-    assert found(facts, "segments", "failed") == ["a pool that nobody described"]
+    assert found(facts, "segments", "failed") == ["a pool that the task does not have"]
 
 
 def test_overdraft_is_bounded() -> None:
@@ -122,8 +125,8 @@ def test_a_backlog_is_what_the_queue_can_hold(steps: list[Step], whats: list[str
 
 
 def test_what_stays_in_the_queue_breaks_a_whole_run() -> None:
-    assert found(with_queue([(QUEUED, DATA, 1, 1)]), "backlog") == ["never left its queue"]
-    assert found(with_queue([(QUEUED, EVENT, 0, 1)]), "backlog") == ["never left its queue"]
+    assert found(with_queue([(QUEUED, DATA, 1, 1)]), "backlog") == ["a buffer or event never left its queue"]
+    assert found(with_queue([(QUEUED, EVENT, 0, 1)]), "backlog") == ["a buffer or event never left its queue"]
 
 
 @pytest.mark.parametrize("column", ["number", "bytes", "backlog", "kind"])
@@ -148,10 +151,10 @@ def test_blocking_edges_and_local_channels_have_no_backlog_to_report() -> None:
 def test_data_beyond_the_credit_given_is_found() -> None:
     facts = tiny_job()
     facts.find("credits", channel=0, kind=CreditKind.INITIAL_GRANTED)["credits"] = 0
-    assert found(facts, "in-flight")[0] == "arrives without credit"
+    assert found(facts, "in-flight")[0] == "a data buffer arrives without credit"
 
 
 def test_credit_without_a_reserved_buffer_is_found() -> None:
     facts = tiny_job()
     facts.find("buffers", channel=0, side=RECEIVED, kind=EVENT)["credits"] = 0
-    assert found(facts, "in-flight") == ["more credit is out than buffers are reserved"]
+    assert found(facts, "in-flight") == ["more credit is granted than buffers are reserved"]

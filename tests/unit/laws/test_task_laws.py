@@ -47,20 +47,26 @@ def with_mails(steps: list[Mail | int | None]) -> FactSet:
     ("steps", "whats"),
     [
         ([(PUT, 0, 1, 0), (PUT, 1, 1, 0), (RUN, 0, 1, 0), (RUN, 1, 1, 0)], []),
-        ([(PUT, 0, 1, 0), (PUT, 1, 1, 0), (RUN, 1, 1, 0), (RUN, 0, 1, 0)], ["overtakes"]),
+        (
+            [(PUT, 0, 1, 0), (PUT, 1, 1, 0), (RUN, 1, 1, 0), (RUN, 0, 1, 0)],
+            ["run before an equal that was put earlier"],
+        ),
         ([(PUT, 0, 1, 0), (PUT, 1, 2, 0), (RUN, 1, 2, 0), (RUN, 0, 1, 0)], []),
         ([(PUT, 0, 1, 0), (PUT, 1, 1, 1), (RUN, 1, 1, 1), (RUN, 0, 1, 0)], []),
         ([(PUT, 0, 1, 1), (PUT, 1, 1, 1), (RUN, 1, 1, 1), (RUN, 0, 1, 1)], []),
-        ([(RUN, 0, 1, 0)], ["run as it never was put"]),
-        ([(PUT, 0, 1, 0), (RUN, 0, 2, 0)], ["run as it never was put"]),
+        ([(RUN, 0, 1, 0)], ["run, but not put before"]),
+        ([(PUT, 0, 1, 0), (RUN, 0, 2, 0)], ["run with another priority or urgency than it was put with"]),
         ([(PUT, 0, 1, 0), (PUT, 0, 1, 0), (RUN, 0, 1, 0)], ["put again"]),
         ([(PUT, 0, 1, 0), (RUN, 0, 1, 0), (RUN, 0, 1, 0)], ["run again"]),
-        ([(PUT, 0, 1, 0)], ["never run"]),
+        ([(PUT, 0, 1, 0)], ["put, but never run"]),
         ([(PUT, 0, 1, 0), 1, (RUN, 0, 1, 0), None], []),
-        ([(PUT, 0, 1, 0), 2, (RUN, 0, 1, 0), None], ["a yield runs a mail of less than its priority"]),
+        ([(PUT, 0, 1, 0), 2, (RUN, 0, 1, 0), None], ["a mail runs inside a yield that admits only higher priorities"]),
         ([(PUT, 0, 1, 0), 2, None, (RUN, 0, 1, 0)], []),
         ([(PUT, 0, 1, 0), 1, 2, None, (RUN, 0, 1, 0), None], []),
-        ([(PUT, 0, 1, 0), 1, 2, (RUN, 0, 1, 0), None, None], ["a yield runs a mail of less than its priority"]),
+        (
+            [(PUT, 0, 1, 0), 1, 2, (RUN, 0, 1, 0), None, None],
+            ["a mail runs inside a yield that admits only higher priorities"],
+        ),
     ],
 )
 def test_mails_run_once_in_their_turn(steps: list[Mail | int | None], whats: list[str]) -> None:

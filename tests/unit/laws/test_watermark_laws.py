@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from flowsim.facts.kinds import ElementKind
+from flowsim.laws.event_time.valve_model import ValveModel
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome, Verdict
-from flowsim.laws.valve_model import ValveModel
 from tests.support.facts.tiny_job import FactSet, tiny_job
 from tests.support.flink.golden import cases
 

@@ -10,10 +10,9 @@ import json
 import pytest
 
 from flowsim.facts.kinds import FireCause, Level, WindowResult
-from flowsim.laws.job_graph import job_graph
-from flowsim.laws.lateness import lateness
+from flowsim.laws.catalogue import LAWS
+from flowsim.laws.judge import WHOLE, check_all
 from flowsim.laws.law import Outcome, Verdict
-from flowsim.laws.windows import late_rows, window_fire
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
 MS = 1_000_000
@@ -23,7 +22,7 @@ EVENT_TIME, COUNT_2 = {"kind": "event_time"}, {"kind": "count", "count": 2}
 
 
 class History:
-    """What one window operator recorded. Implements ``laws.facts.Facts``."""
+    """What one window operator recorded. Implements ``laws.slices.Facts``."""
 
     level = Level.ELEMENTS
 
@@ -75,9 +74,9 @@ class History:
     def drop(self, timestamp: int, number: int) -> History:
         return self._add("late_drop", 0, 0, 7, 70, timestamp, number, self.watermark, 0)
 
-    def judged(self) -> tuple[Outcome, Outcome, Outcome]:
-        graph = job_graph(self)
-        return window_fire(self, graph, True), late_rows(self, graph, True), lateness(self, graph, True)
+    def judged(self) -> list[Outcome]:
+        """By window-fire, late-rows and lateness."""
+        return check_all(self, WHOLE, [law for law in LAWS if law.id in ("window-fire", "late-rows", "lateness")])
 
 
 def sliding() -> History:
@@ -203,10 +202,10 @@ def test_a_clock_firing_before_its_time_and_one_that_was_skipped() -> None:
     early = by_the_clock()
     row = early.tables["window_fire"][0]
     early.tables["window_fire"][0] = (*row[:3], 9 * MS, *row[4:])
-    assert [found["what"] for found in early.judged()[0].evidence] == ["before its time"]
+    assert [found["what"] for found in early.judged()[0].evidence] == ["fires before its time"]
     skipped = by_the_clock()
     skipped.tables["window_fire"].pop(0)
-    assert [found["what"] for found in skipped.judged()[0].evidence] == ["missing"]
+    assert [found["what"] for found in skipped.judged()[0].evidence] == ["expected, but not recorded"]
 
 
 def test_what_cannot_be_foretold_is_judged_by_its_contents_and_told_in_the_reason() -> None:
@@ -215,10 +214,10 @@ def test_what_cannot_be_foretold_is_judged_by_its_contents_and_told_in_the_reaso
     outcome = h.judged()[0]
     assert (outcome.verdict, outcome.reason) == (Verdict.HOLDS, "not judged: window (when it fires)")
     h.fire((0, 10), 7, ROW, 3)
-    assert [found["what"] for found in h.judged()[0].evidence] == ["not what the window holds"]
+    assert [found["what"] for found in h.judged()[0].evidence] == ["does not fire with what the window holds"]
 
 
 def test_windows_of_one_watermark_fire_in_the_order_of_their_time() -> None:
     h = History("tumbling_event_time", size_ms=10).row(1).row(11).mark(30)
     h.fire((10, 20), 2, TIMER, 19).fire((0, 10), 1, TIMER, 9)
-    assert [str(found["what"]) for found in h.judged()[0].evidence] == ["out of order behind seq 3"]
+    assert [(found["what"], found["seq"]) for found in h.judged()[0].evidence] == [("fires out of order", 4)]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from flowsim.facts.kinds import ElementKind, Level
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome, Verdict
-from flowsim.laws.window_plan import WindowPlan, window_plan
+from flowsim.laws.windows.plan import WindowPlan, last_of, window_plan
 from flowsim.units import MAX_WATERMARK
 from tests.support.facts.tiny_job import FactSet, TinyJob, tiny_job
 
@@ -41,11 +42,16 @@ def test_the_honest_job_fires_on_time_late_but_allowed_and_at_the_end() -> None:
 
 @pytest.mark.parametrize(("timestamp", "start"), [(-1, -5), (0, 0), (4, 0), (5, 5), (-6, -10)])
 def test_windows_start_where_flinks_do(timestamp: int, start: int) -> None:
-    assert plan(size_ms=5).windows_of(timestamp, 0, 0) == [(start, start + 5)]
+    columns = (np.array([number]) for number in (timestamp, 0, 0))
+    starts, ends = plan(size_ms=5).assign(*columns)
+    assert (starts.tolist(), ends.tolist()) == ([start], [start + 5])
 
 
 def test_cleanup_never_passes_the_end_of_time() -> None:
-    assert plan(size_ms=10, lateness_ms=5).cleanup_of((MAX_WATERMARK - 12, MAX_WATERMARK - 2)) == MAX_WATERMARK
+    last = last_of(MAX_WATERMARK - 12, MAX_WATERMARK - 2)
+    assert last == MAX_WATERMARK - 3
+    assert plan(size_ms=10, lateness_ms=5).cleanup_of(last) == MAX_WATERMARK
+    assert plan(size_ms=10, lateness_ms=5).cleanup_of(90) == 95
 
 
 @pytest.mark.parametrize("column", ["window_start", "window_end", "key", "rows", "fingerprint_sum", "fingerprint_xor"])
@@ -55,7 +61,7 @@ def test_a_fire_with_anything_wrong_is_one_missing_and_one_unexpected(column: st
     row[column] = int(row[column]) + 1
     outcome = judge(facts, "window-fire")
     assert outcome.violations == 2
-    assert [found["what"] for found in outcome.evidence] == ["missing", "unexpected"]
+    assert [found["what"] for found in outcome.evidence] == ["expected, but not recorded", "recorded, but not expected"]
 
 
 def test_a_fire_that_never_happened_and_one_that_happened_twice() -> None:
@@ -100,7 +106,7 @@ def test_the_operators_own_watermark_must_be_its_tasks(table: str, law: str) -> 
     facts.tables[table][-1]["watermark"] = 7
     outcome = judge(facts, law)
     assert outcome.violations == 1
-    assert outcome.evidence[0]["what"] == "not the task's watermark"
+    assert outcome.evidence[0]["what"] == "not the watermark of the task"
 
 
 def test_a_late_row_that_was_kept_is_missing_among_the_drops_only() -> None:
@@ -108,7 +114,7 @@ def test_a_late_row_that_was_kept_is_missing_among_the_drops_only() -> None:
     facts.drop("late_drop", timestamp=6)
     outcome = judge(facts, "late-rows")
     assert outcome.violations == 1
-    assert (outcome.evidence[0]["what"], outcome.evidence[0]["timestamp"]) == ("missing", 6)
+    assert (outcome.evidence[0]["what"], outcome.evidence[0]["timestamp"]) == ("expected, but not recorded", 6)
     assert judge(facts, "late-rows", "canceled").violations == 1
 
 
@@ -121,7 +127,7 @@ def test_a_row_dropped_that_was_not_late_is_unexpected() -> None:
         **{n: on_time[n] for n in ("seq", "task", "key", "timestamp", "fingerprint", "watermark")},
     )
     facts.tables["late_drop"][-1]["seq"] = int(on_time["seq"]) + 1
-    assert [row["what"] for row in judge(facts, "late-rows").evidence] == ["unexpected"]
+    assert [row["what"] for row in judge(facts, "late-rows").evidence] == ["recorded, but not expected"]
 
 
 def test_a_late_row_in_the_wrong_output_breaks_the_law() -> None:

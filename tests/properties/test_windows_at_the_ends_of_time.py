@@ -16,7 +16,7 @@ from flowsim.facts.schema import TABLES
 from flowsim.testing import assert_laws, run_job
 from flowsim.testing.random_windows import ASSIGNERS, EVICTORS, TRIGGERS, WindowJob, accepted
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
-from tests.support.jobs.window_forms import Damaged, audited, folded, in_process
+from tests.support.jobs.window_forms import Damaged, by_definition, by_machines, by_machines_in_epochs
 
 LAST, FIRST = MAX_WATERMARK, NO_TIMESTAMP + 1
 ENDS: dict[str, tuple[Entry, ...]] = {
@@ -42,8 +42,9 @@ def test_the_laws_hold_at_either_end_of_time_whatever_the_trigger(assigner: str,
     jobs += [replace(plain, evictor=evictor, lateness_ms=9, late_output=False) for evictor in EVICTORS]
     for job in jobs:
         facts = Damaged(assert_laws(job.build(), must_examine=("conservation",)).facts)
-        assert folded(facts, True) == in_process(facts, True)
-        assert not any(audited(facts, True).values())
+        expected = by_definition(facts, True)
+        assert not any(violations for _, violations in expected.values())
+        assert by_machines(facts, True) == by_machines_in_epochs(facts, True, 4, seed=1) == expected
 
 
 class _GreatGap(SessionWindowTimeGapExtractor):

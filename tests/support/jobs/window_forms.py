@@ -1,97 +1,68 @@
-"""The three forms of the window laws over the same facts in memory: in this process, the fold of the fast form, the slow form."""
+"""What jobs with windows recorded, changed by tests, and judged by the machines and by the definitions."""
 
 from __future__ import annotations
 
-from collections import Counter
+from typing import Final
 
-import pyarrow as pa
-
-from flowsim.facts.kinds import ElementKind
 from flowsim.facts.schema import TABLES
 from flowsim.laws.catalogue import LAWS
-from flowsim.laws.job_graph import JobGraph, job_graph
-from flowsim.laws.judge import check
-from flowsim.laws.window_plan import window_plan
+from flowsim.laws.judge import check_all
+from flowsim.laws.law import Outcome
 from flowsim.recording.memory import MemoryRecorder
-from flowsim.validation.audit import any_window_machine
-from flowsim.validation.audit.any_window_machine import AnyDropMachine, AnyFireMachine
-from flowsim.validation.checks import window_fold
+from tests.support.facts.slicing import judged_in_slices
+from tests.support.oracle.catalogue import LAWS as ORACLE_LAWS
+from tests.support.oracle.job_graph import job_graph as oracle_graph
+from tests.support.oracle.judge import check as oracle_check
 
 Row = dict[str, int | str]
-Tables = dict[str, list[Row]]
-WINDOW_LAWS = ("window-fire", "late-rows")
-_READ = {"task_watermark": 0, "window_intake": 1, "window_merge": 2, "window_fire": 3, "late_drop": 4}
+WINDOW_LAWS: Final = ("window-fire", "late-rows", "lateness")
+CHANGED: Final = ("task_watermark", "window_intake", "window_merge", "window_fire", "late_drop")
+_MACHINES: Final = tuple(law for law in LAWS if law.id in WINDOW_LAWS)
 
 
 class Damaged:
-    """Recorded facts, some of which a test has changed. Implements ``laws.facts.Facts``."""
+    """Recorded facts, some of which a test has changed. Implements ``laws.slices.Facts``."""
 
     def __init__(self, recorder: MemoryRecorder) -> None:
         self.recorder = recorder
         self.level = recorder.level
-        self.tables: Tables = {
-            name: [dict(zip(TABLES[name].names, row, strict=True)) for row in recorder.rows(name)] for name in _READ
+        self.tables: dict[str, list[Row]] = {
+            name: [dict(zip(TABLES[name].names, row, strict=True)) for row in recorder.rows(name)] for name in CHANGED
         }
 
     def rows(self, table: str) -> list[tuple[int, ...]]:
+        """Rows as they are recorded: those of a task in the order of ``seq``."""
         if table not in self.tables:
             return list(self.recorder.rows(table))
-        return [tuple(int(value) for value in row.values()) for row in self.tables[table]]
+        rows = sorted(self.tables[table], key=lambda row: int(row["seq"]))
+        return [tuple(int(value) for value in row.values()) for row in rows]
 
     def static_rows(self, table: str) -> list[tuple[int | str, ...]]:
         return list(self.recorder.static_rows(table))
 
 
-def in_process(facts: Damaged, whole: bool) -> dict[str, int]:
-    """Violations by law."""
-    graph = job_graph(facts)
-    return {law.id: check(law, facts, graph, whole).violations for law in LAWS if law.id in WINDOW_LAWS}
+Counts = dict[str, tuple[int, int]]
+"""Rows examined and violations of each law of windows."""
 
 
-def folded(facts: Damaged, whole: bool) -> dict[str, int]:
-    """The same as the fold says it that Spark runs in its workers."""
-    found: Counter[str] = Counter(dict.fromkeys(WINDOW_LAWS, 0))
-    for group, params, rows in _operators(facts):
-        columns: dict[str, pa.Array] = {
-            name: pa.array([value] * len(rows)) for name, value in zip(window_fold.GROUP, group, strict=True)
-        }
-        columns |= {"params": pa.array([params] * len(rows)), "whole": pa.array([whole] * len(rows))}
-        columns |= {name: pa.array([row.get(name, 0) for row in rows]) for name in window_fold.NUMBERS}
-        batch = pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
-        for answer in window_fold.fold_windows(iter((batch.slice(0, 3), batch.slice(3)))):
-            for line in answer.to_pylist():
-                if line["what"] != window_fold.LATE:
-                    found[line["law"]] += line["n"]
-    return dict(found)
+def by_definition(facts: Damaged, whole: bool) -> Counts:
+    """What the plain definitions count over the whole recording."""
+    graph = oracle_graph(facts)
+    laws = [law for law in ORACLE_LAWS if law.id in WINDOW_LAWS]
+    found = [oracle_check(law, facts, graph, whole) for law in laws]
+    return {outcome.law: (outcome.rows_examined, outcome.violations) for outcome in found}
 
 
-def audited(facts: Damaged, whole: bool) -> dict[str, bool]:
-    """Whether the slow form finds something wrong."""
-    found = dict.fromkeys(WINDOW_LAWS, False)
-    for _, params, rows in _operators(facts):
-        for law, machine in (("window-fire", AnyFireMachine()), ("late-rows", AnyDropMachine())):
-            for row in rows:
-                values = [row.get(name, 0) for name in any_window_machine.COLUMNS[:-1]]
-                found[law] |= bool(machine.take((*values, params)))
-            found[law] |= bool(machine.end(whole))
-    return found
+def by_machines(facts: Damaged, whole: bool) -> Counts:
+    """What the machines count, fed everything at once."""
+    return _counts(check_all(facts, "complete" if whole else "stopped", _MACHINES))
 
 
-def _operators(facts: Damaged) -> list[tuple[tuple[int, int, int], str, list[Row]]]:
-    """Run, task and operator, the operator's params, and its rows in the order in which a fold gets them."""
-    graph: JobGraph = job_graph(facts)
-    params = {(int(row[0]), int(row[1])): str(row[4]) for row in facts.static_rows("operators")}
-    found = []
-    for operator in graph.operators:
-        for task in graph.tasks_of(operator.vertex) if window_plan(operator) is not None else ():
-            rows = []
-            for table, what in _READ.items():
-                for row in facts.tables[table]:
-                    if row["task"] != task.task or row.get("operator", operator.operator) != operator.operator:
-                        continue
-                    if what or (row["kind"] == ElementKind.WATERMARK and row["input"] == 0):
-                        rows.append({**row, "what": what})
-            if rows:
-                rows.sort(key=lambda row: (row["seq"], row["what"]))
-                found.append(((0, task.task, operator.operator), params[operator.vertex, operator.operator], rows))
-    return found
+def by_machines_in_epochs(facts: Damaged, whole: bool, epochs: int, seed: int) -> Counts:
+    """What the machines count, fed so many epochs that end anywhere."""
+    found = judged_in_slices(facts, _MACHINES, "complete" if whole else "stopped", epochs, seed)
+    return _counts([found[law] for law in WINDOW_LAWS])
+
+
+def _counts(outcomes: list[Outcome]) -> Counts:
+    return {outcome.law: (outcome.rows_examined, outcome.violations) for outcome in outcomes}

@@ -87,8 +87,10 @@ class Judge:
     def _judges_recompute(self) -> bool:
         return self.laws is None or RECOMPUTE in self.laws or all(law.endswith(SUFFIX) for law in self.laws)
 
-    def judge(self, paths: Sequence[Path], plans: Sequence[RecomputePlan], progress: Progress) -> Report:
-        """One line per law and recording; raises BadInput for what is no recording.
+    def judge(
+        self, paths: Sequence[Path], opened: Sequence[Recording], plans: Sequence[RecomputePlan], progress: Progress
+    ) -> Report:
+        """One line per law and recording; ``paths``: as they were given. Raises BadInput for a damaged recording.
 
         A recomputation is a script for Spark: it starts a session, unless the engine is ``python``.
         """
@@ -96,7 +98,7 @@ class Judge:
         only_queries = len(queries) == len(self.laws or ())
         names = None if only_queries else [law for law in self.laws or () if law in LAW_IDS]
         plans = plans if self._judges_recompute else ()
-        runs = open_runs(paths)
+        runs = open_runs(opened)
         on_spark, why = self._choice(sum(run.rows for run in runs))
         scripts = any(not plan.not_run for plan in plans) and self.engine != "python"
         scripts = scripts or bool(queries)
@@ -105,7 +107,6 @@ class Judge:
             report = validate(runs, names, engine, progress)
             report = replace(report, recordings=tuple(map(str, paths)), engine=f"{engine.name}: {why}")
             if session is not None and queries:
-                opened = [Recording.open(path) for path in paths]
                 report = report.with_lines(
                     *[Line(run, judge_by_sql(session, law, one)) for run, one in enumerate(opened) for law in queries]
                 )

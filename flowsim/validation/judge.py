@@ -34,8 +34,8 @@ def no_progress(done: int, total: int, what: str) -> None:
     """For callers that show none."""
 
 
-def open_runs(paths: Sequence[str | Path]) -> list[RecordedRun]:
-    """Opens all recordings; raises BadInput for none, for what is not a recording, and for one given twice."""
+def open_runs(paths: Sequence[str | Path | Recording]) -> list[RecordedRun]:
+    """Opens all recordings that are not open yet; raises BadInput for none, for what is not a recording, and for one given twice."""
     if not paths:
         raise BadInput("no recording given; give the directory that 'flowsim run --out' wrote")
     runs = [_open(path) for path in paths]
@@ -47,8 +47,8 @@ def open_runs(paths: Sequence[str | Path]) -> list[RecordedRun]:
     return runs
 
 
-def _open(path: str | Path) -> RecordedRun:
-    recording = Recording.open(path)
+def _open(path: str | Path | Recording) -> RecordedRun:
+    recording = path if isinstance(path, Recording) else Recording.open(path)
     files = RecordedFiles(str(recording.directory.resolve()), recording.markers)
     return RecordedRun(files, job_graph(recording), recording.level, recording.status.value)
 

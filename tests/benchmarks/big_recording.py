@@ -57,6 +57,10 @@ class BigJob:
     sliding: bool = False
     """Whether the windows are told to be sliding ones that slide by their size: the same windows, judged another way."""
 
+    def __post_init__(self) -> None:
+        if self.records < KEYS:
+            raise ValueError(f"records: expected at least {KEYS}, so that every window has some, got {self.records}")
+
     @property
     def source_facts(self) -> int:
         """Facts of a source in a round: an action around rows, watermarks and buffers, then a mail."""

@@ -110,7 +110,7 @@ def _judged(judge: Judge, done: ScenarioRun, out: Path, allow_python: bool, quie
         not_run = not_run if allow_python else ALLOW_PYTHON_NEEDED
         plans.append(RecomputePlan(0, recompute.script.name, recompute, out, not_run))
     with count_progress("judging", quiet) as progress:
-        return judge.judge([out], plans, progress)
+        return judge.judge([out], [Recording.open(out)], plans, progress)
 
 
 def _answer(done: ScenarioRun, out: Path, report: Report | None) -> Answer:

@@ -62,7 +62,7 @@ def validate(
     opened = [Recording.open(path) for path in recordings]
     plans = [recompute_plan(run, one, folder, allow_python, allow_path) for run, one in enumerate(opened)]
     with count_progress("judging", json_output) as progress:
-        report = judge.judge(recordings, [plan for plan in plans if plan is not None], progress)
+        report = judge.judge(recordings, opened, [plan for plan in plans if plan is not None], progress)
 
     if junit is not None:
         _write(junit, to_junit(report))

@@ -37,7 +37,13 @@ def damage(facts: Damaged, random: Random) -> None:
             far = column in ("seq", "time_ns") and random.random() < 0.5
             value = int(row[column])
             step = random.choice((-9, 9) if far else (-1, 1))
-            row[column] = value + (step if abs(value) < 2**62 else -1 if value > 0 else 1)
+            changed = value + (step if abs(value) < 2**62 else -1 if value > 0 else 1)
+            if column == "seq":
+                # Two facts of a task never have the same place: they change places.
+                for other in (r for table in facts.tables.values() for r in table if r["task"] == row["task"]):
+                    if other["seq"] == changed:
+                        other["seq"] = value
+            row[column] = changed
 
 
 @given(job=window_jobs(), schedule=schedules(), damages=st.integers(0, 10**6), whole=st.booleans())

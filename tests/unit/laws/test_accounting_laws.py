@@ -237,6 +237,41 @@ DEFAULT, MAIL, COST, YIELD, BUFFER = (
             ],
             0,
         ),
+        (
+            [
+                (BEGIN, DEFAULT, 0),
+                (WAIT, YIELD, 1),
+                (BEGIN, MAIL, 2),
+                (WAIT, COST, 3),
+                (RESUME, COST, 3),
+                (END, MAIL, 2),
+                (RESUME, YIELD, 1),
+                (END, DEFAULT, 0),
+            ],
+            0,
+        ),
+        (
+            [
+                (BEGIN, DEFAULT, 0),
+                (WAIT, COST, 1),
+                (WAIT, YIELD, 2),
+                (RESUME, YIELD, 2),
+                (RESUME, COST, 1),
+                (END, DEFAULT, 0),
+            ],
+            1,
+        ),
+        (
+            [
+                (BEGIN, DEFAULT, 0),
+                (WAIT, YIELD, 1),
+                (BEGIN, MAIL, 2),
+                (RESUME, YIELD, 1),
+                (END, MAIL, 2),
+                (END, DEFAULT, 0),
+            ],
+            1,
+        ),
         ([(BEGIN, DEFAULT, 0), (BEGIN, MAIL, 1), (END, MAIL, 1), (END, DEFAULT, 0)], 1),
         (
             [

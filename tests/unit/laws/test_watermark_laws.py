@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
 import pytest
 
-from flowsim.facts.kinds import ElementKind
+from flowsim.facts.kinds import ElementKind, Level
+from flowsim.laws.catalogue import LAWS
 from flowsim.laws.event_time.valve_model import ValveModel
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome, Verdict
+from tests.support.facts.fact_builder import FactBuilder
+from tests.support.facts.slicing import BuiltFacts, judged_in_slices
 from tests.support.facts.tiny_job import FactSet, tiny_job
 from tests.support.flink.golden import cases
 
@@ -77,6 +83,39 @@ def test_the_judges_valve_answers_as_the_real_one() -> None:
     assert judged > 10_000
 
 
+def as_recorded(case: dict[str, Any]) -> FactBuilder:
+    """A recorded run of the real valve as the facts of task 1, behind tasks that nothing is known of."""
+    facts, numbers, positions = FactBuilder(Level.ELEMENTS), {"IDLE": -1, "ACTIVE": 0}, Counter[int]()
+    for task in (0, 1):
+        facts.add("tasks", task=task, vertex=task, inputs=task, parallelism=1, max_parallelism=8)
+    facts.add("edges", edge=0, source_vertex=0, target_vertex=1)
+    for channel in range(case["channels"]):
+        facts.add("channels", channel=channel, target_task=1, input_channel=channel)
+    for (what, channel, value), answer in zip(case["cmds"], case["out"], strict=True):
+        kind, number = (WATERMARK, value) if what == "wm" else (STATUS, numbers[value])
+        facts.add("received", task=1, channel=channel, position=positions[channel], kind=kind, timestamp=number)
+        positions[channel] += 1
+        for found, value in answer:
+            kind, number = (WATERMARK, value) if found == "wm" else (STATUS, numbers[value])
+            facts.add("task_watermark", task=1, kind=kind, timestamp=number)
+    return facts
+
+
+@pytest.mark.golden
+@pytest.mark.parametrize("epochs", [1, 3])
+def test_the_law_holds_for_what_the_real_valve_emitted_and_for_nothing_less(epochs: int) -> None:
+    law = tuple(law for law in LAWS if law.id == "valve")
+    for number, case in enumerate(cases("component/status_watermark_valve")):
+        facts = as_recorded(case)
+        outcome = judged_in_slices(BuiltFacts(facts), law, "complete", epochs, number)["valve"]
+        assert (outcome.verdict, outcome.rows_examined) == (Verdict.HOLDS, len(case["cmds"])), case["id"]
+        emitted = facts.rows("task_watermark")
+        if emitted:
+            facts.remove("task_watermark", emitted[number % len(emitted)])
+            outcome = judged_in_slices(BuiltFacts(facts), law, "complete", epochs, number)["valve"]
+            assert outcome.violations == 1, case["id"]
+
+
 def test_an_emission_that_the_valve_would_not_make_is_found_at_its_cause() -> None:
     facts = tiny_job()
     row = facts.all("task_watermark", task=3)[0]
@@ -106,6 +145,8 @@ def test_a_swallowed_watermark_is_forgiven_only_as_the_last_step_of_a_prefix() -
     facts.cut(lambda row: row["task"] != 4 or int(row["seq"]) < int(emitted["seq"]))
     assert judge(facts, "valve").violations == 1
     assert judge(facts, "valve", "failed").verdict is Verdict.HOLDS
+    facts.add("task_watermark", emitted, timestamp=int(emitted["timestamp"]) - 1)
+    assert judge(facts, "valve", "failed").violations == 1
 
 
 def test_a_watermark_that_nothing_caused_breaks_the_law() -> None:

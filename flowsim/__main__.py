@@ -10,7 +10,7 @@ import signal
 from types import FrameType
 
 _INTERRUPTED = 130
-_AS_CTRL_C = tuple(number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None)
+_AS_CTRL_C = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows has one
 
 
 def main() -> None:

@@ -41,7 +41,7 @@ class Recording:
         self.level: Level = manifest.recorded_level
         self.markers = markers
         """One per complete epoch."""
-        self.epochs = tuple(marker.rows for marker in markers)
+        self.epochs: tuple[dict[str, int], ...] = tuple(marker.rows for marker in markers)
         """Rows per table of each complete epoch."""
         self._rows: dict[str, list[tuple[int | str, ...]]] = {}
 

@@ -35,7 +35,10 @@ def no_progress(done: int, total: int, what: str) -> None:
 
 
 def open_runs(paths: Sequence[str | Path | Recording]) -> list[RecordedRun]:
-    """Opens all recordings that are not open yet; raises BadInput for none, for what is not a recording, and for one given twice."""
+    """Opens all recordings that are not open yet.
+
+    Raises BadInput for none, for what is not a recording, and for one given twice.
+    """
     if not paths:
         raise BadInput("no recording given; give the directory that 'flowsim run --out' wrote")
     runs = [_open(path) for path in paths]

@@ -10,8 +10,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import flowsim
-
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -48,7 +46,7 @@ def _archive() -> Path:
 
 
 def _write(archive: Path) -> None:
-    package = Path(flowsim.__file__).parent
+    package = Path(__file__).parents[1]
     with zipfile.ZipFile(archive, "w") as file:
         for name in _NEEDED:
             given = package / name

@@ -19,6 +19,7 @@ _ON_THE_WAY: Final = ("number", "kind", "bytes", "backlog")
 """What a buffer has in common where it leaves and where it arrives."""
 _BLOCK_BITS: Final = 10
 """A block is 1,024 numbers of a channel."""
+_PRIME: Final = (1 << 61) - 1
 _32_BITS: Final = 0xFFFFFFFF
 """Makes numbers positive: those of -1 and -2 have the same hash."""
 _BLOCKS_A_WALK: Final = 1024
@@ -62,7 +63,8 @@ class Queues:
             examined += 1
             if side != QUEUED:
                 block = number >> _BLOCK_BITS
-                sums[block] = sums.get(block, 0) + hash((number, kind, size & _32_BITS, backlog & _32_BITS))
+                row = (number << 65 | kind << 64 | (size & _32_BITS) << 32 | backlog & _32_BITS) % _PRIME
+                sums[block] = sums.get(block, 0) + row * row % _PRIME
             if wrong:
                 self._found.broken(wrong, (self._task, seq), task=self._task, seq=seq, channel=channel,
                                    side=BufferSide(side), number=number, kind=BufferKind(kind),

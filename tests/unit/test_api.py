@@ -126,7 +126,7 @@ def test_python_of_a_scenario_runs_only_when_allowed(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"laws": ["credit"]}, r"there is no law 'credit' \(did you mean 'credits'\?\)"),
-        ({"engine": "python", "audit": True}, "the engine 'python' does not use it"),
+        ({"engine": "python", "remote": "sc://localhost"}, "the engine 'python' does not use it"),
         ({"engine": "python", "master": "local[2]"}, "the engine 'python' does not use it"),
     ],
 )
@@ -142,10 +142,15 @@ def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
         validate_recording(tmp_path / "nothing", engine="python")
 
 
-def test_judging_on_spark_without_it_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("options", [{"engine": "spark"}, {"master": "local[2]"}, {"remote": "sc://localhost"}])
+def test_judging_on_spark_without_it_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, object]
+) -> None:
+    run_scenario(WORDS, out=tmp_path / "out")
     monkeypatch.setattr("flowsim.validation.spark_session.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match="'spark'"):
-        validate_recording(tmp_path)
+        validate_recording(tmp_path / "out", **options)  # type: ignore[arg-type]
+    assert validate_recording(tmp_path / "out").engine == "in this process"
 
 
 @pytest.mark.parametrize("kind", [BadInput, ScenarioError, MissingExtra, JobFailed, Deadlock, InvariantViolation])

@@ -1,4 +1,4 @@
-"""All 328,521 flights, from YAML to verdict: the same recording in every process, and every law holds on Spark."""
+"""All 328,521 flights, from YAML to verdict: the same recording in every process, and every law holds on both engines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ import pytest
 from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import LAW_IDS, LAWS
 from flowsim.laws.law import Verdict
-from flowsim.validation.judge import validate
+from flowsim.validation.judge import open_runs, validate
+from flowsim.validation.on_spark import OnSpark
 from flowsim.validation.recompute import recompute
 
 if TYPE_CHECKING:
@@ -105,7 +106,9 @@ def late_rows(run: Run) -> int:
 
 def test_every_law_examines_the_flights_and_holds(spark: SparkSession, runs: dict[str, Run]) -> None:
     full, elements = runs["one seed"], runs["three sources, seed 1"]
-    report = validate(spark, [full.out, elements.out])
+    recordings = open_runs([full.out, elements.out])
+    report = validate(recordings, engine=OnSpark(spark))
+    assert report.lines == validate(recordings).lines
     verdicts = [(line.run, line.outcome.law, line.outcome.verdict) for line in report.lines]
     needs_full_level = {law.id for law in LAWS if law.level is Level.FULL}
     needs_async_operators = {law for law in LAW_IDS if law.startswith("async-")}

@@ -13,14 +13,14 @@ import pytest
 
 from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import LAWS
-from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome, Verdict
 from flowsim.recording.reader import Recording
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario
 from flowsim.scenario.runner import run_compiled
 from flowsim.studies.async_stage import AsyncStage, async_stages
-from flowsim.validation.judge import validate
+from flowsim.validation.judge import open_runs, validate
+from flowsim.validation.on_spark import OnSpark
 from flowsim.validation.recompute import recompute
 
 if TYPE_CHECKING:
@@ -79,22 +79,16 @@ def test_the_first_answer_for_hawaiian_airlines_is_asked_for_again(folder: Path)
         assert (found.records, found.calls, found.peak_queued) == (FLIGHTS, FLIGHTS + OF_HAWAIIAN, 64)
 
 
-def test_every_law_holds(folder: Path) -> None:
-    for mode in MODES:
-        needs_full_level = {law.id for law in LAWS if law.level is Level.FULL}
-        assert [(outcome.law, outcome.verdict) for outcome in check_all(Recording.open(folder / mode))] == [
-            (law.id, Verdict.NOT_APPLICABLE if law.id in needs_full_level else Verdict.HOLDS) for law in LAWS
-        ]
-
-
-def test_the_laws_of_asking_hold_on_spark(spark: SparkSession, folder: Path) -> None:
-    """One pass over both recordings; the other laws are judged on Spark for the flights of 01 and 01c."""
-    laws = tuple(law.id for law in LAWS if law.id.startswith("async-"))
-    assert len(laws) == 5
-    report = validate(spark, [folder / mode for mode in MODES], laws)
-    assert {(line.run, line.outcome.law, line.outcome.verdict) for line in report.lines} == {
-        (run, law, Verdict.HOLDS) for run in range(2) for law in laws
-    }
+def test_every_law_holds(spark: SparkSession, folder: Path) -> None:
+    recordings = open_runs([folder / mode for mode in MODES])
+    report = validate(recordings, engine=OnSpark(spark))
+    assert report.lines == validate(recordings).lines
+    needs_full_level = {law.id for law in LAWS if law.level is Level.FULL}
+    assert [(line.run, line.outcome.law, line.outcome.verdict) for line in report.lines] == [
+        (run, law.id, Verdict.NOT_APPLICABLE if law.id in needs_full_level else Verdict.HOLDS)
+        for run in range(2)
+        for law in LAWS
+    ]
 
 
 def recomputed(spark: SparkSession, folder: Path, out: Path, mode: str) -> Outcome:

@@ -19,7 +19,8 @@ from flowsim.laws.law import Verdict
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario
 from flowsim.scenario.runner import ScenarioRun, run_compiled
-from flowsim.validation.judge import validate
+from flowsim.validation.judge import open_runs, validate
+from flowsim.validation.on_spark import OnSpark
 from flowsim.validation.recompute import recompute
 
 if TYPE_CHECKING:
@@ -72,7 +73,9 @@ def test_every_flight_is_somewhere(run: ScenarioRun, folder: Path) -> None:
 
 
 def test_every_law_holds(spark: SparkSession, run: ScenarioRun, folder: Path) -> None:
-    report = validate(spark, [folder / "out"])
+    recordings = open_runs([folder / "out"])
+    report = validate(recordings, engine=OnSpark(spark))
+    assert report.lines == validate(recordings).lines
     # Of the laws at level elements only those of asking do not apply: this job asks nobody.
     missing = {law.id for law in LAWS if law.level is Level.FULL or law.id.startswith("async-")}
     assert [(line.outcome.law, line.outcome.verdict) for line in report.lines] == [

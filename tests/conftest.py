@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 SHARES_SPARK = ("tests/spark/", "tests/unit/cli/test_validate_and_replay.py")
 """Where tests that use the session are, as the beginnings of their ids."""
 SECOND_SESSION = (
-    "tests/spark/test_async_agrees.py", "tests/spark/test_event_time_agrees.py", "tests/spark/test_flights_routes.py",
-    "tests/spark/test_random_mutations.py", "tests/spark/test_windows_agree.py",
+    "tests/spark/test_clusters.py", "tests/spark/test_flights_routes.py", "tests/spark/test_judge_on_spark.py",
 )  # fmt: skip
 """Of these, those that another worker runs in a session of its own, so that both are done at about the same time."""
 SHARES_FLINK = "tests/differential/"

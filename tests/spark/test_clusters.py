@@ -52,8 +52,14 @@ def expected(recordings: list[Path]) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with standalone_cluster(tmp_path_factory.mktemp("cluster")) as url:
+def cluster_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where all processes of the cluster work."""
+    return tmp_path_factory.mktemp("cluster")
+
+
+@pytest.fixture(scope="module")
+def cluster(cluster_folder: Path) -> Iterator[str]:
+    with standalone_cluster(cluster_folder) as url:
         yield url
 
 
@@ -70,32 +76,26 @@ def verdicts(process: subprocess.Popen[str]) -> list[dict[str, Any]]:
     return [{key: line[key] for key in keys} for line in json.loads(output)["laws"]]
 
 
-def descendants(pid: int) -> Iterator[tuple[int, str]]:
-    """Process ids and commands of all below a process."""
-    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-        yield int(child), Path(f"/proc/{child}/cmdline").read_text().replace("\0", " ")
-        yield from descendants(int(child))
-
-
-def of_cluster(text: str) -> list[int]:
-    """Processes whose command has a text in it and that are no shell's."""
+def of_cluster(text: str, folder: Path) -> list[int]:
+    """Processes of the cluster, which work below its folder, with a text in their command; no other session's."""
     found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+    for path in Path("/proc").glob("[0-9]*"):
         try:
-            command = path.read_bytes().replace(b"\0", b" ").decode()
+            command = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            works_in = (path / "cwd").readlink()
         except OSError:
             continue
-        if text in command and "bash" not in command:
-            found.append(int(path.parent.name))
+        if text in command and works_in.is_relative_to(folder):
+            found.append(int(path.name))
     return found
 
 
-def kill_one(process: subprocess.Popen[str], text: str) -> None:
+def kill_one(process: subprocess.Popen[str], text: str, folder: Path) -> None:
     """Kills the first process of this kind as soon as a Python worker is at work."""
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         assert process.poll() is None, process.communicate()
-        if of_cluster("pyspark.daemon") and (found := of_cluster(text)):
+        if of_cluster("pyspark.daemon", folder) and (found := of_cluster(text, folder)):
             time.sleep(0.3)
             os.kill(found[-1], signal.SIGKILL)
             return
@@ -112,10 +112,10 @@ def test_a_standalone_cluster_whose_workers_have_only_numpy_and_pyarrow_says_the
 
 @pytest.mark.parametrize("killed", ["CoarseGrainedExecutorBackend", "pyspark.daemon"])
 def test_a_killed_executor_or_python_worker_changes_nothing(
-    cluster: str, recordings: list[Path], expected: list[dict[str, Any]], killed: str
+    cluster: str, cluster_folder: Path, recordings: list[Path], expected: list[dict[str, Any]], killed: str
 ) -> None:
     process = validating(recordings, "--master", cluster)
-    kill_one(process, killed)
+    kill_one(process, killed, cluster_folder)
     assert verdicts(process) == expected
 
 

@@ -32,6 +32,8 @@ OF_RECORDINGS = {
     "spark_views",
 }
 """What reads them; what writes them is no part of the judge."""
+OF_PARTS = {"digest", "epoch_marker", "parquet_part", "part_reader"}
+"""What laws need of recordings: the files of epochs, and nothing of the manifest."""
 
 
 def test_the_contracts_of_import_linter_hold() -> None:
@@ -48,6 +50,14 @@ def test_the_judge_reaches_only_the_schema_values_and_what_reads_recordings() ->
     reached = {module for part in judge for module in graph.find_upstream_modules(part)} - judge
     readers = {"flowsim.recording", *(f"flowsim.recording.{name}" for name in OF_RECORDINGS)}
     assert reached - readers - THE_JUDGE_MAY_IMPORT == set()
+
+
+def test_laws_reach_only_the_schema_values_and_the_parts_of_recordings() -> None:
+    graph = grimp.build_graph("flowsim", cache_dir=None)
+    laws = {"flowsim.laws"} | graph.find_descendants("flowsim.laws")
+    reached = {module for part in laws for module in graph.find_upstream_modules(part)} - laws
+    parts = {"flowsim.recording", *(f"flowsim.recording.{name}" for name in OF_PARTS)}
+    assert reached - parts - THE_JUDGE_MAY_IMPORT == set()
 
 
 def test_the_judge_of_the_contracts_sees_a_forbidden_import() -> None:

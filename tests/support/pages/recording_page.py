@@ -34,9 +34,10 @@ versions, rows and digest per table, the cause of a failure. Nothing of the wall
 | `<table>/part-<epoch>.parquet` | the rows that a table got during one epoch; no file when there were none |
 | `epochs/<epoch>.json` | the marker of an epoch, written last: then the epoch is complete in every table |
 
-**Epochs.** All tables close their parts together whenever one of them has 65,536 rows, and at the end: a run that is killed loses no more than that of any table. Every file is
-written aside and renamed, so a process that is killed leaves its complete epochs; parts without a marker are not part
-of the recording. When the disk refuses a part, its epoch is dropped as a whole and nothing more is written.
+**Epochs.** All tables close their parts together whenever one of them has 65,536 rows, and at the end: a run that is
+killed loses no more than that of any table. Every file is written aside and renamed, so a process that is killed
+leaves its complete epochs; parts without a marker are not part of the recording. When the disk refuses a part, its
+epoch is dropped as a whole and nothing more is written.
 
 **Parts** are sorted by task; the rows of a task are in the order in which they were recorded, and those of a later epoch
 come after those of an earlier one, so the `seq` of a task ascends from part to part. Row groups hold whole tasks, of

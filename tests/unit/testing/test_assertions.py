@@ -38,7 +38,9 @@ def test_a_violated_law_is_told_with_sentence_evidence_and_the_line_to_reproduce
         assert_laws(numbers(), schedule=schedule, faults=[Fault("corrupt_element", channel=0, at=2)])
     law, sentence, count, evidence, reproduce = str(failed.value).splitlines()
     assert law == "law violated: channel-fifo"
-    assert sentence.startswith("  The elements that a receiver decodes from a channel are those that the sender put on it")
+    assert sentence.startswith(
+        "  The elements that a receiver decodes from a channel are those that the sender put on it"
+    )
     assert sentence.endswith("(rules 5.11, 6.14, 7.16)")
     assert count.startswith("  1 violations, ")
     assert "channel=0, position=2" in evidence

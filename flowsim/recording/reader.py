@@ -92,7 +92,7 @@ class Recording:
         if table not in self.epochs[epoch]:
             return arrow_schema(TABLES[table]).empty_table().select(names)
         with self._opened(table, epoch) as file:
-            return file.read(columns=names)
+            return file.read(columns=names, use_threads=False)
 
     def time_bounds(self, table: str, epoch: int) -> tuple[int, int] | None:
         """The least and the greatest ``time_ns`` of one table in one epoch; None when it has no rows there."""

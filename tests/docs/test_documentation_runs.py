@@ -112,8 +112,9 @@ def run_console(block: Snippet, workplace: Path) -> None:
 
 
 def needs_spark(block: Snippet) -> bool:
-    judging = (command for command, _ in commands(block.text) if re.search(r"flowsim validate|--validate", command))
-    return any("--engine python" not in command for command in judging)
+    """A recomputation and a law in SQL run on Spark; laws only where that is asked for, as examples are small."""
+    judging = [command for command, _ in commands(block.text) if re.search(r"flowsim validate|--validate", command)]
+    return any(re.search(r"--engine spark|--master|--remote|--allow-(python|sql)", command) for command in judging)
 
 
 def pages_of(blocks: list[Snippet]) -> dict[str, list[Snippet]]:

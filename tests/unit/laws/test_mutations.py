@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import LAW_IDS, LAWS
-from flowsim.laws.judge import NOTHING_RECORDED
+from flowsim.laws.judge import NOTHING_RECORDED, check_all
 from flowsim.laws.law import EVIDENCE_ROWS, Outcome, Verdict
+from flowsim.recording.reader import Recording
 from flowsim.validation.judge import open_runs, validate
 from tests.benchmarks.bench_judge import write
 from tests.benchmarks.big_recording import BigJob
@@ -22,29 +24,43 @@ Outcomes = dict[str, Outcome]
 DAMAGED = 200
 
 
-def judged(cases: list[Case], folder: Path, more_epochs: bool) -> list[Outcomes]:
-    """The outcomes of each; every eighth recording has two epochs if ``more_epochs``."""
+@dataclass(frozen=True)
+class Judged:
+    """A recording, and its outcomes from its files and from memory."""
+
+    case: Case
+    outcomes: Outcomes
+    in_memory: Outcomes
+
+
+def judged(cases: list[Case], folder: Path, more_epochs: bool) -> list[Judged]:
+    """Every eighth recording has two epochs if ``more_epochs``."""
     paths = [
         case.write(folder / str(number), epochs=1 + (more_epochs and number % 8 == 0))
         for number, case in enumerate(cases)
     ]
     report = validate(open_runs(paths))
-    return [report.of(run) for run in range(len(cases))]
+    return [
+        Judged(case, report.of(run), {o.law: o for o in check_all(Recording.open(path), case.status)})
+        for run, (case, path) in enumerate(zip(cases, paths, strict=True))
+    ]
 
 
 @pytest.fixture(scope="module")
-def outcomes_of(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Outcomes]:
-    """The outcomes of the honest job, its mutations and its prefixes."""
-    cases = list(mutated())
-    found = judged(cases, tmp_path_factory.mktemp("mutated"), more_epochs=True)
-    return {case.name: outcomes for case, outcomes in zip(cases, found, strict=True)}
+def of_the_honest_job(tmp_path_factory: pytest.TempPathFactory) -> list[Judged]:
+    """The honest job, its mutations and its prefixes."""
+    return judged(list(mutated()), tmp_path_factory.mktemp("mutated"), more_epochs=True)
 
 
 @pytest.fixture(scope="module")
-def at_random(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Case, Outcomes]]:
-    """Small jobs damaged at random, each with its outcomes."""
-    cases = list(small(DAMAGED))
-    return list(zip(cases, judged(cases, tmp_path_factory.mktemp("small"), more_epochs=False), strict=True))
+def outcomes_of(of_the_honest_job: list[Judged]) -> Mapping[str, Outcomes]:
+    return {one.case.name: one.outcomes for one in of_the_honest_job}
+
+
+@pytest.fixture(scope="module")
+def at_random(tmp_path_factory: pytest.TempPathFactory) -> list[Judged]:
+    """Small jobs damaged at random."""
+    return judged(list(small(DAMAGED)), tmp_path_factory.mktemp("small"), more_epochs=False)
 
 
 def violated(outcomes: Outcomes) -> dict[str, int]:
@@ -115,22 +131,33 @@ def test_what_the_graph_lacks_makes_a_law_not_applicable(outcomes_of: Mapping[st
     assert outcomes["actions"].verdict is Verdict.VACUOUS
 
 
-def test_every_kind_of_damage_and_every_law_is_among_the_random_ones(at_random: list[tuple[Case, Outcomes]]) -> None:
-    damaged = [case for case, _ in at_random if case.laws]
+def test_every_kind_of_damage_and_every_law_is_among_the_random_ones(at_random: list[Judged]) -> None:
+    damaged = [one.case for one in at_random if one.case.laws]
     assert len(damaged) == DAMAGED
     assert {case.name.split(": ")[1] for case in damaged} == {kind.name for kind in KINDS}
     assert set().union(*(kind.laws for kind in KINDS)) == set(LAW_IDS)
 
 
-def test_random_damage_breaks_the_laws_that_its_kind_breaks(at_random: list[tuple[Case, Outcomes]]) -> None:
-    missed = {case.name: case.laws - fallen for case, o in at_random if not case.laws <= (fallen := set(violated(o)))}
-    assert missed == {}
+def test_random_damage_breaks_the_laws_that_its_kind_breaks(at_random: list[Judged]) -> None:
+    missed = {one.case.name: one.case.laws - violated(one.outcomes).keys() for one in at_random}
+    assert {name: laws for name, laws in missed.items() if laws} == {}
 
 
-def test_honest_and_cut_recordings_break_no_law(at_random: list[tuple[Case, Outcomes]]) -> None:
-    honest = [(case, outcomes) for case, outcomes in at_random if case.honest]
+def test_honest_and_cut_recordings_break_no_law(at_random: list[Judged]) -> None:
+    honest = [one for one in at_random if one.case.honest]
     assert len(honest) == 10
-    assert {case.name: broken for case, outcomes in honest if (broken := violated(outcomes))} == {}
+    assert {one.case.name: broken for one in honest if (broken := violated(one.outcomes))} == {}
+
+
+def test_files_are_judged_as_memory_is(of_the_honest_job: list[Judged], at_random: list[Judged]) -> None:
+    differ: dict[tuple[str, str], tuple[Outcome, Outcome]] = {}
+    for one in (*of_the_honest_job, *at_random):
+        for law, mine in one.in_memory.items():
+            found = one.outcomes[law]
+            # Of a prefix only the judge of files says so in the reason.
+            if found != replace(mine, reason=mine.reason if one.case.status == "complete" else found.reason):
+                differ[one.case.name, law] = found, mine
+    assert differ == {}
 
 
 def test_the_generated_recording_of_the_benchmark_holds_for_all_laws(tmp_path: Path) -> None:

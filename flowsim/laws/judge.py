@@ -135,7 +135,7 @@ def applicable(laws: Sequence[Law], graph: JobGraph, level: Level) -> tuple[list
         if missing:
             others[law.id] = Outcome(law.id, Verdict.NOT_APPLICABLE, 0, 0, reason=missing)
         elif not graph.tasks:
-            others[law.id] = Outcome(law.id, Verdict.NOT_APPLICABLE, 0, 0, reason=NOTHING_RECORDED)
+            others[law.id] = Outcome(law.id, Verdict.VACUOUS, 0, 0, reason=NOTHING_RECORDED)
         else:
             judged.append(law)
     return judged, others

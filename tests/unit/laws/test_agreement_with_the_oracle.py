@@ -46,7 +46,7 @@ def counts(outcome: Outcome) -> Counts:
 def expected_counts(outcome: OracleOutcome, status: str) -> Counts:
     """Where a prefix shows nothing, the judge does not call that vacuous."""
     if outcome.reason == NOTHING_KEPT:
-        return "not applicable", 0, 0, NOTHING_RECORDED
+        return "vacuous", 0, 0, NOTHING_RECORDED
     if outcome.verdict.value == "vacuous" and status != "complete":
         return "not applicable", 0, 0, NOTHING_YET
     return outcome.verdict.value, outcome.rows_examined, outcome.violations, outcome.reason

@@ -34,7 +34,7 @@ def test_every_prefix_of_an_honest_run_breaks_no_law() -> None:
 
 def test_no_law_applies_to_a_run_that_ended_before_anything_was_recorded() -> None:
     for outcome in check_all(MemoryRecorder(Level.FULL), "running"):
-        assert (outcome.verdict, outcome.reason) == (Verdict.NOT_APPLICABLE, NOTHING_RECORDED)
+        assert (outcome.verdict, outcome.reason) == (Verdict.VACUOUS, NOTHING_RECORDED)
 
 
 def test_facts_of_a_task_that_is_not_described_are_a_damaged_recording() -> None:

@@ -111,7 +111,7 @@ def test_a_law_without_rows_is_vacuous_and_no_pass(outcomes_of: Mapping[str, Out
 
 def test_a_run_killed_before_its_first_part_passes_no_law(outcomes_of: Mapping[str, Outcomes]) -> None:
     found = {(o.verdict, o.reason) for o in outcomes_of["killed at once"].values()}
-    assert found == {(Verdict.NOT_APPLICABLE, NOTHING_RECORDED)}
+    assert found == {(Verdict.VACUOUS, NOTHING_RECORDED)}
 
 
 def test_laws_of_level_full_do_not_apply_below_it(outcomes_of: Mapping[str, Outcomes]) -> None:

@@ -54,7 +54,7 @@ def test_only_complete_epochs_are_read(tmp_path: Path) -> None:
     assert examined(path) == [2]
     (path / "recording" / "epochs" / "00000.json").unlink()
     (outcome,) = judged(path)
-    assert (outcome.verdict, outcome.reason) == (Verdict.NOT_APPLICABLE, NOTHING_RECORDED)
+    assert (outcome.verdict, outcome.reason) == (Verdict.VACUOUS, NOTHING_RECORDED)
 
 
 def test_the_recording_folder_itself_may_be_given(tmp_path: Path) -> None:

@@ -27,9 +27,9 @@ from flowsim.facts.kinds import (
     SegmentAction,
     WindowResult,
 )  # fmt: skip
+from flowsim.laws.java_key import owner_subtask, recorded_key_hash
 from flowsim.units import NO_TIMESTAMP
 from tests.benchmarks import big_recording_async
-from tests.support.oracle.java_key import owner_subtask, recorded_key_hash
 
 Array = npt.NDArray[np.int64]
 Columns = dict[str, Array | int]

@@ -6,12 +6,12 @@ from typing import Final
 
 from flowsim.facts.schema import TABLES
 from flowsim.laws.catalogue import LAWS
+from flowsim.laws.job_graph import job_graph as oracle_graph
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome
 from flowsim.recording.memory import MemoryRecorder
 from tests.support.facts.slicing import judged_in_slices
 from tests.support.oracle.catalogue import LAWS as ORACLE_LAWS
-from tests.support.oracle.job_graph import job_graph as oracle_graph
 from tests.support.oracle.judge import check as oracle_check
 
 Row = dict[str, int | str]

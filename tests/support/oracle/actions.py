@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from flowsim.facts.kinds import ActionKind, ActionPhase, WaitKind
+from flowsim.laws.job_graph import JobGraph
 from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.facts import Facts, Findings
-from tests.support.oracle.job_graph import JobGraph
 
 _Entry = tuple[int, int, int]
 """Phase (BEGIN or WAIT), kind and number."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from flowsim.facts.kinds import BufferKind, BufferSide
+from flowsim.laws.job_graph import JobGraph
 from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.facts import Facts, Findings, Row, not_applicable
-from tests.support.oracle.job_graph import JobGraph
 
 _Told = tuple[int, int, int, int, int]
 """Channel, number, kind, bytes and backlog of a buffer on its way."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent
+from flowsim.laws.job_graph import Edge, JobGraph, Operator, Task
 from tests.support.oracle.async_wait.places import async_facts
 from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.facts import Facts, Findings
-from tests.support.oracle.job_graph import Edge, JobGraph, Operator, Task
 
 Place = tuple[int, int]
 """Task and operator."""

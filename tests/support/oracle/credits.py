@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind
+from flowsim.laws.job_graph import JobGraph
 from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.facts import Facts, Findings, not_applicable
-from tests.support.oracle.job_graph import JobGraph
 
 _Step = tuple[int, int, int, str]
 """Sequence number, change of the balance, the balance as recorded, and what happened."""

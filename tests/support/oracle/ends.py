@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from flowsim.facts.kinds import ElementKind, LifeEvent
+from flowsim.laws.job_graph import JobGraph
 from flowsim.units import MAX_WATERMARK
 from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.event_time_paths import EventTimePaths
 from tests.support.oracle.facts import Facts, Findings, not_applicable
-from tests.support.oracle.job_graph import JobGraph
 from tests.support.oracle.valve_model import IDLE
 
 _DRAIN = 1

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from flowsim.facts.kinds import ElementKind
+from flowsim.laws.job_graph import JobGraph, Operator
 from flowsim.units import NO_TIMESTAMP
 from tests.support.oracle.facts import Facts
-from tests.support.oracle.job_graph import JobGraph, Operator
 from tests.support.oracle.valve_model import ACTIVE, IDLE
 
 INPUTS: Final = -1

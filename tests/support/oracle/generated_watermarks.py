@@ -6,11 +6,11 @@ from bisect import bisect_left
 from collections.abc import Mapping
 
 from flowsim.facts.kinds import ElementKind
+from flowsim.laws.job_graph import JobGraph, Operator
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.support.oracle.async_wait.queued_event_time import QueueTold
 from tests.support.oracle.event_time_paths import INPUTS, EventTimePaths, Told
 from tests.support.oracle.facts import Facts, Findings
-from tests.support.oracle.job_graph import JobGraph, Operator
 from tests.support.oracle.valve_model import IDLE
 
 _BOUNDED = ("bounded", "monotonous")

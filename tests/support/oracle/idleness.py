@@ -6,11 +6,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 
 from flowsim.facts.kinds import ElementKind, LifeEvent
+from flowsim.laws.job_graph import JobGraph
 from flowsim.units import NO_TIMESTAMP, NS_PER_MS
 from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.event_time_paths import FREE, EventTimePaths, Told, emissions
 from tests.support.oracle.facts import Facts, Findings, not_applicable
-from tests.support.oracle.job_graph import JobGraph
 from tests.support.oracle.task_watermarks import Sent, sent_event_time
 from tests.support.oracle.valve_model import ACTIVE, IDLE
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from flowsim.laws.job_graph import JobGraph, job_graph
 from tests.support.oracle.actions import actions
 from tests.support.oracle.async_wait.capacity import async_capacity
 from tests.support.oracle.async_wait.end import async_end
@@ -20,7 +21,6 @@ from tests.support.oracle.ends import end
 from tests.support.oracle.facts import NOTHING_KEPT, Facts, Findings, not_applicable
 from tests.support.oracle.idleness import idle
 from tests.support.oracle.in_flight import in_flight
-from tests.support.oracle.job_graph import JobGraph, job_graph
 from tests.support.oracle.lateness import lateness
 from tests.support.oracle.life_cycle import life_cycle
 from tests.support.oracle.mails import mails

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from flowsim.facts.kinds import ElementKind, LifeEvent
+from flowsim.laws.job_graph import JobGraph
 from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.facts import Facts, Findings
-from tests.support.oracle.job_graph import JobGraph
 
 _ENDS = (LifeEvent.FINISHED, LifeEvent.CANCELED, LifeEvent.FAILED)
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from flowsim.facts.kinds import ActionKind, ActionPhase, MailAction, WaitKind
+from flowsim.laws.job_graph import JobGraph
 from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.facts import Facts, Findings, Row
-from tests.support.oracle.job_graph import JobGraph
 
 MIN_PRIORITY: Final = -1
 """Rule 3.8."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from flowsim.facts.kinds import ElementKind
+from flowsim.laws.java_key import owner_subtask, recorded_key_hash
+from flowsim.laws.job_graph import JobGraph, Task
 from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.facts import Facts, Findings, not_applicable
-from tests.support.oracle.java_key import owner_subtask, recorded_key_hash
-from tests.support.oracle.job_graph import JobGraph, Task
 
 
 def key_routing(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:

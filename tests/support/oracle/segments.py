@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from flowsim.facts.kinds import SegmentAction
+from flowsim.laws.job_graph import JobGraph, Pool
 from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.facts import Facts, Findings, Row, not_applicable
-from tests.support.oracle.job_graph import JobGraph, Pool
 
 _HELD = {SegmentAction.TAKEN: 1, SegmentAction.RETURNED: -1}
 """What an action does to the segments that the pool has of its task manager."""

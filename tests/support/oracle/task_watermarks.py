@@ -6,13 +6,13 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from flowsim.facts.kinds import AsyncAction, ElementKind
+from flowsim.laws.job_graph import JobGraph
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.support.oracle.async_wait.queued_event_time import QueueTold, taken_marks, told_by_queues
 from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.event_time_paths import FREE, INPUTS, Emission, EventTimePaths, Told, emissions, heard
 from tests.support.oracle.facts import Facts, Findings, not_applicable
 from tests.support.oracle.generated_watermarks import judge_generated
-from tests.support.oracle.job_graph import JobGraph
 from tests.support.oracle.valve_model import ACTIVE
 
 LAW = "task-watermark"

@@ -7,12 +7,12 @@ from heapq import heappop, heappush
 from typing import Final
 
 from flowsim.facts.kinds import ElementKind, LifeEvent, TimeDomain, TimerAction
+from flowsim.laws.java_key import owner_subtask
+from flowsim.laws.job_graph import JobGraph
 from flowsim.units import NO_TIMESTAMP, NS_PER_MS
 from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.event_time_paths import FREE, INPUTS, EventTimePaths, InputsModel
 from tests.support.oracle.facts import Facts, Findings, Row, not_applicable
-from tests.support.oracle.java_key import owner_subtask
-from tests.support.oracle.job_graph import JobGraph
 from tests.support.oracle.routing import described_keys
 
 LAW = "timers"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from flowsim.facts.kinds import ElementKind
+from flowsim.laws.job_graph import JobGraph
 from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.facts import Facts, Findings, not_applicable
-from tests.support.oracle.job_graph import JobGraph
 from tests.support.oracle.valve_model import ACTIVE, IDLE, Emission, ValveModel
 
 _NO_CHANNELS = "the job has no channels"

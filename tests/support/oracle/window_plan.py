@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from flowsim.laws.job_graph import Operator
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.values.java_long import wrapped
-from tests.support.oracle.job_graph import Operator
 
 Window = tuple[int, int]
 """First millisecond, and the one behind the last."""

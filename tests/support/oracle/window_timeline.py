@@ -12,8 +12,8 @@ from enum import IntEnum
 from typing import Final
 
 from flowsim.facts.kinds import ElementKind, FireCause
+from flowsim.laws.job_graph import JobGraph, Operator
 from tests.support.oracle.facts import Facts, Row
-from tests.support.oracle.job_graph import JobGraph, Operator
 from tests.support.oracle.window_model import NS_PER_MS, Expected, Intake, WindowModel
 from tests.support.oracle.window_plan import WindowPlan, window_plan
 

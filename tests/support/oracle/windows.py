@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from flowsim.laws.job_graph import JobGraph
 from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.facts import Facts, Findings, Row, multiset_difference, not_applicable
-from tests.support.oracle.job_graph import JobGraph
 from tests.support.oracle.window_timeline import What, WindowTimeline, unjudged, window_timelines
 
 _NO_WINDOW: Final = "the job has no window with a known assigner at the head of a chain with one input"

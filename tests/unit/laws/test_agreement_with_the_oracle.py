@@ -9,6 +9,7 @@ from itertools import chain
 import pytest
 
 from flowsim.laws.catalogue import LAW_IDS, LAWS
+from flowsim.laws.job_graph import job_graph as oracle_graph
 from flowsim.laws.judge import NOTHING_RECORDED, NOTHING_YET
 from flowsim.laws.law import Outcome
 from tests.support.facts.cases import Case, mutated, small, with_async, with_event_time, with_windows
@@ -18,7 +19,6 @@ from tests.support.oracle.catalogue import LAWS as ORACLE_LAWS
 from tests.support.oracle.catalogue import Law as OracleLaw
 from tests.support.oracle.catalogue import Outcome as OracleOutcome
 from tests.support.oracle.facts import NOTHING_KEPT
-from tests.support.oracle.job_graph import job_graph as oracle_graph
 from tests.support.oracle.judge import check as oracle_check
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]

@@ -11,6 +11,7 @@ import pytest
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.catalogue import LAWS
 from flowsim.laws.event_time.marks import FEW
+from flowsim.laws.job_graph import job_graph
 from flowsim.laws.slices import Facts
 from flowsim.units import MAX_WATERMARK
 from tests.support.facts.event_time_history import History
@@ -18,7 +19,6 @@ from tests.support.facts.fact_builder import FactBuilder, Row
 from tests.support.facts.slicing import BuiltFacts, judged_in_slices
 from tests.support.facts.valid_job import honest_job
 from tests.support.oracle.catalogue import LAWS as DEFINITIONS
-from tests.support.oracle.job_graph import job_graph
 from tests.support.oracle.judge import check
 
 IDS = ("watermark-monotone", "valve", "task-watermark", "idle")

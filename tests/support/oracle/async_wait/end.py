@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from flowsim.facts.kinds import AsyncAction
+from flowsim.laws.job_graph import JobGraph
 from tests.support.oracle.async_wait.places import NO_OPERATOR, OUTCOMES, async_facts, async_operators
 from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.facts import Facts, Findings, not_applicable
-from tests.support.oracle.job_graph import JobGraph
 
 LAW = "async-end"
 _MOVES = (AsyncAction.PUT, AsyncAction.EMIT)

@@ -7,12 +7,12 @@ from functools import reduce
 from operator import xor
 
 from flowsim.facts.kinds import AsyncAction, ElementKind
+from flowsim.laws.job_graph import JobGraph
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
 from tests.support.oracle.async_wait.places import NEVER, NO_OPERATOR, Place, Step, async_facts, async_operators
 from tests.support.oracle.async_wait.readers import readers
 from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.facts import Facts, Findings, not_applicable
-from tests.support.oracle.job_graph import JobGraph
 
 LAW = "async-once"
 _JUDGED = (AsyncAction.PUT, AsyncAction.COMPLETE, AsyncAction.FAIL, AsyncAction.TIMEOUT, AsyncAction.EMIT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from flowsim.facts.kinds import AsyncAction, ElementKind
+from flowsim.laws.job_graph import JobGraph
 from tests.support.oracle.async_wait.places import (
     NEVER,
     NO_OPERATOR,
@@ -16,7 +17,6 @@ from tests.support.oracle.async_wait.places import (
 )
 from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.facts import Facts, Findings, not_applicable
-from tests.support.oracle.job_graph import JobGraph
 
 LAW = "async-order"
 Turn = tuple[int, int]

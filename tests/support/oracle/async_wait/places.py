@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent
+from flowsim.laws.job_graph import JobGraph, Operator, Task
 from tests.support.oracle.facts import Facts
-from tests.support.oracle.job_graph import JobGraph, Operator, Task
 
 KIND: Final = "async_wait"
 NO_OPERATOR: Final = "the job has no async operator"

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flowsim.facts.kinds import AsyncAction, ElementKind
+from flowsim.laws.job_graph import JobGraph
 from tests.support.oracle.async_wait.places import Place, async_facts
 from tests.support.oracle.event_time_paths import FREE, Announced, Emission, EventTimePaths, Told
 from tests.support.oracle.facts import Facts
-from tests.support.oracle.job_graph import JobGraph
 
 BEGINNING = -1
 """Sequence number of the cause before all others."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from flowsim.facts.kinds import AsyncAction, ElementKind
+from flowsim.laws.job_graph import JobGraph
 from tests.support.oracle.async_wait.places import Place
 from tests.support.oracle.facts import Facts
-from tests.support.oracle.job_graph import JobGraph
 
 Got = list[tuple[int, int]]
 """Sequence numbers and fingerprints of records, in order."""

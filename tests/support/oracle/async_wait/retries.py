@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from flowsim.facts.kinds import AsyncAction, ElementKind
+from flowsim.laws.job_graph import JobGraph
 from tests.support.oracle.async_wait.places import NEVER, NO_OPERATOR, Place, Step, async_facts, async_operators
 from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.facts import Facts, Findings, not_applicable
-from tests.support.oracle.job_graph import JobGraph
 
 LAW = "async-retries"
 

@@ -49,8 +49,9 @@ format: $(STAMP) ## Formats the code and mends what ruff can mend.
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(STAMP) ## Writes the pages that are made of the code: docs/api.md, docs/recording.md, docs/scenario.schema.json.
+docs: $(STAMP) ## Writes the pages that are made of the code: docs/api.md, docs/laws.md, docs/recording.md, docs/scenario.schema.json.
 	$(BIN)/python -m tests.support.pages.api_page > docs/api.md
+	$(BIN)/python -m tests.support.pages.laws_page > docs/laws.md
 	$(BIN)/python -m tests.support.pages.recording_page > docs/recording.md
 	$(BIN)/flowsim schema > docs/scenario.schema.json
 

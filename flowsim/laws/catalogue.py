@@ -10,12 +10,12 @@ from typing import Final
 import flowsim.laws
 from flowsim.laws.law import Law
 
-_FAMILIES: Final = ("channels", "event_time", "windows", "tasks", "network", "timers", "async_wait")
+FAMILIES: Final = ("channels", "event_time", "windows", "tasks", "network", "timers", "async_wait")
 """The order of reports."""
 
 
 def _laws() -> Iterator[Law]:
-    for family in _FAMILIES:
+    for family in FAMILIES:
         package = import_module(f"{flowsim.laws.__name__}.{family}")
         for module in sorted(found.name for found in pkgutil.iter_modules(package.__path__)):
             yield from getattr(import_module(f"{package.__name__}.{module}"), "LAWS", ())

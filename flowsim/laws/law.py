@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final, Protocol
 
@@ -145,7 +145,7 @@ class Law:
 
     ``rules`` are numbers of ``docs/flink_rules.md``. ``reads`` names the columns of each table that the machine reads
     beside ``seq`` and ``task``. ``applies`` answers '' or why the law does not apply to a graph, ``unjudged`` what of a
-    graph it says nothing about.
+    graph it does not judge. ``counts`` says in Markdown what exactly is examined and counted (``docs/laws.md``).
     """
 
     id: str
@@ -154,6 +154,7 @@ class Law:
     level: Level
     reads: Mapping[str, tuple[str, ...]]
     machine: MakeMachine
+    counts: str = field(kw_only=True)
     applies: Callable[[JobGraph], str] = _always
     unjudged: Callable[[JobGraph], str] = _always
     join: Join | None = None

@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import json
+from typing import Annotated
 
+import typer
 from rich.console import Console
+from rich.markdown import Markdown
 from rich.table import Table
 
 from flowsim.cli.command import Answer, command
 from flowsim.cli.options import Json
+from flowsim.errors import BadInput, did_you_mean
 from flowsim.faults.catalogue import FAULT_KINDS
-from flowsim.laws.catalogue import LAWS
+from flowsim.laws.catalogue import LAW_IDS, LAWS
+from flowsim.laws.law import Law
 from flowsim.scenario.scenario_model import json_schema
+
+OneLaw = Annotated[str | None, typer.Argument(metavar="[LAW]", help="Show only this law, and what it counts.")]
 
 
 @command
-def laws(json_output: Json = False) -> Answer:
-    """List the laws: id, sentence, rules."""
-    document = [
-        {"id": law.id, "sentence": law.sentence, "rules": list(law.rules), "level": law.level.name.lower()}
-        for law in LAWS
-    ]
+def laws(law_id: OneLaw = None, json_output: Json = False) -> Answer:
+    """List the laws: id, sentence, rules.
+
+    With LAW, shows that one, and what exactly it examines and counts.
+    """
+    if law_id is not None:
+        return _one_law(law_id)
+    document = [_described(law) for law in LAWS]
 
     def show(console: Console) -> None:
         table = Table()
@@ -31,6 +40,21 @@ def laws(json_output: Json = False) -> Answer:
         console.print(table)
 
     return Answer(document, show)
+
+
+def _described(law: Law) -> dict[str, object]:
+    return {"id": law.id, "sentence": law.sentence, "rules": list(law.rules), "level": law.level.name.lower()}
+
+
+def _one_law(law_id: str) -> Answer:
+    law = next((law for law in LAWS if law.id == law_id), None)
+    if law is None:
+        raise BadInput(f"unknown law {law_id!r}{did_you_mean(law_id, LAW_IDS)}")
+
+    def show(console: Console) -> None:
+        console.print(Markdown(f"# {law.id}\n\n{law.sentence}\n\nRules {', '.join(law.rules)}\n\n{law.counts}"))
+
+    return Answer(_described(law) | {"reads": law.reads, "counts": law.counts}, show)
 
 
 @command

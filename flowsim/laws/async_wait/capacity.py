@@ -10,6 +10,12 @@ from flowsim.laws.async_wait.places import Place, Steps, broken_rows
 from flowsim.laws.law import Findings
 
 ID: Final = "async-capacity"
+COUNTS: Final = """\
+- Rows examined: all rows of `async_elements`.
+- Each row of a place is a violation (once) when `queued` is above `params.capacity`, or is not the number of PUT rows up
+  to this one less the number of EMIT rows up to it; in COMPLETE and FAIL rows it may also be one less (they may come
+  while an element that has left the queue is being handed on).
+"""
 
 
 class Capacity:

@@ -11,6 +11,11 @@ from flowsim.laws.async_wait.places import Place, Steps, broken_rows
 from flowsim.laws.law import Findings
 
 ID: Final = "async-end"
+COUNTS: Final = """\
+- Rows examined: END_INPUT and CLOSE rows of `lifecycle` of places.
+- Violations: every PUT, INVOKE, RETRY, TIMEOUT and EMIT row of a place behind its end, or behind its first CLOSE row
+  (once); and every END_INPUT row whose place has, in the last PUT or EMIT row before it, a `queued` other than 0.
+"""
 
 
 class End:

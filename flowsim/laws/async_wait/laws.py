@@ -203,37 +203,42 @@ _READS: Final = {
 }
 
 
-def _law(law: str, sentence: str, *rules: str) -> Law:
-    return Law(law, sentence, rules, Level.ELEMENTS, _READS, _make, needs_an_async_operator)
+def _law(law: str, counts: str, sentence: str, *rules: str) -> Law:
+    return Law(law, sentence, rules, Level.ELEMENTS, _READS, _make, needs_an_async_operator, counts=counts)
 
 
 LAWS: Final = (
     _law(
         order.ID,
+        order.COUNTS,
         "An ordered async operator emits elements in the order in which they arrived, watermarks included; in an unordered "
         "one no element overtakes a watermark, and no watermark an element.",
         "11.5", "11.9", "11.10", "11.11",
     ),
     _law(
         once.ID,
+        once.COUNTS,
         "Every element of an async operator has one outcome, and is emitted once, after that outcome and with exactly its "
         "results; at the end of input all elements have been emitted.",
         "11.12", "11.13", "11.14", "11.15", "11.17", "11.18", "11.19",
     ),
     _law(
         capacity.ID,
+        capacity.COUNTS,
         "The queue of an async operator never holds more elements than its capacity, and holds those that were put and not "
         "emitted.",
         "11.1", "11.2", "11.5", "11.29",
     ),
     _law(
         retries.ID,
+        retries.COUNTS,
         "An async operator calls its function once for each record, and again only when a retry is due: no more often than "
         "the retry strategy allows, or once more at the end of input.",
         "11.24", "11.25", "11.27", "11.28",
     ),
     _law(
         end.ID,
+        end.COUNTS,
         "At the end of input the queue of an async operator is empty, and afterwards no element is put, passed to the "
         "function or emitted.",
         "11.19",

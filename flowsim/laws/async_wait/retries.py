@@ -11,6 +11,22 @@ from flowsim.laws.law import Findings
 from flowsim.laws.slices import Row
 
 ID: Final = "async-retries"
+COUNTS: Final = """\
+- Rows examined: PUT rows of kind RECORD, INVOKE and RETRY rows of `async_elements`.
+- An INVOKE row is *at the end* when no PUT and no RETRY row of its place comes after it (rules 11.27, 11.28). It is a
+  violation (once) when
+  - no PUT row of its entry came before; or
+  - `attempt` is not 1 more than the number of INVOKE rows of the entry before; or, when it is above 1:
+  - the place does not retry;
+  - it is not at the end, and no RETRY row of the entry with `attempt` less 1 came before, or an outcome did;
+  - `attempt` - 1 is above the limit, or at the end above the limit plus 1.
+- A RETRY row is a violation (once) when the place does not retry, or `attempt` is not the number of INVOKE rows of the
+  entry before, or is above the limit; or a RETRY row of the entry with the same attempt, a TIMEOUT row of it or its
+  outcome came before.
+- 1 for each entry of kind RECORD that was put and has no INVOKE row until it is emitted, where a PUT row of the place or its
+  end comes after its put. After the emission of an element a first call or a RETRY is a violation, and a further call is
+  allowed only at the end and within the limit.
+"""
 _RECORD: Final = int(ElementKind.RECORD)
 
 

@@ -182,6 +182,16 @@ def _compare(graph: JobGraph, answers: Mapping[int, object], whole: bool, found:
     found.violations += max(0, len(places) - EVIDENCE_ROWS)
 
 
+_COUNTS: Final = """\
+- Not applicable: no row in `channels`.
+- Rows examined: all rows of `sent` plus all rows of `received`.
+- Violations: the number of pairs (channel, position) for which at least one is true:
+  - more than one row in `sent`, or more than one row in `received`;
+  - one row in each, and `kind`, `timestamp` or `fingerprint` differ;
+  - a row in `received`, none in `sent`;
+  - a row in `sent`, none in `received`, and the run is whole.
+"""
+
 LAWS: Final = (
     Law(
         ID,
@@ -194,5 +204,6 @@ LAWS: Final = (
         needs_channels,
         join=_suspects,
         second=SecondWalk(SuspectRows, _compare, _BLOCKS_A_WALK),
+        counts=_COUNTS,
     ),
 )  # fmt: skip

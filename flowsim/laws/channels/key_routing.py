@@ -158,6 +158,18 @@ def _needs_keyed_edges(graph: JobGraph) -> str:
     return "" if keyed else "the job has no keyed edge"
 
 
+_COUNTS: Final = """\
+- Not applicable: no edge with partitioner HASH.
+- Rows examined: RECORD rows of `sent` on channels of HASH edges.
+- A row is a violation (once) when
+  - `keys` has no row for its (task, key); or
+  - its `key_hash` differs from that of the `keys` row; or
+  - the Java hash of the key (`key_json` read as `key_type`, rule 1.23) differs from the `key_hash` of the `keys` row;
+    or
+  - with h its own `key_hash`, and p, m the parallelism and max_parallelism of the channel's target task, the subtask
+    of that task is not floor((murmur(h) mod m) * p / m) (rules 1.18, 1.19).
+"""
+
 LAWS: Final = (
     Law(
         ID,
@@ -167,5 +179,6 @@ LAWS: Final = (
         {"sent": (*_TRIPLE, "position", "kind"), "keys": _DESCRIPTION},
         _make,
         _needs_keyed_edges,
+        counts=_COUNTS,
     ),
 )  # fmt: skip

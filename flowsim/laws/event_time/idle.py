@@ -128,6 +128,26 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> TaskStatuses:
     return TaskStatuses(graph, task, found[ID])
 
 
+_COUNTS: Final = """\
+- Not applicable: no row in `channels`.
+- Rows examined: WATERMARK and STATUS rows of `sent`, rows of `generated_watermark` with split -1.
+- Per channel, by seq, its status is ACTIVE at first and then that of its last STATUS row. A row is a violation (once)
+  when
+  - it is a WATERMARK and the status is IDLE;
+  - it is a STATUS, the origin of statuses (see task-watermark; below it is called the origin) is not free, and it
+    differs from the last STATUS that the origin tells with a lower seq, at first ACTIVE;
+  - it is any other STATUS that equals the status.
+- Per channel whose origin is not free: 1 for each STATUS that the origin tells and that no STATUS row on the channel,
+  itself no violation, repeats before the next one is told; in a prefix not for the last one.
+- Per task and operator, rows of `generated_watermark` with split -1 by seq: a WATERMARK while the last STATUS is
+  IDLE; a STATUS that equals the one before (at first ACTIVE); or an IDLE that is *too early* is a violation.
+- Too early (rule 8.4) can only be what an operator without splits says, with `params.watermarks.idle_ms` and the kind
+  `bounded`, `monotonous` or `none`. Of the RUNNING row of its task and the RECORD rows that the task sent before over
+  edges between which and it lie only operators of the kinds `map`, `filter` and `flat_map`, let the highest `time_ns`
+  be h: it is too early when `time_ns` - h <= `idle_ms` in nanoseconds. (Back pressure and alignment only make it
+  later.)
+"""
+
 LAWS: Final = (
     Law(
         ID,
@@ -143,5 +163,6 @@ LAWS: Final = (
         },
         _make,
         needs_channels,
+        counts=_COUNTS,
     ),
 )  # fmt: skip

@@ -99,6 +99,19 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Monotone:
     return Monotone(task.task, found[ID])
 
 
+_COUNTS: Final = """\
+- Not applicable: no row in `channels`.
+- Rows examined: WATERMARK rows of `sent` plus WATERMARK rows of `task_watermark`.
+- Channels: take the rows of `sent` of kind WATERMARK or STATUS, per channel, by seq. A WATERMARK row is a
+  violation (once) when
+  - the WATERMARK row before it on the channel, with no STATUS row of -1 (IDLE) between them, has a timestamp >= its
+    own; or
+  - the row directly before it (among WATERMARK and STATUS rows) is a STATUS row of -1: an idle output drops
+    watermarks (rule 5.8).
+- Tasks: per (task, input), WATERMARK rows of `task_watermark` by seq: a row whose timestamp is <= that of the
+  WATERMARK row before it is a violation.
+"""
+
 LAWS: Final = (
     Law(
         ID,
@@ -108,5 +121,6 @@ LAWS: Final = (
         {"sent": ("channel", "kind", "timestamp"), "task_watermark": ("input", "kind", "timestamp")},
         _make,
         needs_channels,
+        counts=_COUNTS,
     ),
 )  # fmt: skip

@@ -152,6 +152,20 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Valves:
     return Valves(graph, task.task, found[ID])
 
 
+_COUNTS: Final = """\
+- Not applicable: no row in `channels`.
+- Rows examined: rows of `received` of kind WATERMARK or STATUS.
+- Per task, take all rows of `received` (every kind, every input) and of `task_watermark` by seq. Each `received` row
+  owns the `task_watermark` rows between it and the next `received` row of the same task. What it should own:
+  - for kind WATERMARK and STATUS: the list of (input, kind, timestamp) that the valve of the channel's input emits
+    (rules 8.9 to 8.12; the valve has as many channels as `channels` has rows of that target task and input, indexed
+    by `input_channel`);
+  - for every other kind: nothing.
+- Violations: the number of `received` rows of a task that own another list than they should, plus the number of
+  `task_watermark` rows before the task's first `received` row. In a prefix, the last `received` row of a task may own
+  a proper beginning of its list.
+"""
+
 LAWS: Final = (
     Law(
         ID,
@@ -165,5 +179,6 @@ LAWS: Final = (
         },
         _make,
         needs_channels,
+        counts=_COUNTS,
     ),
 )  # fmt: skip

@@ -175,6 +175,30 @@ def _compare(graph: JobGraph, answers: Mapping[int, object], whole: bool, found:
                          number=number, kind=BufferKind(kind), bytes=size, backlog=backlog)  # fmt: skip
 
 
+_COUNTS: Final = """\
+- *Judged channels*: those of `channels` with local = 0 on edges whose `exchange` is not BLOCKING. Not applicable:
+  there is none.
+- Rows examined: rows of `buffers` on judged channels.
+- Sender, per channel, QUEUED and SENT rows by seq. What has left the queue is known up to one thing: a data buffer of
+  which a part left (SENT, `whole` 0) is taken off without a fact when its writer finishes it without another byte. So
+  a set of *guesses* is kept, pairs of (data buffers gone, whether a part of the next one left): at first only (0,
+  no). Whenever it is looked at, the guess (n + 1, no) is added for every guess (n, yes). With q the data buffers
+  queued so far:
+  - QUEUED: the guesses with q - n = `backlog` stay (all of them, unwidened, when none does: a violation).
+  - SENT, DATA: from each guess follows (n + 1, no) when `whole` is 1, else (n, yes), provided that data buffer n was
+    queued, and before the first event that has not left. SENT, EVENT: the first event that has not left leaves; the
+    guesses whose n is the number of data buffers queued before it follow (no part left). Nothing follows: a violation
+    (the guesses stay; after an event the one that fits it is kept alone). Of what follows stay the guesses whose q -
+    n is `backlog`, or, when q - n > 0 and the last QUEUED row is DATA, `backlog` + 1 (rule 5.26; a finished partition
+    has an event at its tail). None: a violation (all of what follows stays).
+  - A QUEUED (SENT) row whose `number` is not the count of QUEUED (SENT) rows before it is a violation. No row counts
+    twice.
+- Receiver: a RECEIVED row is a violation (once) when its `number` is not the count of the channel's RECEIVED rows
+  before it, or when no SENT row of the channel has the same number, kind, bytes and backlog.
+- In a whole run, 1 per channel with QUEUED or SENT rows: when no guess says that all data buffers are gone, or an
+  event has not left.
+"""
+
 LAWS: Final = (
     Law(
         ID,
@@ -187,5 +211,6 @@ LAWS: Final = (
         _needs_channels,
         join=_suspects,
         second=SecondWalk(SuspectBuffers, _compare, _BLOCKS_A_WALK),
+        counts=_COUNTS,
     ),
 )  # fmt: skip

@@ -148,6 +148,27 @@ def _needs_remote_channels(graph: JobGraph) -> str:
 
 _READS: Final = {"credits": _CREDITS, "buffers": COLUMNS}
 
+_COUNTS_CREDITS: Final = """\
+- Not applicable: `channels` has no row with local = 0. Local channels are left out everywhere below.
+- Rows examined: rows of `credits` plus rows of `buffers` on remote channels.
+- Violations per channel, each counted once; with the sums of the column `credits` by kind, and D the number of
+  `buffers` rows of kind DATA by side:
+  - initial: INITIAL_GRANTED = INITIAL_GOT; in a prefix INITIAL_GOT <= INITIAL_GRANTED;
+  - announced: ANNOUNCED = GOT; in a prefix GOT <= ANNOUNCED;
+  - spent: D(RECEIVED) = D(SENT); in a prefix D(RECEIVED) <= D(SENT).
+- Violations per row: take the sender's rows of a channel by seq: `credits` of kind INITIAL_GOT and GOT (balance +
+  credits) and `buffers` of side SENT (DATA: balance - 1, EVENT: unchanged), starting from 0. A row is a violation
+  when the balance after it is negative or differs from its column (`balance`, or `credits` of `buffers`).
+"""
+
+_COUNTS_IN_FLIGHT: Final = """\
+- Not applicable: `channels` has no row with local = 0. Local channels are left out.
+- Rows examined: INITIAL_GRANTED and ANNOUNCED rows of `credits` and RECEIVED rows of `buffers`.
+- Per channel, these rows by seq: *out* is the sum of the credits granted and announced minus the number of DATA rows
+  received, this row included. A RECEIVED row is a violation (once) when it is DATA and out < 0, or when out > its
+  column `credits`.
+"""
+
 LAWS: Final = (
     Law(
         CREDITS,
@@ -159,6 +180,7 @@ LAWS: Final = (
         _make,
         _needs_remote_channels,
         join=_compare,
+        counts=_COUNTS_CREDITS,
     ),
     Law(
         IN_FLIGHT,
@@ -169,5 +191,6 @@ LAWS: Final = (
         _READS,
         _make,
         _needs_remote_channels,
+        counts=_COUNTS_IN_FLIGHT,
     ),
 )  # fmt: skip

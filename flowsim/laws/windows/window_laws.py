@@ -129,6 +129,113 @@ _READS: Final[Mapping[str, tuple[str, ...]]] = {
     "late_drop": ("operator", "key", "timestamp", "fingerprint", "watermark", "side_output"),
 }  # fmt: skip
 
+_COUNTS_WINDOW_FIRE: Final = """\
+**Judged operators** (also of late-rows): rows of `operators` with kind `window` (window joins, coGroups and windows
+without a key are such too), `input_operator` -1 (head of its chain), in a vertex whose tasks have one input
+(`tasks.inputs` = 1), whose assigner is known:
+
+- `tumbling_event_time`, `tumbling_processing_time` (`size_ms`, `offset_ms`; `stagger` absent or `aligned`): one window a
+  record (rules 10.1, 10.2);
+- `sliding_event_time`, `sliding_processing_time` (`size_ms`, `slide_ms`, `offset_ms`): none or several, the newest first
+  (rule 10.4);
+- `session_event_time`, `session_processing_time` (`gap_ms`): [t, t + gap), united with all windows of its key that it
+  meets or touches (rules 10.5, 10.25);
+- `dynamic_session_event_time`, `dynamic_session_processing_time`: the same with column `gap` of the intake (rule 10.5);
+- `global`: the global window (-2^63, 2^63-1), whose last millisecond is `MAX` (rule 10.6).
+
+By event time t is the record's timestamp; by processing time it is the `time_ns` of the intake in whole milliseconds, never
+below that of an earlier intake.
+A stagger that is random or natural, and an assigner of the user's, are not judged at all: the outcome's reason names
+such operators. For every judged operator each subtask is judged for itself.
+
+**What is foretold.** When such a window fires is known beforehand for these values of `params.trigger`: `event_time`,
+`processing_time`, `count`, `continuous_event_time`, `continuous_processing_time`, `never`, `end_of_stream`, `purging`
+of any of them, and `timeout` of any of them (rules 10.17 to 10.23); without an evictor, or with a `count` evictor
+(not where windows merge: which of two merged windows' records come first is left open) or a `time` evictor (rules
+10.30, 10.31). It is *not* foretold
+- for triggers `delta` and `custom`, and for evictors `delta` and `custom`;
+- for a timeout inside a timeout, and a timeout over sliding windows (the clock may move between two windows of one
+  record while results wait for a buffer);
+- for a trigger that goes by watermarks over windows of processing time (but the global one): such a window is cleaned
+  up in silence, so nobody can tell whether a watermark still finds it.
+
+Then only what each recorded firing speaks of is judged, and the outcome's reason says so.
+
+- Not applicable: there is no judged operator.
+- For one (task, operator), *causes* are its `window_intake` rows and the task's WATERMARK rows of `task_watermark`
+  (input 0). Causes, `window_merge`, `window_fire` and `late_drop` rows are taken by seq. For any row, its **derived
+  watermark** is the timestamp of the last WATERMARK row before it (else `MIN`); its **intakes before** is the number
+  of `window_intake` rows of this (task, operator) before it.
+- cleanup of a window = its last millisecond + lateness by event time, its last millisecond by processing time. By
+  event time an intake row passes by a window whose cleanup <= its derived watermark. A row of timestamp `MIN` belongs
+  to no tumbling or sliding event-time window and is not late (rule 10.2: the job fails). It goes into its other
+  windows, each of which asks its trigger. Where windows merge, the union is what counts: it is late or not, holds the
+  rows of all its members, and gets their triggers' state (rules 10.25 to 10.28). A record that asks for exactly the
+  window that a merge has made starts its contents anew, as Flink's merging set does.
+- Expected firings are what trigger and timers then say, each with (key, start, end), its watermark, intakes before,
+  the contents (rows, sum of fingerprint >> 31, exclusive or of fingerprints; after `evict_before`), `result`, `cause`
+  and `at`:
+  - of a record (ELEMENT, its timestamp): watermark w, intakes before = those of the row + 1;
+  - of an event-time timer (its time): caused by the first WATERMARK row with timestamp >= the time of the timer,
+    whose timestamp and intakes before they have. Afterwards the window is cleaned up if that was the time for it;
+  - of a processing-time timer (its time). When it runs is not determined by these facts, so a recorded firing says
+    so: all timers of the operator that were due before it (in ms) have run by then. One of them whose window had
+    rows should have been recorded, unless it can have run before the first of them came (it was set before that
+    record, which came at or after its time + 1 ms). Timers that are left when the input ends vanish.
+
+  A trigger that speaks about a window without rows says nothing. For `tumbling_event_time` and `event_time` this
+  means: *on time*, once, if there is a WATERMARK row with timestamp >= last and the pane has rows with w < last, and
+  *late but allowed*, once for every row of the pane with w >= last.
+- Expected merges, per intake row of a session: one for each window that became part of a larger one, with (key,
+  start, end, start and end of the larger one, watermark, intakes before = those of the row + 1). By processing time a
+  window that ends in the very millisecond in which the next record begins may have been cleaned up just before: it
+  was not if the rows of `window_merge` right behind the intake say that it was absorbed.
+- Actual firings and merges: the rows of `window_fire` and `window_merge`, each with its derived watermark (not its
+  column) and its intakes before.
+- Rows examined: `window_intake`, `window_fire` and `window_merge` rows of judged operators.
+- Violations: missing + unexpected firings; missing + unexpected merges; the `window_intake`, `window_fire` and
+  `window_merge` rows whose `watermark` column differs from their derived watermark; and, where firings are foretold,
+  - each firing of a processing-time timer whose `time_ns` is below (`at` + 1) ms (rule 9.10);
+  - each firing *out of order*: the row directly before it (of those above) is a firing with the same `cause`, and it
+    has a higher `at` (timers), or a lower `window_start` (records). In which order windows with one time
+    fire is not judged.
+
+  Where they are not foretold: each firing whose window held nothing since its last purge, or other rows than the
+  firing says (with an evictor `delta` or `custom`, or a `count` evictor where windows merge: fewer). In a prefix,
+  firings and merges caused by the last cause of the (task, operator) are not counted as missing.
+"""
+
+_COUNTS_LATE_ROWS: Final = """\
+- Not applicable: there is no judged operator (see window-fire).
+- An intake row of an event-time window is *late* when every window of it is past its cleanup (where windows merge:
+  after it was united with others; a row in a gap between sliding windows has none, so this holds) and its timestamp +
+  lateness <= its derived watermark (rule 10.9). Rows of processing-time and global windows never are.
+- Expected drops: one for every late intake row, with intakes before = those of the row + 1, and side_output = 1 if
+  `late_output`, else 0.
+- Rows examined: `window_intake` rows plus `late_drop` rows of judged operators.
+- Violations: missing drops + unexpected drops, compared as (task, operator, intakes before, key, timestamp,
+  fingerprint, side_output); plus the `late_drop` rows whose `watermark` column differs from their derived watermark.
+  In a prefix, the drop of the last intake row of the (task, operator) is not counted as missing when no later cause
+  exists.
+"""
+
+_COUNTS_LATENESS: Final = """\
+- Not applicable: no operator of kind `window` or `interval_join`.
+- Rows examined: `window_intake` rows plus `late_drop` rows of these operators.
+- Violations, each of these equations of one (task, operator), counted once:
+  - *late*, for interval joins: the number of its `late_drop` rows = the number of its intake rows whose timestamp is
+    below their `watermark` (rule 10.35). For judged windows (see window-fire): the number of its `late_drop` rows = the
+    number of its late intake rows (see late-rows). So all intakes are in a window, late, or, in the gaps of sliding
+    windows, neither. In a prefix they may differ by one;
+  - *counted*: `records_dropped` (of its first `operator_counts` row, if there is one) = the number of its `late_drop`
+    rows with side_output 0;
+  - *kept*: the number of its `late_drop` rows with side_output 1 is not above what readers of its late side outputs
+    (`params.late_tags`) got: per tag the smallest count of its readers, counted as in law conservation; all tags
+    added up. It is not evaluated when a tag has no reader, or a chained reader has no counters. Without an
+    `operator_counts` row of its own, one row may be under way. (A function may emit to the same tag, so more is no
+    violation; that each record arrives as it left is for channel-fifo.)
+"""
+
 LAWS: Final = (
     Law(
         WINDOW_FIRE,
@@ -140,6 +247,7 @@ LAWS: Final = (
         make,
         _needs_windows,
         _unjudged,
+        counts=_COUNTS_WINDOW_FIRE,
     ),
     Law(
         LATE_ROWS,
@@ -149,6 +257,7 @@ LAWS: Final = (
         _READS,
         make,
         _needs_windows,
+        counts=_COUNTS_LATE_ROWS,
     ),
     Law(
         LATENESS,
@@ -163,5 +272,6 @@ LAWS: Final = (
         make,
         _needs_late_operators,
         join=compare_late_counts,
+        counts=_COUNTS_LATENESS,
     ),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, pairwise
 from pathlib import Path
@@ -66,8 +66,11 @@ class RecordedFiles:
         or not what its marker says.
         """
         numbers = count()
+        last: dict[int, int] = {}
+        """The highest ``seq`` of each task in the epochs before."""
         for epoch, marker in enumerate(self.markers):
             by_task: dict[int, dict[str, Rows]] = {}
+            reached: dict[int, int] = {}
             for table, about in marker.parts.items():
                 is_read = table in reads and (tasks is None or any(task in tasks for task, _ in about.tasks))
                 verified = is_verified(next(numbers))
@@ -76,7 +79,12 @@ class RecordedFiles:
                 path = Path(self.directory) / table / part_name(epoch)
                 content = part_content(path, about, verified)
                 if is_read:
-                    _split(path, table, about, _columns(path, content, table, about, reads[table], tasks), by_task)
+                    for task, rows in _by_task(path, *_columns(path, content, table, about, reads[table], tasks)):
+                        by_task.setdefault(task, {})[table] = rows
+                        if "seq" in TABLES[table].names:
+                            seq = _last_seq(path, rows, task, last.get(task))
+                            reached[task] = max(reached.get(task, seq), seq)
+            last |= reached
             for task in sorted(by_task):
                 yield Slice(task, by_task[task])
             on_epoch()
@@ -100,15 +108,10 @@ def _columns(
     return {name: as_numpy(read.column(name))[rows] for name in names}, kept
 
 
-def _split(
-    path: Path,
-    table: str,
-    about: PartDescription,
-    read: tuple[dict[str, Any], tuple[tuple[int, int], ...]],
-    by_task: dict[int, dict[str, Rows]],
-) -> None:
-    """Adds the rows of each task; raises BadInput where they are not its rows, or not in order."""
-    columns, tasks = read
+def _by_task(
+    path: Path, columns: Mapping[str, Any], tasks: Sequence[tuple[int, int]]
+) -> Iterator[tuple[int, ColumnRows]]:
+    """The rows of each task; raises BadInput where they are not its rows, or not in order."""
     ends = np.cumsum([rows for _, rows in tasks])
     seq = columns.get("seq")
     if seq is not None:
@@ -123,4 +126,12 @@ def _split(
         of_task = {name: column[start:end] for name, column in columns.items()}
         if of_task["task"][0] != task or of_task["task"][-1] != task:
             raise damaged(path, f"expected {rows} rows of task {task} from row {start} on")
-        by_task.setdefault(task, {})[table] = ColumnRows(of_task, rows)
+        yield task, ColumnRows(of_task, rows)
+
+
+def _last_seq(path: Path, rows: ColumnRows, task: int, before: int | None) -> int:
+    """The last ``seq`` of a task in a part; raises BadInput where it falls below that of the epochs ``before``."""
+    first, last = rows.column("seq")[[0, -1]].tolist()
+    if before is not None and first < before:
+        raise damaged(path, f"task {task} begins with seq {first}, but an epoch before has seq {before}")
+    return int(last)

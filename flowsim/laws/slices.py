@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import TABLES
 
@@ -154,7 +155,7 @@ class Slice:
 
 
 def slices_in_memory(facts: Facts, reads: Mapping[str, set[str]]) -> Iterator[Slice]:
-    """One slice per task: all that it recorded in these tables."""
+    """One slice per task: all that it recorded in these tables; raises BadInput where ``seq`` does not ascend."""
     by_task: dict[int, dict[str, list[Row]]] = {}
     for table in reads:
         names = TABLES[table].names
@@ -163,4 +164,13 @@ def slices_in_memory(facts: Facts, reads: Mapping[str, set[str]]) -> Iterator[Sl
         for row in rows:
             by_task.setdefault(row[place], {}).setdefault(table, []).append(row)
     for task in sorted(by_task):
+        for table, of_task in by_task[task].items():
+            if "seq" in TABLES[table].names:
+                _check_order(task, table, of_task)
         yield Slice(task, {name: TupleRows(TABLES[name].names, rows) for name, rows in by_task[task].items()})
+
+
+def _check_order(task: int, table: str, rows: list[Row]) -> None:
+    seqs = list(map(itemgetter(TABLES[table].names.index("seq")), rows))
+    if seqs != sorted(seqs):
+        raise BadInput(f"the recording is damaged: seq of task {task} does not ascend in table {table}")

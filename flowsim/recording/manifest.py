@@ -136,8 +136,11 @@ def read_manifest(directory: Path) -> Manifest:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "file"
         raise BadInput(f"{path}: damaged manifest: {where}: {first['msg']}") from None
-    except KeyError as error:
-        raise BadInput(f"{path}: damaged manifest: level: unknown level {error}") from None
+    except KeyError:
+        raise BadInput(
+            f"{path}: damaged manifest: level: expected one of {', '.join(level.name.lower() for level in Level)}, "
+            f"got {manifest.level!r}"
+        ) from None
     if manifest.format_version != FORMAT_VERSION:
         raise BadInput(
             f"{path}: recorded in format {manifest.format_version}, but this flowsim reads format {FORMAT_VERSION}: "

@@ -69,11 +69,16 @@ class FactBuilder:
         """A deep copy of all facts, or of the first so many."""
         return FactBuilder(self.level, [(t, dict(r)) for t, r in self.facts[:first]], dict(self._seq))
 
-    def write(self, folder: Path, status: str = "complete", epochs: int = 2, open_facts: int = 0) -> Path:
-        """Writes ``folder/recording``; the last ``open_facts`` facts land in a part whose epoch has no marker."""
+    def write(
+        self, folder: Path, status: str = "complete", epochs: int = 2, open_facts: int = 0, by_seq: bool = True
+    ) -> Path:
+        """Writes ``folder/recording``; the last ``open_facts`` facts land in a part whose epoch has no marker.
+
+        ``by_seq``: the facts of each task are written in the order of ``seq``, as the format promises.
+        """
         root = folder / "recording"
         (root / "epochs").mkdir(parents=True)
-        facts, closed = self._in_order(), len(self.facts) - open_facts
+        facts, closed = self.in_order() if by_seq else self.facts, len(self.facts) - open_facts
         bounds = [closed * i // epochs for i in range(epochs)] + [closed, len(self.facts)]
         graph = {t.name: [tuple(r[c] for c in t.names) for r in self.rows(t.name)] for t in GRAPH_TABLES}
         content = graph_bytes(graph)
@@ -81,7 +86,7 @@ class FactBuilder:
         total = dict.fromkeys(TABLES, 0) | {name: len(rows) for name, rows in graph.items()}
         before, markers = "", 0
         for number in range(epochs + (open_facts > 0)):
-            parts = self._write_epoch(root, number, facts[bounds[number] : bounds[number + 1]])
+            parts = self._write_epoch(root, number, facts[bounds[number] : bounds[number + 1]], by_seq)
             if number < epochs:
                 marker = EpochMarker(number, sha256(content), before, parts).content()
                 (root / "epochs" / f"{number:05d}.json").write_bytes(marker)
@@ -99,7 +104,7 @@ class FactBuilder:
         (root / "manifest.json").write_text(json.dumps(manifest))
         return folder
 
-    def _in_order(self) -> list[tuple[str, Row]]:
+    def in_order(self) -> list[tuple[str, Row]]:
         """All facts, with those of each task in the order of ``seq``, so that it ascends from epoch to epoch."""
         by_task: dict[int, list[tuple[str, Row]]] = {}
         for fact in self.facts:
@@ -110,7 +115,9 @@ class FactBuilder:
         }
         return [next(ordered[int(fact[1]["task"])]) if "seq" in fact[1] else fact for fact in self.facts]
 
-    def _write_epoch(self, root: Path, number: int, facts: list[tuple[str, Row]]) -> dict[str, PartDescription]:
+    def _write_epoch(
+        self, root: Path, number: int, facts: list[tuple[str, Row]], by_seq: bool
+    ) -> dict[str, PartDescription]:
         parts = {}
         by_table: dict[str, list[Row]] = {}
         for name, row in facts:
@@ -121,7 +128,7 @@ class FactBuilder:
                 continue
             tasks: tuple[tuple[int, int], ...] = ()
             if "task" in table.names:
-                rows.sort(key=lambda r: (r["task"], r.get("seq", 0)))
+                rows.sort(key=lambda r: (r["task"], r.get("seq", 0) if by_seq else 0))
                 tasks = tuple(sorted(Counter(int(r["task"]) for r in rows).items()))
             schema = pa.schema([pa.field(c.name, _ARROW[c.code], nullable=False) for c in table.columns])
             (root / name).mkdir(exist_ok=True)

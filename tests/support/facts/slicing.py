@@ -21,7 +21,7 @@ class BuiltFacts:
     def __init__(self, built: FactBuilder) -> None:
         self.level = built.level
         self._rows: dict[str, list[Row]] = {name: [] for name in TABLES}
-        for table, row in built.facts:
+        for table, row in built.in_order():
             self._rows[table].append(tuple(row[name] for name in TABLES[table].names))
 
     def rows(self, table: str) -> list[Row]:

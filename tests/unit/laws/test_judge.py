@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from flowsim.errors import BadInput
-from flowsim.facts.kinds import Level
+from flowsim.facts.kinds import ElementKind, Level
 from flowsim.laws.judge import NOTHING_RECORDED, check_all
 from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder
+from tests.support.facts.event_time_history import History
 from tests.support.facts.tiny_job import tiny_job
 from tests.support.pages.laws_page import laws_page
 
@@ -35,6 +36,13 @@ def test_every_prefix_of_an_honest_run_breaks_no_law() -> None:
 def test_no_law_applies_to_a_run_that_ended_before_anything_was_recorded() -> None:
     for outcome in check_all(MemoryRecorder(Level.FULL), "running"):
         assert (outcome.verdict, outcome.reason) == (Verdict.VACUOUS, NOTHING_RECORDED)
+
+
+def test_seq_that_does_not_ascend_is_a_damaged_recording() -> None:
+    history = History().sends(ElementKind.WATERMARK, 1).sends(ElementKind.WATERMARK, 2)
+    history.tables["sent"].reverse()
+    with pytest.raises(BadInput, match="damaged: seq of task 0 does not ascend in table sent"):
+        check_all(history)
 
 
 def test_facts_of_a_task_that_is_not_described_are_a_damaged_recording() -> None:

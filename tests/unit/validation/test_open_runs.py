@@ -82,7 +82,7 @@ def test_what_is_no_recording_is_refused_by_name(tmp_path: Path) -> None:
     ("change", "message"),
     [
         ({"format_version": 99}, "recorded in format 99, but this flowsim reads format"),
-        ({"level": "most"}, "damaged manifest: level: unknown level 'MOST'"),
+        ({"level": "most"}, "damaged manifest: level: expected one of off, elements, full, got 'most'"),
         ({"status": "fine"}, "damaged manifest: status: Input should be 'running', 'complete'"),
         ({"epochs": 7}, "has 7 epochs, but 2 are complete, or one of them was changed"),
         ({"last_marker": "0" * 64}, "has 2 epochs, but 2 are complete, or one of them was changed"),
@@ -95,6 +95,24 @@ def test_a_damaged_manifest_is_refused(change: dict[str, object], message: str, 
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | change))
     with pytest.raises(BadInput, match=message):
         open_runs([path])
+
+
+@pytest.mark.parametrize(
+    ("table", "epochs", "message"),
+    [
+        ("actions", 1, r"actions/part-00000.parquet: seq does not ascend at row 1 of those that were read"),
+        ("actions", 3, r"actions/part-00002.parquet: task 0 begins with seq 3, but an epoch before has seq 4"),
+        ("mails", 3, r"mails/part-00002.parquet: task 0 begins with seq 3, but an epoch before has seq 4"),
+    ],
+)
+def test_seq_that_does_not_ascend_is_damage(table: str, epochs: int, message: str, tmp_path: Path) -> None:
+    facts = FactBuilder(Level.FULL)
+    facts.add("tasks", name="source (1/1)", parallelism=1, max_parallelism=128)
+    facts.add("actions", seq=4)
+    facts.add(table, seq=3)
+    path = facts.write(tmp_path, epochs=epochs, by_seq=False)
+    with pytest.raises(BadInput, match=message + ": the recording is damaged"):
+        validate(open_runs([path]))
 
 
 def test_damaged_files_are_refused(tmp_path: Path) -> None:

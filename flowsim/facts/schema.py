@@ -95,7 +95,9 @@ SENT = Table(
     "sent", Level.ELEMENTS, "one element or event that a task put on one channel (a broadcast makes one row a channel)",
     (_SEQ, _TASK, _TIME, _CHANNEL,
      Column("position", "q", "the sender's count of elements and events on this channel, from 0"),
-     Column("kind", "b", "kind of element or event", ElementKind), _TIMESTAMP, _FINGERPRINT, _KEY_HASH, _KEY),
+     Column("kind", "b", "kind of element or event", ElementKind), _TIMESTAMP, _FINGERPRINT,
+     Column("key_hash", "i", "record: Java hashCode of its key, on a CUSTOM edge the channel that the user's partitioner "
+            "answered; 0 where the stream is not keyed"), _KEY),
 )  # fmt: skip
 RECEIVED = Table(
     "received", Level.ELEMENTS, "one element decoded from, or one event taken from, one channel by its receiver",

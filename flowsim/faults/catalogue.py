@@ -158,6 +158,12 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
         FaultKind("never_active_again", Component.WRITER, "an output that became idle stays so", "idle"),
         FaultKind("misroute_keys", Component.WRITER, "every key goes to the subtask after its own", "key-routing"),
         FaultKind(
+            "rebalance_skips_channel",
+            Component.WRITER,
+            "after `at` records a round robin leaves one channel out",
+            "distribution",
+        ),
+        FaultKind(
             "watermark_goes_back",
             Component.WRITER,
             "after `at` watermarks one is sent that is lower",

@@ -22,6 +22,7 @@ from flowsim.faults.network import (
     LostCredits,
     MisroutingPartitioner,
     OverAnnouncingChannel,
+    SkippingPartitioner,
 )
 from flowsim.faults.tasks import (
     DoubleClosingChain,
@@ -55,7 +56,7 @@ from flowsim.network.gates.remote_input_channel import RemoteInputChannel
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.outbox import Outbox
 from flowsim.network.partitions.result_partition import ResultPartition
-from flowsim.network.writers.partitioner import KeyGroupStreamPartitioner, StreamPartitioner
+from flowsim.network.writers.partitioner import KeyGroupStreamPartitioner, RebalancePartitioner, StreamPartitioner
 from flowsim.network.writers.record_writer import Flusher, RecordWriter
 from flowsim.operators.operator_components import OperatorComponents
 from flowsim.operators.stream_operator import StreamOperator
@@ -221,6 +222,9 @@ class FaultySubtaskComponents(SubtaskComponents):
         made = super().create_partitioner(spec, channels, max_parallelism, random)
         if isinstance(made, KeyGroupStreamPartitioner) and "misroute_keys" in self._names(Component.WRITER):
             return MisroutingPartitioner(made.channels, made.key_selector, made.key_type, made.max_parallelism)
+        for fault in self._faults[Component.WRITER]:
+            if isinstance(made, RebalancePartitioner) and fault.fault == "rebalance_skips_channel":
+                return SkippingPartitioner(channels, random, fault.at)
         return made
 
     def create_record_writer(

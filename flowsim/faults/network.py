@@ -21,7 +21,12 @@ from flowsim.network.gates.remote_input_channel import RemoteGate, RemoteInputCh
 from flowsim.network.outbox import Outbox
 from flowsim.network.partitions.result_partition import ResultPartition
 from flowsim.network.partitions.result_subpartition import BufferAndBacklog, ResultSubpartition, SubpartitionView
-from flowsim.network.writers.partitioner import KeyGroupStreamPartitioner, StreamPartitioner, Value
+from flowsim.network.writers.partitioner import (
+    KeyGroupStreamPartitioner,
+    RebalancePartitioner,
+    StreamPartitioner,
+    Value,
+)
 from flowsim.network.writers.record_writer import Collect, Flusher, RecordWriter
 from flowsim.streamrecord.codec import RECORD_LENGTH, Element
 from flowsim.streamrecord.elements import WatermarkStatus
@@ -40,6 +45,22 @@ class MisroutingPartitioner(KeyGroupStreamPartitioner):
     def route(self, index: object, key: Value) -> int:
         self.routes[index] = subpartition = (super().route(index, key) + 1) % self.channels
         return subpartition
+
+
+class SkippingPartitioner(RebalancePartitioner):
+    """Leaves out one channel in its turn, after ``at`` records."""
+
+    __slots__ = ("_at",)
+
+    def __init__(self, channels: int, random: Random, at: int) -> None:
+        super().__init__(channels, random)
+        self._at = at
+
+    def select_channel(self, value: Value) -> int:
+        self._at -= 1
+        if self._at == -1:
+            super().select_channel(value)
+        return super().select_channel(value)
 
 
 class FaultyRecordWriter(RecordWriter):

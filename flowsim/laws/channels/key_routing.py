@@ -36,7 +36,7 @@ class SentKeys:
     Each described key makes one triple per keyed edge right; only triples that are not, or not yet, are kept.
     """
 
-    def __init__(self, task: int, targets: _Targets, all_are_keyed: bool, found: Findings) -> None:
+    def __init__(self, task: int, targets: _Targets, found: Findings) -> None:
         self._task = task
         self._targets = targets
         self._by_owner: dict[tuple[int, int], dict[int, list[int]]] = {}
@@ -44,7 +44,7 @@ class SentKeys:
         for channel, target in targets.items():
             by_subtask = self._by_owner.setdefault((target.parallelism, target.max_parallelism), {})
             by_subtask.setdefault(target.subtask, []).append(channel)
-        self._channels = None if all_are_keyed else np.array(sorted(targets))
+        self._channels = np.array(sorted(targets))
         self._found = found
         self._right: Codes = np.empty(0, dtype=np.uint64)
         self._keys, self._hashes = array("q"), array("q")
@@ -60,9 +60,7 @@ class SentKeys:
         rows = facts.of("sent")
         if not len(rows):
             return
-        mask = facts.once(sent_records)
-        if self._channels is not None:
-            mask = mask & np.isin(rows.column("channel"), self._channels)
+        mask = facts.once(sent_records) & np.isin(rows.column("channel"), self._channels)
         examined = int(np.count_nonzero(mask))
         if not examined:
             return
@@ -147,10 +145,7 @@ def _keyed_channels(graph: JobGraph) -> dict[int, _Targets]:
 
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> SentKeys | None:
     targets = graph.once(_keyed_channels).get(task.task)
-    if targets is None:
-        return None
-    all_are_keyed = all(e.partitioner == _HASH for e in graph.edges.values() if e.source_vertex == task.vertex)
-    return SentKeys(task.task, targets, all_are_keyed, found[ID])
+    return SentKeys(task.task, targets, found[ID]) if targets else None
 
 
 def _needs_keyed_edges(graph: JobGraph) -> str:
@@ -160,7 +155,7 @@ def _needs_keyed_edges(graph: JobGraph) -> str:
 
 _COUNTS: Final = """\
 - Not applicable: no edge with partitioner HASH.
-- Rows examined: RECORD rows of `sent` on channels of HASH edges.
+- Rows examined: RECORD rows of `sent` on channels of HASH edges that their task sends on.
 - A row is a violation (once) when
   - `keys` has no row for its (task, key); or
   - its `key_hash` differs from that of the `keys` row; or

@@ -162,8 +162,15 @@ class CustomPartitionerWrapper(StreamPartitioner):
         self._partition = partition
         self._key_selector = key_selector
 
+    def answer(self, value: Value) -> int:
+        """What the user's function says of ``value``, whatever that is."""
+        return self._partition(self._key_selector(value), self.channels)
+
+    def checked(self, answer: int) -> int:
+        """The subpartition that an answer means."""
+        if not 0 <= answer < self.channels:
+            raise IndexError(f"the custom partitioner chose channel {answer} of {self.channels}")
+        return answer
+
     def select_channel(self, value: Value) -> int:
-        channel = self._partition(self._key_selector(value), self.channels)
-        if not 0 <= channel < self.channels:
-            raise IndexError(f"the custom partitioner chose channel {channel} of {self.channels}")
-        return channel
+        return self.checked(self.answer(value))

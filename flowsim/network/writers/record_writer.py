@@ -14,7 +14,7 @@ from typing import Final, Protocol
 from flowsim.facts.kinds import ElementKind
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.partitions.result_partition import ResultPartition
-from flowsim.network.writers.partitioner import KeyGroupStreamPartitioner, StreamPartitioner
+from flowsim.network.writers.partitioner import CustomPartitionerWrapper, KeyGroupStreamPartitioner, StreamPartitioner
 from flowsim.streamrecord.codec import encode_latency_marker_into, encode_status_into, encode_watermark_into
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
 from flowsim.streamrecord.events import Event, StopMode
@@ -252,8 +252,11 @@ class RecordWriter:
         return collect
 
     def _traced_route(self, trace: TaskTrace) -> Callable[[Value], tuple[int, int, int]]:
-        """Subpartition, Java hash and fingerprint of the key of a record; zeros where the edge is not keyed."""
+        """Subpartition, and what is recorded of the key: Java hash and fingerprint, or a custom partitioner's answer."""
         partitioner = self.partitioner
+        if isinstance(partitioner, CustomPartitionerWrapper):
+            ask, checked = partitioner.answer, partitioner.checked
+            return lambda value: (checked(answer := ask(value)), answer, 0)
         if not isinstance(partitioner, KeyGroupStreamPartitioner):
             select = partitioner.select_channel
             return lambda value: (select(value), 0, 0)

@@ -215,6 +215,8 @@ _COUNTED: Final = (
     ("key-routing", "a record has another hash", change("sent", "key_hash", keyed)),
     ("key-routing", "a record has a key that nobody described", change("sent", "key", keyed, by=50_000)),
     ("key-routing", "a key says something else than it hashes to", another_key_in_words),
+    ("distribution channel-fifo", "a record is on a channel of another task",
+     change("sent", "channel", lambda r: int(r["channel"]) >= 4 and r["kind"] == RECORD, by=-4)),
     ("window-fire", "a window does not fire", delete("window_fire")),
     ("window-fire", "a window fires twice", repeat("window_fire")),
     ("window-fire", "a window fires with another number of rows", change("window_fire", "rows")),

@@ -82,6 +82,7 @@ CASES = (
     ),
     _case("late_row_vanishes", "window", "lateness", "late-rows", why="what is not dropped is missing among the drops"),
     _case("misroute_keys", "map", "key-routing", "timers", why="the windows of a key have their timers where it went"),
+    _case("rebalance_skips_channel", "window", "distribution", at=2),
     _case("watermark_goes_back", "map", "watermark-monotone", at=2),
     _case(
         "watermark_after_end_of_data", "map", "channel-end", "watermark-monotone",
@@ -214,7 +215,7 @@ def fault_job() -> StreamGraph:
     late = OutputTag("late")
     windows = keyed.window(TumblingEventTimeWindows.of(Duration.of_millis(10))).allowed_lateness(3)
     counted = windows.side_output_late_data(late).process(CountOfWindow()).set_parallelism(2).name("window")
-    counted.rebalance().sink_to(CollectSink()).name("sink")
+    counted.rebalance().sink_to(CollectSink()).set_parallelism(2).name("sink")
     results = counted.key_by(lambda result: result[0], Types.STRING())
     reminders = results.process(Reminders()).set_parallelism(2).name("reminders")
     reminders.sink_to(CollectSink()).name("reminder sink")

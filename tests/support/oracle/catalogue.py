@@ -65,6 +65,10 @@ LAWS: Final[Sequence[Law]] = (
     Law("key-routing",
         "A record of a keyed edge goes to the subtask that owns the key group of its key.",
         ("1.18", "1.19", "1.20", "1.23"), Level.ELEMENTS),
+    Law("distribution",
+        "A record goes to the channel that the partitioner of its edge chooses: the first, the next in turn, all, or the one "
+        "that the user's partitioner answered.",
+        ("1.15", "1.16", "1.17", "2.1", "2.2"), Level.ELEMENTS),
     Law("window-fire",
         "A window fires when its task's watermark has passed it, as often as its trigger demands, with exactly the rows that "
         "belong to it.",

@@ -17,6 +17,7 @@ from tests.support.oracle.catalogue import LAWS, Law, Outcome
 from tests.support.oracle.channels import channel_end, channel_fifo
 from tests.support.oracle.conservation import conservation
 from tests.support.oracle.credits import credits
+from tests.support.oracle.distribution import distribution
 from tests.support.oracle.ends import end
 from tests.support.oracle.facts import NOTHING_KEPT, Facts, Findings, not_applicable
 from tests.support.oracle.idleness import idle
@@ -43,6 +44,7 @@ CHECKS: Final[dict[str, Check]] = {
     "watermark-monotone": watermark_monotone,
     "valve": valve,
     "key-routing": key_routing,
+    "distribution": distribution,
     "window-fire": window_fire,
     "late-rows": late_rows,
     "lateness": lateness,

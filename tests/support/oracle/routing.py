@@ -22,7 +22,7 @@ def key_routing(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     owners: dict[tuple[int, Task], int] = {}
     findings = Findings(0)
     for seq, task, _, channel, position, kind, _, _, key_hash, key in facts.rows("sent"):
-        if kind != ElementKind.RECORD or channel not in targets:
+        if kind != ElementKind.RECORD or channel not in targets or graph.channels[channel].source_task != task:
             continue
         findings.rows_examined += 1
         target = targets[channel]

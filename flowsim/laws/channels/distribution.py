@@ -1,0 +1,171 @@
+"""Law distribution: the channel of every record that is not distributed by its key."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from flowsim.facts.kinds import Level
+from flowsim.laws.elements import sent_records
+from flowsim.laws.job_graph import Channel, Edge, JobGraph, Task
+from flowsim.laws.law import Findings, FoundByLaw, Law
+from flowsim.laws.slices import Ints, Mask, Slice
+
+ID: Final = "distribution"
+_POINTWISE: Final = ("FORWARD", "RESCALE")
+_IN_TURN: Final = ("REBALANCE", "RESCALE", "BROADCAST")
+_JUDGED: Final = ("FORWARD", "GLOBAL", "CUSTOM", *_IN_TURN)
+_ROW: Final = ("timestamp", "fingerprint", "key_hash", "seq")
+
+
+class Writer:
+    """What one task writes to one edge; ``before`` is the place of its last record, None where any may follow."""
+
+    def __init__(self, edge: Edge, targets: list[int]) -> None:
+        self.partitioner = edge.partitioner
+        self.edge = edge.edge
+        self.width = len(targets)
+        self.before: int | None = None if edge.partitioner == "REBALANCE" else self.width - 1
+        self._payload: tuple[Ints, Ints] = (np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
+
+    def expected(self, place: Ints, key_hash: Ints) -> Ints:
+        """The places of records that are written one after another; ``place`` is where they went."""
+        if self.partitioner == "CUSTOM":
+            return key_hash
+        if self.partitioner not in _IN_TURN:
+            return np.zeros_like(place)
+        first = place[:1] if self.before is None else (self.before + 1) % self.width
+        self.before = int(place[-1])
+        return np.append(first, (place[:-1] + 1) % self.width)
+
+    def is_another(self, timestamp: Ints, fingerprint: Ints) -> Mask:
+        """Which records are not the same as the one before."""
+        before = [np.append(last, now[:-1]) for last, now in zip(self._payload, (timestamp, fingerprint), strict=True)]
+        self._payload = timestamp[-1:], fingerprint[-1:]
+        other: Mask = (before[0] != timestamp) | (before[1] != fingerprint)
+        return other
+
+
+class Distribution:
+    """The writers of one task."""
+
+    def __init__(self, task: Task, graph: JobGraph, channels: list[Channel], found: Findings) -> None:
+        self._task = task.task
+        self._found = found
+        self._writers: list[Writer] = []
+        self._channels = np.array(sorted(channel.channel for channel in channels))
+        self._writer, self._place = np.full((2, len(channels)), -1)
+        for edge in sorted({channel.edge for channel in channels}):
+            if graph.edges[edge].partitioner not in _JUDGED:
+                continue
+            own = [channel for channel in channels if channel.edge == edge]
+            targets = targets_of(task, graph.edges[edge], graph.tasks[own[0].target_task].parallelism)
+            for channel in own:
+                at = np.searchsorted(self._channels, channel.channel)
+                subtask = graph.tasks[channel.target_task].subtask
+                self._writer[at] = len(self._writers)
+                self._place[at] = targets.index(subtask) if subtask in targets else -1
+            self._writers.append(Writer(graph.edges[edge], targets))
+
+    def feed(self, facts: Slice) -> None:
+        rows = facts.of("sent")
+        if not len(rows):
+            return
+        channel = rows.column("channel")
+        at = np.minimum(np.searchsorted(self._channels, channel), len(self._channels) - 1)
+        is_own = self._channels[at] == channel
+        for seq, other in rows.tuples(("seq", "channel"), ~is_own) if not is_own.all() else ():
+            self._found.examined += 1
+            self._found.broken("sent on a channel of another task", (self._task, seq), task=self._task, seq=seq,
+                               channel=other)  # fmt: skip
+        writer = np.where(is_own & facts.once(sent_records), self._writer[at], -1)
+        for number, about in enumerate(self._writers):
+            chosen = np.flatnonzero(writer == number)
+            if len(chosen):
+                self._judge(about, self._place[at[chosen]], channel[chosen],
+                            *(rows.column(name)[chosen] for name in _ROW))  # fmt: skip
+
+    def _judge(
+        self, writer: Writer, place: Ints, channel: Ints, timestamp: Ints, fingerprint: Ints, key_hash: Ints, seq: Ints
+    ) -> None:
+        self._found.examined += len(place)
+        expected = writer.expected(place, key_hash)
+        wrong = place != expected
+        if writer.partitioner == "BROADCAST":
+            wrong = wrong | (writer.is_another(timestamp, fingerprint) & (place > 0))
+        for row in np.flatnonzero(wrong).tolist():
+            what = "another channel than the partitioner chooses" if place[row] != expected[row] else "another record"
+            self._found.broken(what, (self._task, int(seq[row])), task=self._task, seq=int(seq[row]), edge=writer.edge,
+                               partitioner=writer.partitioner, channel=int(channel[row]),
+                               expected=int(expected[row]), found=int(place[row]))  # fmt: skip
+
+    def end(self, whole: bool) -> None:
+        for writer in self._writers if whole else ():
+            if writer.partitioner == "BROADCAST" and writer.before != writer.width - 1:
+                self._found.broken("the last record is not on all channels", (self._task, 2**63, writer.edge),
+                                   task=self._task, edge=writer.edge)  # fmt: skip
+
+
+def targets_of(task: Task, edge: Edge, targets: int) -> list[int]:
+    """The subtasks that read subpartitions 0, 1, ... of a task (rules 1.15 to 1.17); ``targets``: how many there are."""
+    if edge.partitioner not in _POINTWISE:
+        return list(range(targets))
+    sources = task.parallelism
+    if sources >= targets:
+        return [((task.subtask + 1) * targets - 1) // sources]
+    group = range(-(-task.subtask * targets // sources), -(-(task.subtask + 1) * targets // sources))
+    return sorted(group, key=lambda target: target % len(group))
+
+
+def _channels_by_task(graph: JobGraph) -> dict[int, list[Channel]]:
+    found: dict[int, list[Channel]] = {}
+    for channel in graph.channels.values():
+        found.setdefault(channel.source_task, []).append(channel)
+    return found
+
+
+def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Distribution | None:
+    channels = graph.once(_channels_by_task).get(task.task)
+    return Distribution(task, graph, channels, found[ID]) if channels else None
+
+
+def _needs_judged_edges(graph: JobGraph) -> str:
+    judged = any(edge.partitioner in _JUDGED for edge in graph.edges.values())
+    return "" if judged else "every edge is keyed or shuffled"
+
+
+def _shuffled(graph: JobGraph) -> str:
+    edges = sorted(edge.edge for edge in graph.edges.values() if edge.partitioner == "SHUFFLE")
+    return f"not judged: shuffled edges {', '.join(map(str, edges))}" if edges else ""
+
+
+_COUNTS: Final = """\
+- *Judged edges*: those whose partitioner is FORWARD, GLOBAL, CUSTOM, REBALANCE, RESCALE or BROADCAST. Not applicable:
+  there is none. (`key-routing` judges HASH; where a SHUFFLE edge sends a record is left to chance.)
+- Rows examined: RECORD rows of `sent` on judged edges, and rows of any kind on a channel that is not of their task.
+- Each of the latter is a violation. For the others, let the *place* of a channel be the index of its target's subtask in
+  the list of subtasks that rules 1.15 to 1.17 give for subpartitions 0 to n - 1 of its source task, -1 when it is not in
+  it. Of the rows of one task and edge, by seq, a row is a violation (once) when its place is not
+  - 0: FORWARD, GLOBAL;
+  - its `key_hash`, the recorded answer of the partitioner: CUSTOM;
+  - (place of the row before + 1) mod n: REBALANCE, RESCALE, BROADCAST. The first row: any place for REBALANCE, else 0;
+
+  or, BROADCAST, when its place is above 0 and its `timestamp` or `fingerprint` is not that of the row before.
+- In a whole run, 1 per task and BROADCAST edge whose last row has not place n - 1.
+"""
+
+LAWS: Final = (
+    Law(
+        ID,
+        "A record goes to the channel that the partitioner of its edge chooses: the first, the next in turn, all, or the one "
+        "that the user's partitioner answered.",
+        ("1.15", "1.16", "1.17", "2.1", "2.2"),
+        Level.ELEMENTS,
+        {"sent": ("channel", "kind", *_ROW[:-1])},
+        _make,
+        _needs_judged_edges,
+        unjudged=_shuffled,
+        counts=_COUNTS,
+    ),
+)  # fmt: skip

@@ -1,0 +1,83 @@
+"""Law distribution: every record goes where the partitioner of its edge sends it (section 2)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, floor
+
+from flowsim.facts.kinds import ElementKind
+from flowsim.laws.job_graph import JobGraph
+from tests.support.oracle.catalogue import Outcome
+from tests.support.oracle.facts import Facts, Findings, Row, not_applicable
+
+_POINTWISE = {"FORWARD", "RESCALE"}
+_ALL_TO_ALL = {"GLOBAL", "CUSTOM", "REBALANCE", "BROADCAST"}
+
+
+def distribution(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
+    """Replays every writer record by record."""
+    names = {edge.partitioner for edge in graph.edges.values()}
+    if not names & (_POINTWISE | _ALL_TO_ALL):
+        return not_applicable("distribution", "every edge is keyed or shuffled")
+    findings = Findings(0)
+    written: dict[tuple[int, int], list[Row]] = {}
+    senders = {channel.source_task for channel in graph.channels.values()}
+    for row in sorted(facts.rows("sent"), key=lambda row: (row[1], row[0])):
+        seq, task, _, number, _, kind, *_ = row
+        channel = graph.channels.get(number)
+        if channel is None or channel.source_task != task:
+            if task in senders:
+                findings.rows_examined += 1
+                findings.broken("a channel of another task", task=task, seq=seq, channel=number)
+        elif kind == ElementKind.RECORD and graph.edges[channel.edge].partitioner in _POINTWISE | _ALL_TO_ALL:
+            written.setdefault((task, channel.edge), []).append(row)
+    for (task, edge), rows in written.items():
+        findings.rows_examined += len(rows)
+        _replay(findings, graph, task, edge, rows, whole)
+    shuffled = sorted(edge for edge, about in graph.edges.items() if about.partitioner == "SHUFFLE")
+    unjudged = "not judged: shuffled edges " + ", ".join(str(edge) for edge in shuffled)
+    return findings.outcome("distribution", unjudged if shuffled else "")
+
+
+def _replay(findings: Findings, graph: JobGraph, task: int, edge: int, rows: list[Row], whole: bool) -> None:
+    name, readers = graph.edges[edge].partitioner, _readers(graph, task, edge)
+    counter = None if name == "REBALANCE" else -1
+    last: tuple[int, int] | None = None
+    for seq, _, _, channel, _, _, timestamp, fingerprint, key_hash, _ in rows:
+        subtask = graph.tasks[graph.channels[channel].target_task].subtask
+        place = readers.index(subtask) if subtask in readers else -1
+        if name in ("FORWARD", "GLOBAL"):
+            chosen = 0
+        elif name == "CUSTOM":
+            chosen = key_hash
+        else:
+            chosen = place if counter is None else (counter + 1) % len(readers)
+            counter = place
+        torn = name == "BROADCAST" and place > 0 and last != (timestamp, fingerprint)
+        last = timestamp, fingerprint
+        if place != chosen or torn:
+            findings.broken("wrong channel", task=task, seq=seq, channel=channel, chosen=chosen, place=place)
+    if whole and name == "BROADCAST" and counter != len(readers) - 1:
+        findings.broken("not broadcast to all", task=task, edge=edge)
+
+
+def _readers(graph: JobGraph, task: int, edge: int) -> list[int]:
+    """The subtasks that read subpartitions 0, 1, ... of a task: found by asking every target what it reads."""
+    about = graph.edges[edge]
+    channel = next(c for c in graph.channels.values() if (c.source_task, c.edge) == (task, edge))
+    sources, targets = graph.tasks[task].parallelism, graph.tasks[channel.target_task].parallelism
+    if about.partitioner in _ALL_TO_ALL:
+        return list(range(targets))
+    subtask = graph.tasks[task].subtask
+    if sources >= targets:
+        reads = {
+            t: range(floor(Fraction(t * sources, targets)), floor(Fraction((t + 1) * sources, targets)))
+            for t in range(targets)
+        }
+        return [target for target, of in reads.items() if subtask in of]
+    fed = [
+        t
+        for t in range(targets)
+        if ceil(Fraction(subtask * targets, sources)) <= t < ceil(Fraction((subtask + 1) * targets, sources))
+    ]
+    return [next(t for t in fed if t % len(fed) == number) for number in range(len(fed))]

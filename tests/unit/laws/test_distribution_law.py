@@ -1,0 +1,135 @@
+"""Law distribution: every partitioner in jobs that ran, and writers made by hand that go wrong."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from flowsim.facts.kinds import ElementKind, Level
+from flowsim.graph.stream_graph import PartitionerSpec
+from flowsim.laws.channels.distribution import LAWS, targets_of
+from flowsim.laws.job_graph import Edge, Task, job_graph
+from flowsim.laws.judge import check_all
+from flowsim.laws.law import Outcome, Verdict
+from flowsim.recording.memory import MemoryRecorder
+from tests.support.facts.fact_builder import FactBuilder, recorded
+from tests.support.facts.slicing import BuiltFacts, judged_in_slices
+from tests.support.jobs.small_jobs import SmallJob
+from tests.support.oracle.distribution import distribution
+
+NAMES = ("FORWARD", "GLOBAL", "CUSTOM", "REBALANCE", "RESCALE", "BROADCAST")
+IN_TURN = ("REBALANCE", "RESCALE", "BROADCAST")
+SPECS = {name: PartitionerSpec(name) for name in NAMES} | {
+    "SHUFFLE": PartitionerSpec("SHUFFLE"),
+    "CUSTOM": PartitionerSpec(
+        "CUSTOM", lambda value: value, partition=lambda key, channels: int(str(key)) ** 2 % channels
+    ),
+}
+
+
+def run(name: str, sources: int, targets: int) -> FactBuilder:
+    """What a job with one such edge records."""
+    job = SmallJob(segment_size_bytes=64)
+    job.sink(job.values(lambda _: range(20), sources), by=SPECS[name], parallelism=targets, chain=False)
+    recorder = MemoryRecorder(Level.ELEMENTS)
+    job.run(recorder=recorder)
+    return recorded(recorder)
+
+
+def sizes(name: str) -> list[tuple[int, int]]:
+    """Parallelisms of the ends of an edge; Flink refuses a forward edge between different ones."""
+    return [(1, 1), (4, 4)] if name == "FORWARD" else [(1, 1), (2, 5), (3, 2), (4, 4)]
+
+
+def judge(facts: FactBuilder, status: str = "complete") -> Outcome:
+    return next(outcome for outcome in check_all(BuiltFacts(facts), status) if outcome.law == "distribution")
+
+
+@pytest.mark.parametrize(("name", "sources", "targets"), [(name, *size) for name in NAMES for size in sizes(name)])
+def test_what_ran_goes_where_its_partitioner_sends_it(name: str, sources: int, targets: int) -> None:
+    outcome = judge(run(name, sources, targets))
+    assert (outcome.verdict, outcome.rows_examined) == (
+        Verdict.HOLDS, 20 * sources * (targets if name == "BROADCAST" else 1),
+    )  # fmt: skip
+
+
+def of_writer(name: str, channels: list[int], **columns: list[int]) -> FactBuilder:
+    """One writer to three readers, and the channels of its records."""
+    facts = FactBuilder(Level.ELEMENTS)
+    for task in range(4):
+        facts.add("tasks", task=task, vertex=min(task, 1), subtask=max(task - 1, 0), parallelism=3 if task else 1)
+    facts.add("edges", target_vertex=1, partitioner=name)
+    for channel in range(3):
+        facts.add("channels", channel=channel, subpartition=channel, target_task=1 + channel)
+    for number, channel in enumerate(channels):
+        about = {column: values[number] for column, values in columns.items()}
+        facts.add("sent", channel=channel, kind=ElementKind.RECORD, **about)
+    return facts
+
+
+@pytest.mark.parametrize(
+    ("name", "channels", "violations"),
+    [
+        ("GLOBAL", [0, 0, 1, 0], 1),
+        ("FORWARD", [0, 2, 1], 2),
+        ("REBALANCE", [2, 0, 1, 2, 0], 0),
+        ("REBALANCE", [1, 2, 1, 2, 0], 1),
+        ("REBALANCE", [1, 1, 1], 2),
+        ("RESCALE", [1, 2, 0], 1),
+        ("BROADCAST", [0, 1, 2, 0, 1, 2], 0),
+        ("BROADCAST", [0, 1, 2, 0, 1], 1),
+        ("BROADCAST", [0, 2, 0, 1, 2], 1),
+        ("GLOBAL", [0, 7], 1),
+    ],
+)
+def test_each_row_is_judged_by_the_row_before(name: str, channels: list[int], violations: int) -> None:
+    assert judge(of_writer(name, channels)).violations == violations
+
+
+def test_a_broadcast_that_a_prefix_cuts_off_is_no_violation() -> None:
+    assert judge(of_writer("BROADCAST", [0, 1, 2, 0]), "failed").verdict is Verdict.HOLDS
+
+
+def test_a_broadcast_puts_the_same_record_on_all_channels() -> None:
+    outcome = judge(of_writer("BROADCAST", [0, 1, 2, 0, 1, 2], fingerprint=[5, 5, 5, 6, 7, 7]))
+    assert [(row["what"], row["channel"]) for row in outcome.evidence] == [("another record", 1)]
+
+
+def test_a_custom_edge_is_judged_by_what_its_partitioner_answered() -> None:
+    outcome = judge(of_writer("CUSTOM", [0, 2, 1], key_hash=[0, 1, 1]))
+    assert [(row["seq"], row["expected"], row["found"]) for row in outcome.evidence] == [(1, 1, 2)]
+
+
+def test_a_custom_partitioner_is_recorded_with_its_answers() -> None:
+    facts = run("CUSTOM", 1, 5)
+    answers = [row["key_hash"] for row in facts.rows("sent", lambda row: row["kind"] == ElementKind.RECORD)]
+    assert answers == [value * value % 5 for value in range(20)]
+
+
+def test_a_shuffled_edge_is_not_judged_and_the_reason_says_so() -> None:
+    outcome = judge(run("SHUFFLE", 1, 3))
+    assert (outcome.verdict, outcome.reason) == (Verdict.NOT_APPLICABLE, "every edge is keyed or shuffled")
+
+
+def test_the_subtasks_of_a_pointwise_edge_are_rotated_inside_their_group() -> None:
+    """Rule 1.17: of 2 writers and 5 readers the second feeds 4 and 3, in this order."""
+    task, edge = Task(1, 0, 0, "", 1, 2, 128, 0), Edge(0, 0, 0, 1, 0, "RESCALE", "", "", "")
+    assert targets_of(task, edge, 5) == [4, 3]
+
+
+@pytest.mark.parametrize("name", [*NAMES, "SHUFFLE"])
+def test_damaged_jobs_are_judged_as_by_the_definition_however_they_are_cut(name: str) -> None:
+    for number, (sources, targets) in enumerate(sizes(name) * 4):
+        random, facts = Random(number), run(name, sources, targets)
+        for _ in range(random.randrange(4)):
+            row = random.choice(facts.rows("sent", lambda row: row["kind"] == ElementKind.RECORD))
+            column = random.choice(("channel", "channel", "key_hash", "fingerprint", "task"))
+            row[column] = random.randrange(sources if column == "task" else 1 + len(facts.rows("channels")))
+        built, status = BuiltFacts(facts), random.choice(("complete", "failed"))
+        expected = distribution(built, job_graph(built), status == "complete")
+        for epochs in (1, 4):
+            found = judged_in_slices(built, LAWS, status, epochs, number)["distribution"]
+            assert (found.verdict.value, found.rows_examined, found.violations) == (
+                expected.verdict.value, expected.rows_examined, expected.violations,
+            ), found.evidence  # fmt: skip

@@ -121,7 +121,8 @@ def targets_of(task: Task, edge: Edge, targets: int) -> list[int]:
 def _channels_by_task(graph: JobGraph) -> dict[int, list[Channel]]:
     found: dict[int, list[Channel]] = {}
     for channel in graph.channels.values():
-        found.setdefault(channel.source_task, []).append(channel)
+        if channel.target_task in graph.tasks:
+            found.setdefault(channel.source_task, []).append(channel)
     return found
 
 

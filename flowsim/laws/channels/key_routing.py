@@ -138,7 +138,7 @@ def _keyed_channels(graph: JobGraph) -> dict[int, _Targets]:
     """By task the channels of HASH edges that it sends on, each with the task that it reaches."""
     found: dict[int, _Targets] = {}
     for channel in graph.channels.values():
-        if graph.edges[channel.edge].partitioner == _HASH:
+        if graph.edges[channel.edge].partitioner == _HASH and channel.target_task in graph.tasks:
             found.setdefault(channel.source_task, {})[channel.channel] = graph.tasks[channel.target_task]
     return found
 

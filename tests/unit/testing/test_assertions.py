@@ -74,7 +74,7 @@ def test_a_law_that_must_examine_rows_may_neither_be_vacuous_nor_inapplicable() 
 
 
 def test_a_law_that_does_not_exist_is_bad_input() -> None:
-    with pytest.raises(BadInput, match="there is no law 'fifo'; there are: channel-end, channel-fifo, "):
+    with pytest.raises(BadInput, match="there is no law 'fifo'; there are: distribution, channel-end, channel-fifo, "):
         assert_laws(numbers(), must_examine=["fifo"])
 
 

@@ -118,7 +118,15 @@ WINDOW_INTAKE = Table(
     "window_intake", Level.ELEMENTS, "one record that a window or an interval join took in, before any decision about lateness",
     (_SEQ, _TASK, _OPERATOR, _TIME, _KEY_HASH, _KEY,
      Column("timestamp", "q", "timestamp of the record in ms"), _FINGERPRINT, _WATERMARK,
-     Column("gap", "q", "the gap in ms that the extractor of a dynamic session gave for the record, else 0")),
+     Column("gap", "q", "the gap in ms that the extractor of a dynamic session gave for the record, else 0"),
+     Column("side", "b", "of an interval join: 0 for a record of the left input, 1 of the right one; else 0")),
+)  # fmt: skip
+JOIN_PAIRS = Table(
+    "join_pairs", Level.ELEMENTS, "an interval join called its function for two records (rules 10.33, 10.34)",
+    (_SEQ, _TASK, _OPERATOR, _TIME, _KEY_HASH, _KEY,
+     Column("left_fingerprint", "q", "fingerprint of the left record, as in its row of window_intake"),
+     Column("right_fingerprint", "q", "fingerprint of the right record"),
+     Column("timestamp", "q", "timestamp of the results in ms")),
 )  # fmt: skip
 WINDOW_FIRE = Table(
     "window_fire", Level.ELEMENTS,
@@ -287,7 +295,7 @@ TIMERS = Table(
 )  # fmt: skip
 
 FACT_TABLES: Final = (
-    SENT, RECEIVED, TASK_WATERMARK, GENERATED_WATERMARK, ALIGNMENT, WINDOW_INTAKE, WINDOW_FIRE, WINDOW_MERGE,
+    SENT, RECEIVED, TASK_WATERMARK, GENERATED_WATERMARK, ALIGNMENT, WINDOW_INTAKE, WINDOW_FIRE, WINDOW_MERGE, JOIN_PAIRS,
     ASYNC_ELEMENTS, SNAPSHOTS, LATE_DROP, OPERATOR_COUNTS, LIFECYCLE, TASK_TIMES,
     METRICS, LATENCIES, CHOICES, BUFFERS, CREDITS, SEGMENTS, BUFFER_SIZES, MAILS, ACTIONS, TIMERS,
 )  # fmt: skip

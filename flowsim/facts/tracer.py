@@ -87,7 +87,23 @@ class WindowIntake(Protocol):
     """Records that a window operator took a record in."""
 
     def __call__(
-        self, operator: int, key_hash: int, key: int, timestamp: int, fingerprint: int, watermark: int, gap: int
+        self,
+        operator: int,
+        key_hash: int,
+        key: int,
+        timestamp: int,
+        fingerprint: int,
+        watermark: int,
+        gap: int,
+        side: int,
+    ) -> None: ...
+
+
+class JoinPair(Protocol):
+    """Records that an interval join called its function for two records."""
+
+    def __call__(
+        self, operator: int, key_hash: int, key: int, left_fingerprint: int, right_fingerprint: int, timestamp: int
     ) -> None: ...
 
 
@@ -95,8 +111,8 @@ class TaskTrace:
     """Stamps the facts of one task with its id, its next sequence number and its clock."""
 
     __slots__ = (
-        "task", "seq", "clock", "level", "recorder", "sent", "received", "_task_watermark", "window_intake", "_fire", "_late",
-        "_merge", "_generated", "_alignment", "_async", "_snapshot",
+        "task", "seq", "clock", "level", "recorder", "sent", "received", "_task_watermark", "window_intake", "join_pair", "_fire",
+        "_late", "_merge", "_generated", "_alignment", "_async", "_snapshot",
         "seen_value", "seen_fingerprint", "_loop_clock",
         "_counts", "_life", "_times", "_metrics", "_latencies", "_buffers", "_credits", "_segments", "_buffer_sizes", "_mails",
         "_actions", "_timers", "_keys",
@@ -114,6 +130,7 @@ class TaskTrace:
         self.sent: Sent = recorder.stamped_appender(schema.SENT, self)
         self.received: Received = recorder.stamped_appender(schema.RECEIVED, self)
         self.window_intake: WindowIntake = recorder.stamped_appender(schema.WINDOW_INTAKE, self)
+        self.join_pair: JoinPair = recorder.stamped_appender(schema.JOIN_PAIRS, self)
         self._task_watermark = door(schema.TASK_WATERMARK)
         self._fire = door(schema.WINDOW_FIRE)
         self._late = door(schema.LATE_DROP)

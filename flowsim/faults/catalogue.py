@@ -76,6 +76,8 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
         FaultKind(
             "window_fires_twice", Component.OPERATOR, "a window is not cleaned up and fires again", "window-fire"
         ),
+        FaultKind("join_forgets_bound", Component.OPERATOR, "an interval join takes its bounds for exclusive", "joins"),
+        FaultKind("join_repeats_pair", Component.OPERATOR, "an interval join finds one record twice", "joins"),
         FaultKind("purge_forgotten", Component.OPERATOR, "a purge leaves the contents of the window", "window-fire"),
         FaultKind("timer_fires_twice", Component.OPERATOR, "the first timer that fires stays in its queue", "timers"),
         FaultKind(

@@ -8,7 +8,7 @@ from flowsim.facts.tracer import TaskTrace
 from flowsim.faults.async_wait import faulty_async_operator
 from flowsim.faults.timers import DuplicatingTimerQueue, EarlyTimeServiceManager, LosingTimerQueue, StaleKeyContext
 from flowsim.faults.watermarks import ActiveHidingOutput, early_strategy
-from flowsim.faults.windows import VanishingLatePolicy, faulty_window_operator
+from flowsim.faults.windows import faulty_interval_join, faulty_window_operator
 from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator
 from flowsim.operators.functions.interval_join import IntervalJoinOperator
 from flowsim.operators.operator_components import OperatorComponents
@@ -36,8 +36,8 @@ def faulty_operator(operator: StreamOperator, faults: Collection[str]) -> Stream
         return faulty_async_operator(operator, faults)
     if isinstance(operator, WindowOperator):
         return faulty_window_operator(operator, faults)
-    if isinstance(operator, IntervalJoinOperator) and "late_row_vanishes" in faults:
-        operator.late_policy = VanishingLatePolicy(operator.late_policy)
+    if isinstance(operator, IntervalJoinOperator):
+        return faulty_interval_join(operator, faults)
     if isinstance(operator, TimestampsAndWatermarksOperator) and "watermark_too_high" in faults:
         operator.strategy = early_strategy(operator.strategy)
     if isinstance(operator, SourceOperator) and operator.strategy is not None and "watermark_too_high" in faults:

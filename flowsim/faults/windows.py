@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from flowsim.operators.functions.interval_join import IntervalJoinOperator, LatePolicy
+from flowsim.operators.functions.interval_join import IntervalJoinOperator, JoinSide, LatePolicy, Partners
 from flowsim.operators.stream_operator import Value
 from flowsim.operators.windowing.pane_store import PaneStore
 from flowsim.operators.windowing.triggers.trigger import (
@@ -35,6 +35,43 @@ class VanishingLatePolicy(LatePolicy):
         if self._has_vanished:
             self._policy.drop(operator, is_left, value, timestamp)
         self._has_vanished = True
+
+
+class ForgetfulPartners(Partners):
+    """A record that is as far away as it may be is not found."""
+
+    __slots__ = ()
+
+    def of(self, side: JoinSide, timestamp: int) -> list[tuple[int, Value]]:
+        bounds = timestamp + side.lower_ms, timestamp + side.upper_ms
+        return [partner for partner in super().of(side, timestamp) if partner[0] not in bounds]
+
+
+class RepeatedPartners(Partners):
+    """The first record that is found at all is found twice."""
+
+    __slots__ = ("_has_repeated",)
+
+    def __init__(self) -> None:
+        self._has_repeated = False
+
+    def of(self, side: JoinSide, timestamp: int) -> list[tuple[int, Value]]:
+        found = super().of(side, timestamp)
+        if found and not self._has_repeated:
+            self._has_repeated = True
+            return [found[0], *found]
+        return found
+
+
+def faulty_interval_join(operator: IntervalJoinOperator, faults: Collection[str]) -> IntervalJoinOperator:
+    """The operator with those of the faults that it can have; before its set-up."""
+    if "late_row_vanishes" in faults:
+        operator.late_policy = VanishingLatePolicy(operator.late_policy)
+    if "join_forgets_bound" in faults:
+        operator.partners = ForgetfulPartners()
+    if "join_repeats_pair" in faults:
+        operator.partners = RepeatedPartners()
+    return operator
 
 
 WINDOW_FAULTS: Final = frozenset(

@@ -35,9 +35,26 @@ def window_intake_sentence(
     fingerprint: int,
     watermark: int,
     gap: int,
+    side: int,
 ) -> Sentence:
     text = f"{names.operator(task, operator)} takes in a record of {event_time(timestamp)} with key {names.key(key)}"
     return Sentence(f"{text}, watermark {event_time(watermark)}", ("10.7",))
+
+
+def join_pairs_sentence(
+    names: Names,
+    seq: int,
+    task: int,
+    operator: int,
+    time_ns: int,
+    key_hash: int,
+    key: int,
+    left_fingerprint: int,
+    right_fingerprint: int,
+    timestamp: int,
+) -> Sentence:
+    text = f"{names.operator(task, operator)} joins two records of key {names.key(key)}"
+    return Sentence(f"{text} at {event_time(timestamp)}", ("10.33", "10.34"))
 
 
 def window_fire_sentence(

@@ -16,6 +16,7 @@ from flowsim.trace.channel_sentences import (
 from flowsim.trace.event_time_sentences import (
     alignment_sentence,
     generated_watermark_sentence,
+    join_pairs_sentence,
     late_drop_sentence,
     task_watermark_sentence,
     timers_sentence,
@@ -54,6 +55,7 @@ SENTENCES: Final[dict[str, Tell]] = {
     "window_merge": window_merge_sentence,
     "window_intake": window_intake_sentence,
     "window_fire": window_fire_sentence,
+    "join_pairs": join_pairs_sentence,
     "late_drop": late_drop_sentence,
     "async_elements": async_element_sentence,
     "snapshots": snapshots_sentence,

@@ -20,6 +20,7 @@ from tests.support.jobs.fixed_jobs import (
     asks_twice,
     becomes_idle,
     exchange,
+    interval_join,
     sessions_and_counts,
     two_exchanges,
     windows,
@@ -65,6 +66,23 @@ def test_two_exchanges_keep_the_laws(source: ScriptedSource, settings: dict[str,
     assert_laws(two_exchanges(source, settings), schedule=schedule, must_examine=ALWAYS)
 
 
+@given(
+    sources=st.tuples(scripted_sources(), scripted_sources()),
+    lower_ms=st.sampled_from([-9, -3, 0, 2]),
+    length_ms=st.sampled_from([0, 1, 6]),
+    settings=job_settings(),
+    schedule=schedules(),
+)
+def test_interval_joins_keep_the_laws(
+    sources: tuple[ScriptedSource, ScriptedSource],
+    lower_ms: int,
+    length_ms: int,
+    settings: dict[str, int],
+    schedule: Schedule,
+) -> None:
+    assert_laws(interval_join(sources, (lower_ms, lower_ms + length_ms), settings), schedule=schedule)
+
+
 BUSY = ScriptedSource(
     [
         record(("a", 1), 3),
@@ -93,6 +111,8 @@ def test_these_properties_can_fail(kind: FaultKind) -> None:
             return becomes_idle({"parallelism": 2})
         if kind.name.startswith("async_"):
             return asks_twice({})
+        if kind.law == "joins":
+            return interval_join((BUSY, BUSY), (-1, 0), {"parallelism": 2})
         if kind.name in NEEDS_OTHER_WINDOWS:
             return sessions_and_counts({})
         return windows(BUSY, 0, {"parallelism": 2})

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, Generic, TypeAlias
 
+from flowsim.datastream.building.operator_factories import timer_params
 from flowsim.datastream.functions.function import Function, isolated
 from flowsim.datastream.streams.stream import S, Stream, add_inputs
 from flowsim.errors import BadInput
@@ -118,6 +119,7 @@ class IntervalJoined(Generic[S]):
             "late_right": late_right is not None,
             "reading": reading,
             "late_tags": sorted({tag.tag_id for tag in (late_left, late_right) if tag is not None}),
+            **timer_params(process_join_function),
         }
         description = OperatorDescription("interval_join", params)
         return add_inputs("Interval Join", description, make, (self._stream1, self._stream2), output_type)

@@ -5,11 +5,11 @@ A record waits in a buffer of its side, by key and timestamp, until the watermar
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from flowsim.errors import BadInput, NoTimestamp
+from flowsim.facts.tracer import TaskTrace
 from flowsim.operators.input_selection import InputSelectable
 from flowsim.operators.inputs.combined_input import ProcessElement, combined_inputs
 from flowsim.operators.inputs.reading_order import ReadingOrder, noting_reads
@@ -21,6 +21,7 @@ from flowsim.state.states import MapState
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.timers.internal_timer_service import InternalTimerService
+from flowsim.timers.recorded_timer_service import KeyFacts
 from flowsim.units import NO_TIMESTAMP
 from flowsim.values.encoding import fingerprint
 from flowsim.values.java_long import wrapped
@@ -92,7 +93,7 @@ class ProcessJoinFunction(UserFunction, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
+class JoinSide:
     """What a record of one input meets, from its own point of view."""
 
     is_left: bool
@@ -114,11 +115,57 @@ class LatePolicy:
 
     def drop(self, operator: IntervalJoinOperator, is_left: bool, value: Value, timestamp: int) -> None:
         tag = self._left if is_left else self._right
-        operator.record_late(value, timestamp, tag is not None)
+        operator.record_late(timestamp, tag is not None)
         if tag is not None:
             operator.output.collect_side(tag, value, timestamp)
         else:
             operator.records_dropped += 1
+
+
+class Partners:
+    """The records of the other side that a record meets."""
+
+    __slots__ = ()
+
+    def of(self, side: JoinSide, timestamp: int) -> list[tuple[int, Value]]:
+        """Rule 10.34: in the order of the other side's map, and of arrival where timestamps are equal."""
+        lowest, highest = wrapped(timestamp + side.lower_ms), wrapped(timestamp + side.upper_ms)
+        buckets: list[tuple[int, list[Value]]] = side.other.borrowed_items()  # type: ignore[assignment]  # as _take put them
+        return [(other, value) for other, bucket in buckets if lowest <= other <= highest for value in bucket]
+
+
+class JoinObserver:
+    """Records what an interval join takes in, which of it is late, and for which pairs it calls its function."""
+
+    __slots__ = ("_fingerprint", "_key_facts", "_operator", "_trace")
+
+    def __init__(self, trace: TaskTrace, key_facts: KeyFacts, operator: IntervalJoinOperator) -> None:
+        self._trace = trace
+        self._key_facts = key_facts
+        self._operator = operator
+        self._fingerprint = 0
+        """Of the record that came last."""
+
+    def on_element(self, is_left: bool, value: Value, timestamp: int) -> None:
+        """A record came; nothing is decided about it yet."""
+        self._fingerprint = number = fingerprint(timestamp, value)
+        operator, watermark = self._operator, self._operator.current_watermark
+        index = operator.ctx.operator_index
+        self._trace.window_intake(index, *self._key(), timestamp, number, watermark, 0, 0 if is_left else 1)
+
+    def on_pair(self, is_left: bool, partner: Value, partner_timestamp: int, timestamp: int) -> None:
+        """The record that came last, of the left side or not, is joined with a partner."""
+        own, other = self._fingerprint, fingerprint(partner_timestamp, partner)
+        left, right = (own, other) if is_left else (other, own)
+        self._trace.join_pair(self._operator.ctx.operator_index, *self._key(), left, right, timestamp)
+
+    def on_late(self, timestamp: int, has_output: bool) -> None:
+        """The record that came last was late; ``has_output``: its side has a late output."""
+        index, watermark = self._operator.ctx.operator_index, self._operator.current_watermark
+        self._trace.late_drop(index, *self._key(), timestamp, self._fingerprint, watermark, has_output)
+
+    def _key(self) -> tuple[int, int]:
+        return self._key_facts.of(self._operator.current_key, self._operator.current_key_id)
 
 
 class IntervalJoinOperator(KeyedOperator):
@@ -127,26 +174,30 @@ class IntervalJoinOperator(KeyedOperator):
     Late is a record before the current watermark: it joins nothing, and goes to the late side output of its side or is
     counted as dropped (rule 10.35). A buffered record is forgotten when the watermark passes the last time at which
     another one in time could meet it (rule 10.36).
+
+    The constructor makes ``late_policy`` and ``partners``; others of their classes may replace them until ``setup``.
     """
 
     __slots__ = (
         "_function",
         "_bounds",
         "late_policy",
+        "partners",
         "_order",
         "_life",
         "_context",
         "_timers",
         "_sides",
         "_inputs",
-        "_intake",
+        "_observer",
     )
 
     _context: JoinContext
     _timers: InternalTimerService[str]
-    _sides: tuple[_Side, _Side]
+    _sides: tuple[JoinSide, JoinSide]
     _inputs: tuple[OperatorInput, ...]
-    _intake: Callable[[Value, int], None] | None
+    _observer: JoinObserver | None
+    """None when nothing is recorded."""
 
     def __init__(
         self,
@@ -159,6 +210,7 @@ class IntervalJoinOperator(KeyedOperator):
         self._function = function
         self._bounds = bounds
         self.late_policy = LatePolicy(late_left, late_right)
+        self.partners = Partners()
         self._order = order
         self._life = FunctionLife(function)
 
@@ -170,11 +222,13 @@ class IntervalJoinOperator(KeyedOperator):
         self._context = JoinContext(output)
         self._timers = self.time_services.internal_timer_service(CLEANUP_TIMER, self, _RECORDED_AS.__getitem__)
         left, right = self._buffer("LEFT_BUFFER"), self._buffer("RIGHT_BUFFER")
-        self._intake = self._make_intake()
+        self._observer = None
+        if ctx.trace is not None and self.key_facts is not None:
+            self._observer = JoinObserver(ctx.trace, self.key_facts, self)
         bounds = self._bounds
         self._sides = (
-            _Side(True, left, right, bounds.lower_ms, bounds.upper_ms, CLEANUP_LEFT),
-            _Side(False, right, left, -bounds.upper_ms, -bounds.lower_ms, CLEANUP_RIGHT),
+            JoinSide(True, left, right, bounds.lower_ms, bounds.upper_ms, CLEANUP_LEFT),
+            JoinSide(False, right, left, -bounds.upper_ms, -bounds.lower_ms, CLEANUP_RIGHT),
         )
         doors = [self._door(first, self._sides[0]), self._door(second, self._sides[1])]
         self._inputs = combined_inputs(self, doors if self._order is None else noting_reads(doors, self._order))
@@ -206,7 +260,7 @@ class IntervalJoinOperator(KeyedOperator):
     def close(self) -> None:
         self._life.close()
 
-    def _door(self, key_of: KeySelector, side: _Side) -> ProcessElement:
+    def _door(self, key_of: KeySelector, side: JoinSide) -> ProcessElement:
         """Rule 7.20: the key of the input the record came on."""
 
         def process_element(value: Value, timestamp: int | None) -> None:
@@ -218,18 +272,21 @@ class IntervalJoinOperator(KeyedOperator):
 
         return process_element
 
-    def _take(self, side: _Side, value: Value, timestamp: int | None) -> None:
+    def _take(self, side: JoinSide, value: Value, timestamp: int | None) -> None:
         if timestamp is None or timestamp == NO_TIMESTAMP:
             raise NoTimestamp(
                 f"operator {self.ctx.operator_name}: a record without a timestamp cannot be joined by time (rule 10.34)"
             )
-        if self._intake is not None:
-            self._intake(value, timestamp)
+        observer = self._observer
+        if observer is not None:
+            observer.on_element(side.is_left, value, timestamp)
         if timestamp < self._timers.current_watermark:
             self.late_policy.drop(self, side.is_left, value, timestamp)
             return
         side.own.append(timestamp, value)
-        for other_timestamp, other_value in self._partners(side, timestamp):
+        for other_timestamp, other_value in self.partners.of(side, timestamp):
+            if observer is not None:
+                observer.on_pair(side.is_left, other_value, other_timestamp, max(timestamp, other_timestamp))
             if side.is_left:
                 self._join(value, other_value, timestamp, other_timestamp)
             else:
@@ -238,37 +295,19 @@ class IntervalJoinOperator(KeyedOperator):
         cleanup_time = wrapped(timestamp + upper_ms) if upper_ms > 0 else timestamp
         self._timers.register_event_time_timer(side.namespace, cleanup_time)
 
-    def _partners(self, side: _Side, timestamp: int) -> list[tuple[int, Value]]:
-        """Rule 10.34: in the order of the other side's map, and of arrival where timestamps are equal."""
-        lowest, highest = wrapped(timestamp + side.lower_ms), wrapped(timestamp + side.upper_ms)
-        buckets: list[tuple[int, list[Value]]] = side.other.borrowed_items()  # type: ignore[assignment]  # as _take put them
-        return [(other, value) for other, bucket in buckets if lowest <= other <= highest for value in bucket]
-
     def _join(self, left: Value, right: Value, left_timestamp: int, right_timestamp: int) -> None:
         timestamp = self._context.speak_for(left_timestamp, right_timestamp)
         emit_results(self._function.process_element(left, right, self._context), timestamp, self.output)
 
-    def _make_intake(self) -> Callable[[Value, int], None] | None:
-        """What records that a record came, before anything is decided about it."""
-        trace, key_facts = self.ctx.trace, self.key_facts
-        if trace is None or key_facts is None:
-            return None
-        operator, window_intake, timers = self.ctx.operator_index, trace.window_intake, self._timers
+    def record_late(self, timestamp: int, has_output: bool) -> None:
+        """Records that the record that came last was late; ``has_output``: its side has a late output."""
+        if self._observer is not None:
+            self._observer.on_late(timestamp, has_output)
 
-        def intake(value: Value, timestamp: int) -> None:
-            key_hash, key = key_facts.of(self.current_key, self.current_key_id)
-            number = fingerprint(timestamp, value)
-            window_intake(operator, key_hash, key, timestamp, number, timers.current_watermark, 0)
-
-        return intake
-
-    def record_late(self, value: Value, timestamp: int, has_output: bool) -> None:
-        """Records that a record of the current key was late; ``has_output``: its side has a late output."""
-        trace = self.ctx.trace
-        if trace is not None and self.key_facts is not None:
-            key_hash, key = self.key_facts.of(self.current_key, self.current_key_id)
-            number, watermark = fingerprint(timestamp, value), self._timers.current_watermark
-            trace.late_drop(self.ctx.operator_index, key_hash, key, timestamp, number, watermark, has_output)
+    @property
+    def current_watermark(self) -> int:
+        """Milliseconds."""
+        return self._timers.current_watermark
 
     def on_event_time(self, timer: InternalTimer[str]) -> None:
         """Rule 10.36: the records that the timer was set for are forgotten."""

@@ -93,7 +93,7 @@ class WindowObserver:
         number = trace.seen_fingerprint if is_as_decoded else fingerprint(timestamp, value)
         self.fingerprint = number
         at = NO_TIMESTAMP if timestamp is None else timestamp
-        trace.window_intake(operator_index, key_hash, key_number, at, number, watermark, gap_ms)
+        trace.window_intake(operator_index, key_hash, key_number, at, number, watermark, gap_ms, 0)
 
 
 class GapObserver(WindowObserver):

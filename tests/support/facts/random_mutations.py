@@ -329,7 +329,19 @@ _ASKED: Final = (
      change("async_elements", "timestamp", lambda r: (r["action"], r["kind"]) == (AsyncAction.PUT, WATERMARK), by=-1)),
 )  # fmt: skip
 
-KINDS: Final = tuple(
-    Kind(name, damage, frozenset(laws.split()))
-    for laws, name, damage in (*_COUNTED, *_FLOWING, *_LIVING, *_TIMED, *_ASKED)
+_JOINED: Final = (
+    ("joins", "two records are not joined", delete("join_pairs")),
+    ("joins", "two records are joined twice", repeat("join_pairs")),
+    ("joins", "another record is joined", change("join_pairs", "right_fingerprint")),
+    ("joins", "a pair has another timestamp", change("join_pairs", "timestamp")),
+    ("joins", "a join misreads its watermark", change("window_intake", "watermark", by=-1)),
 )
+
+
+def _kinds(*damages: tuple[str, str, Damage]) -> tuple[Kind, ...]:
+    return tuple(Kind(name, damage, frozenset(laws.split())) for laws, name, damage in damages)
+
+
+KINDS: Final = _kinds(*_COUNTED, *_FLOWING, *_LIVING, *_TIMED, *_ASKED)
+KINDS_OF_JOINS: Final = _kinds(*_JOINED)
+"""Of a job with an interval join, which the model job does not have."""

@@ -348,7 +348,7 @@ class TinyJob:
         key_hash, fingerprint, _ = KEYS[key]
         trace, now = self.traces[task], self.watermark[task]
         trace.key(fingerprint, key_hash, "STRING", json.dumps(key))
-        trace.window_intake(0, key_hash, fingerprint, timestamp, record, now, 0)
+        trace.window_intake(0, key_hash, fingerprint, timestamp, record, now, 0, 0)
         last = timestamp // SIZE_MS * SIZE_MS + SIZE_MS - 1
         if last + self.lateness_ms <= now:
             trace.late_drop(0, key_hash, fingerprint, timestamp, record, now, True)

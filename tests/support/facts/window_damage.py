@@ -11,7 +11,7 @@ from tests.support.facts.event_time_jobs import other_jobs, window_jobs
 from tests.support.facts.fact_builder import FactBuilder, recorded
 
 TABLES: Final = (
-    "window_fire", "window_intake", "window_merge", "late_drop", "task_watermark", "timers", "operator_counts",
+    "window_fire", "window_intake", "window_merge", "join_pairs", "late_drop", "task_watermark", "timers", "operator_counts",
 )  # fmt: skip
 LEFT_ALONE: Final = ("task", "operator", "key_hash", "kind", "input", "action", "domain", "service")
 
@@ -20,6 +20,11 @@ def recorded_window_jobs() -> Iterator[tuple[str, FactBuilder]]:
     """Each job of ``event_time_jobs`` as it ran."""
     for number, (name, graph) in enumerate((*window_jobs(), *other_jobs())):
         yield name, recorded(run_job(graph, schedule=Schedule("random", number, 1 + number % 3)).facts)
+
+
+def interval_join() -> FactBuilder:
+    """The recording of an interval join."""
+    return next(facts for name, facts in recorded_window_jobs() if name == "interval join")
 
 
 def damage_windows(facts: FactBuilder, random: Random) -> None:

@@ -15,6 +15,7 @@ from flowsim.datastream import (
     DataStream,
     KeyedProcessFunction,
     OutputTag,
+    ProcessJoinFunction,
     ProcessWindowFunction,
     StreamExecutionEnvironment,
     async_retry_predicates,
@@ -70,6 +71,8 @@ CASES = (
     _case("session_loses_rows", "sessions", "window-fire"),
     _case("window_fires_twice", "window", "window-fire"),
     _case("purge_forgotten", "counts", "window-fire"),
+    _case("join_forgets_bound", "pairs", "joins"),
+    _case("join_repeats_pair", "pairs", "joins"),
     _case("timer_fires_twice", "reminders", "timers"),
     _case("timer_fires_early", "reminders", "timers"),
     _case("timer_lost", "reminders", "timers"),
@@ -205,10 +208,29 @@ def asked_and_answered(env: StreamExecutionEnvironment) -> DataStream:
     return AsyncDataStream.ordered_wait(asked.name("asked"), second, Time.seconds(2), 3).name("answered")
 
 
+class Pairs(ProcessJoinFunction):
+    def process_element(
+        self, left: tuple[str, int], right: tuple[str, int], ctx: ProcessJoinFunction.Context
+    ) -> Iterable[tuple[int, int]]:
+        yield left[1], right[1]
+
+
+def joined_in_intervals(env: StreamExecutionEnvironment) -> DataStream:
+    """Two scripts of records every 5 ms of event time; a right one is up to 5 ms away from a left one."""
+    sides = []
+    for name, step in (("left", 1), ("right", -1)):
+        rounds = [[record(("k", 10 * number + at), 10 * number + at) for at in (0, 5)[::step]] for number in range(4)]
+        entries = [(*records, watermark(10 * number), sleep(FLUSHED_MS)) for number, records in enumerate(rounds)]
+        source = env.add_source(ScriptedSource([entry for each in entries for entry in each]), name)
+        sides.append(source.key_by(lambda pair: pair[0], Types.STRING()))
+    five = Duration.of_millis(5)
+    return sides[0].interval_join(sides[1]).between(Duration.of_millis(-5), five).process(Pairs()).name("pairs")
+
+
 def fault_job() -> StreamGraph:
     """source -> map, keyed by the first field, 2 x 2 channels, tumbling windows of 10 ms, whose results set timers and are
-    counted in twos, and sessions; a sink behind each. Beside it a source with a strategy that becomes idle, and one whose
-    records two async operators ask about."""
+    counted in twos, and sessions; a sink behind each. Beside it a source with a strategy that becomes idle, one whose records
+    two async operators ask about, and two that are joined in intervals."""
     env = StreamExecutionEnvironment.get_execution_environment().set_max_parallelism(8)
     mapped = env.add_source(ScriptedSource(*scripts())).map(lambda pair: (pair[0], pair[1] + 1))
     keyed = mapped.set_parallelism(2).name("map").key_by(lambda pair: pair[0], Types.STRING())
@@ -228,6 +250,7 @@ def fault_job() -> StreamGraph:
     strategy = strategy.with_idleness(Duration.of_millis(FLUSHED_MS))
     env.from_source(ScriptedSource(ticks()), strategy, "ticks").rebalance().sink_to(CollectSink()).name("tick sink")
     asked_and_answered(env).rebalance().sink_to(CollectSink()).name("answer sink")
+    joined_in_intervals(env).sink_to(CollectSink()).name("pair sink")
     return env.stream_graph("faults")
 
 

@@ -9,6 +9,7 @@ from flowsim.connectors.script import RecordEntry, ScriptedSource, record, sleep
 from flowsim.datastream import (
     KeyedProcessFunction,
     OutputTag,
+    ProcessJoinFunction,
     ProcessWindowFunction,
     RuntimeContext,
     StreamExecutionEnvironment,
@@ -101,6 +102,24 @@ def windows(source: ScriptedSource, lateness_ms: int, settings: dict[str, int]) 
         .name("windows")
     )
     fired.get_side_output(LATE).sink_to(CollectSink()).name("late")
+    return env
+
+
+class Pairs(ProcessJoinFunction):
+    """Emits both records."""
+
+    def process_element(self, left: Pair, right: Pair, ctx: ProcessJoinFunction.Context) -> Iterable[tuple[Pair, Pair]]:
+        yield left, right
+
+
+def interval_join(
+    sources: tuple[ScriptedSource, ScriptedSource], bounds_ms: tuple[int, int], settings: dict[str, int]
+) -> StreamExecutionEnvironment:
+    """Two sources joined by how far apart their records are; end: ``pairs``."""
+    env = environment(settings)
+    left, right = (env.add_source(source).key_by(lambda pair: pair[0], Types.STRING()) for source in sources)
+    lower, upper = (Duration.of_millis(bound) for bound in bounds_ms)
+    left.interval_join(right).between(lower, upper).process(Pairs()).name("pairs")
     return env
 
 

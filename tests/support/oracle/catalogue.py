@@ -80,6 +80,10 @@ LAWS: Final[Sequence[Law]] = (
         "No record is lost to lateness silently: what is late is dropped and counted, or goes to the late side output, never "
         "both and never neither.",
         ("10.9", "10.10", "10.35"), Level.ELEMENTS),
+    Law("joins",
+        "An interval join calls its function once for every two records of a key that lie within its bounds, unless one of "
+        "them is late or forgotten, and for no others.",
+        ("10.33", "10.34", "10.35", "10.36"), Level.ELEMENTS),
     Law("conservation",
         "No operator gains or loses records: what goes into each is what the one before gave out, and its kind accounts for "
         "the rest.",

@@ -22,6 +22,7 @@ from tests.support.oracle.ends import end
 from tests.support.oracle.facts import NOTHING_KEPT, Facts, Findings, not_applicable
 from tests.support.oracle.idleness import idle
 from tests.support.oracle.in_flight import in_flight
+from tests.support.oracle.joins import joins
 from tests.support.oracle.lateness import lateness
 from tests.support.oracle.life_cycle import life_cycle
 from tests.support.oracle.mails import mails
@@ -48,6 +49,7 @@ CHECKS: Final[dict[str, Check]] = {
     "window-fire": window_fire,
     "late-rows": late_rows,
     "lateness": lateness,
+    "joins": joins,
     "conservation": conservation,
     "credits": credits,
     "actions": actions,

@@ -1,0 +1,195 @@
+"""Law joins: an interval join calls its function for every pair that lies within its bounds, and for no other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from heapq import heappop, heappush
+from typing import Final
+
+from flowsim.facts.kinds import Level
+from flowsim.laws.event_time.paths import WATERMARK, EventTimePaths, InputsModel
+from flowsim.laws.job_graph import JobGraph, Operator, Task
+from flowsim.laws.law import Findings, FoundByLaw, Law
+from flowsim.laws.slices import Slice
+from flowsim.laws.windows.key_part import rows_of
+from flowsim.laws.windows.unmatched import Unmatched
+from flowsim.units import NO_TIMESTAMP
+from flowsim.values.java_long import wrapped
+
+ID: Final = "joins"
+KIND: Final = "interval_join"
+_MARK, _INTAKE, _PAIR = range(3)
+_COLUMNS: Final = {
+    "task_watermark": ("input", "kind", "timestamp"),
+    "window_intake": ("key", "timestamp", "fingerprint", "watermark", "side"),
+    "join_pairs": ("key", "left_fingerprint", "right_fingerprint", "timestamp"),
+}
+
+Bounds = tuple[int, int]
+"""A left record at t joins right records from t plus the first to t plus the second, in ms."""
+Buffer = dict[int, dict[int, list[int]]]
+"""The fingerprints of the records that wait, by key and timestamp."""
+
+
+class JoinModel:
+    """The buffers of both sides, and when each timestamp of a key is removed from them (rules 10.33 to 10.36)."""
+
+    __slots__ = ("_buffers", "_reaches", "_removals", "intakes", "pairs", "watermark")
+
+    def __init__(self, bounds: Bounds) -> None:
+        lower, upper = bounds
+        self.pairs = Unmatched()
+        """Records taken in so far, key, fingerprints of the left and the right record, and timestamp of the result."""
+        self.intakes = 0
+        self.watermark = NO_TIMESTAMP
+        self._reaches = ((lower, upper), (-upper, -lower))
+        """From where to where a record of each side meets the other one."""
+        self._buffers: tuple[Buffer, Buffer] = ({}, {})
+        self._removals: list[tuple[int, int, int, int]] = []
+        """A heap: when, side, key and timestamp."""
+
+    def advance(self, watermark: int) -> None:
+        """Rule 10.36."""
+        self.watermark = watermark
+        removals = self._removals
+        while removals and removals[0][0] <= watermark:
+            _, side, key, timestamp = heappop(removals)
+            waiting = self._buffers[side][key]
+            del waiting[timestamp]
+            if not waiting:
+                del self._buffers[side][key]
+
+    def take_in(self, seq: int, key: int, timestamp: int, fingerprint: int, side: int) -> None:
+        """A record of side 0 or 1; behind the watermark it is late (rule 10.35)."""
+        self.intakes += 1
+        if timestamp < self.watermark:
+            return
+        first, last = self._reaches[side]
+        waiting = self._buffers[side].setdefault(key, {})
+        if timestamp not in waiting:
+            waiting[timestamp] = []
+            heappush(self._removals, (wrapped(timestamp + max(last, 0)), side, key, timestamp))
+        waiting[timestamp].append(fingerprint)
+        lowest, highest = wrapped(timestamp + first), wrapped(timestamp + last)
+        for at, partners in self._buffers[1 - side].get(key, {}).items():
+            for partner in partners if lowest <= at <= highest else ():
+                left, right = (partner, fingerprint) if side else (fingerprint, partner)
+                self.pairs.expect((self.intakes, key, left, right, max(at, timestamp)), seq)
+
+
+class JoinMachine:
+    """Examines one interval join of one subtask."""
+
+    __slots__ = ("_found", "_inputs", "_last_cause", "_model", "_operator", "_task")
+
+    def __init__(self, task: Task, operator: int, bounds: Bounds, found: Findings) -> None:
+        self._task = task.task
+        self._operator = operator
+        self._found = found
+        self._inputs = InputsModel(task.inputs)
+        self._model = JoinModel(bounds)
+        self._last_cause = -1
+        """Sequence number of the last intake or watermark."""
+
+    def feed(self, facts: Slice) -> None:
+        model = self._model
+        masks = {
+            name: rows_of(rows, self._operator)
+            for name in ("window_intake", "join_pairs")
+            if len(rows := facts.of(name))
+        }
+        parts = [(name, names, *((masks[name],) if name in masks else ())) for name, names in _COLUMNS.items()]
+        for seq, what, row in facts.merged(*parts):
+            if what == _MARK:
+                self._last_cause = seq
+                for kind, value in self._inputs.take(*row):
+                    if kind == WATERMARK:
+                        model.advance(value)
+                continue
+            self._found.examined += 1
+            if what == _PAIR:
+                model.pairs.record((model.intakes, *row), seq)
+                continue
+            self._last_cause = seq
+            key, timestamp, fingerprint, watermark, side = row
+            model.take_in(seq, key, timestamp, fingerprint, 1 if side else 0)
+            if watermark != model.watermark:
+                self._broken("not the watermark of the task", seq, expected=model.watermark, found=watermark)
+
+    def _broken(self, what: str, seq: int, **where: object) -> None:
+        place = {"task": self._task, "operator": self._operator, "seq": seq}
+        self._found.broken(what, (self._task, seq), **place, **where)
+
+    def end(self, whole: bool) -> None:
+        columns = ("intakes_before", *_COLUMNS["join_pairs"])
+        for what, row, seq in self._model.pairs.settle(None if whole else self._last_cause):
+            self._broken(what, seq, **dict(zip(columns, row, strict=True)))
+
+
+def _joins(graph: JobGraph) -> Mapping[int, tuple[Operator, Bounds | None]]:
+    """The interval join of each job vertex, with its bounds; None where it is not judged."""
+    found: dict[int, tuple[Operator, Bounds | None]] = {}
+    for operator in graph.operators:
+        if operator.kind == KIND:
+            bounds = operator.params.get("lower_ms"), operator.params.get("upper_ms")
+            judged = operator.input_operator == -1 and not graph.once(EventTimePaths).holds_back(operator.vertex)
+            found[operator.vertex] = operator, _bounds(*bounds) if judged else None
+    return found
+
+
+def _bounds(lower: object, upper: object) -> Bounds | None:
+    return (lower, upper) if isinstance(lower, int) and isinstance(upper, int) else None
+
+
+def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> JoinMachine | None:
+    operator, bounds = graph.once(_joins).get(task.vertex, (None, None))
+    return None if operator is None or bounds is None else JoinMachine(task, operator.operator, bounds, found[ID])
+
+
+def _needs_joins(graph: JobGraph) -> str:
+    return (
+        ""
+        if any(bounds is not None for _, bounds in graph.once(_joins).values())
+        else "the job has no interval join that is judged"
+    )
+
+
+def _unjudged(graph: JobGraph) -> str:
+    names = [operator.name for operator, bounds in graph.once(_joins).values() if bounds is None]
+    return f"not judged: {', '.join(names)}" if names else ""
+
+
+_COUNTS: Final = """\
+- Not applicable: no judged operator: one of kind `interval_join` with `params.lower_ms` and `params.upper_ms`, where the
+  head of the chain has no `params.interruptible_timers` (records may come between the timers of one watermark then, and
+  whether one still meets what is to be removed is left open).
+- Each judged operator of each subtask is judged for itself. Its *watermark* at a row is the last one that the inputs of
+  its task make together with a lower seq (see task-watermark), else `MIN`; the *intakes before* a row are its
+  `window_intake` rows before it.
+- A record of the left side (`side` 0) at t *meets* right ones from t + `lower_ms` to t + `upper_ms`, one of the right
+  side at t left ones from t - `upper_ms` to t - `lower_ms` (rule 10.33); sums are Java longs. Let its *reach* be the
+  second of these bounds less t, at least 0. A record is late where t is below its watermark: it meets nothing (rule
+  10.35). Any other one waits from its intake on; when the watermark rises to t + its reach or above behind its intake,
+  it is forgotten (rule 10.36).
+- Expected pairs: for each record that is not late one for each record of the other side and of its key that was taken in
+  before, waits and meets it, with intakes before = those of the row + 1, key, both fingerprints and the later timestamp.
+- Rows examined: `window_intake` and `join_pairs` rows of judged operators.
+- Violations: missing + unexpected pairs; and the `window_intake` rows whose `watermark` column is not the watermark. In
+  a prefix, pairs of the last intake are not counted as missing where no later intake or row of `task_watermark` exists.
+  The order of the pairs of one record is not judged.
+"""
+
+LAWS: Final = (
+    Law(
+        ID,
+        "An interval join calls its function once for every two records of a key that lie within its bounds, unless one of "
+        "them is late or forgotten, and for no others.",
+        ("10.33", "10.34", "10.35", "10.36"),
+        Level.ELEMENTS,
+        {name: columns if name == "task_watermark" else ("operator", *columns) for name, columns in _COLUMNS.items()},
+        _make,
+        _needs_joins,
+        _unjudged,
+        counts=_COUNTS,
+    ),
+)

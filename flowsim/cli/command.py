@@ -31,6 +31,8 @@ class Answer:
     document: dict[str, Any] | list[Any]
     show: Callable[[Console], object]
     code: ExitCode = ExitCode.FINE
+    error: FlowsimError | None = None
+    """What ended the command before it was done; what it had found until then is shown first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +79,13 @@ def _give(answer: Answer | StreamedAnswer, as_json: bool) -> ExitCode:
     if isinstance(answer, StreamedAnswer):
         return answer.write_json(sys.stdout) if as_json else answer.write_text(sys.stdout)
     if as_json:
-        print_json(answer.document)
+        error = {} if answer.error is None else {"error": error_data(answer.error)}
+        print_json(answer.document | error if isinstance(answer.document, dict) else answer.document)
     else:
         answer.show(console())
+    if answer.error is not None:
+        sys.stdout.flush()
+        sys.stderr.write(f"error: {answer.error}\n")
     return answer.code
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -19,9 +21,10 @@ from flowsim.validation.java import find_java
 from flowsim.validation.judge import SPARK_FROM_FACTS, open_runs, validate
 from flowsim.validation.on_spark import OnSpark
 from flowsim.validation.recompute import recompute
+from flowsim.validation.remote_recording import is_uri, open_remote
 from flowsim.validation.spark_session import LOCAL, spark_session
 from flowsim.validation.sql_law import SUFFIX, judge_by_sql, read_sql_law
-from flowsim.validation.verdict import Line, Report
+from flowsim.validation.verdict import Line, NotJudged, Report
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -87,10 +90,26 @@ class Judge:
     def _judges_recompute(self) -> bool:
         return self.laws is None or RECOMPUTE in self.laws or all(law.endswith(SUFFIX) for law in self.laws)
 
+    @contextmanager
+    def opened(self, paths: Sequence[str]) -> Iterator[list[Recording]]:
+        """Opens recordings at paths and URIs; the Spark session that a URI needs lasts as long as the block."""
+        uris = [path for path in paths if is_uri(path)]
+        if uris and self.engine == "python":
+            raise BadInput(f"{uris[0]}: only Spark opens URIs: leave --engine python out, or give a path")
+        with self._session(bool(uris), for_judge=True) as session:
+            yield [
+                open_remote(session, path) if session is not None and is_uri(path) else Recording.open(path)
+                for path in paths
+            ]
+
     def judge(
-        self, paths: Sequence[Path], opened: Sequence[Recording], plans: Sequence[RecomputePlan], progress: Progress
+        self,
+        paths: Sequence[str | Path],
+        opened: Sequence[Recording],
+        plans: Sequence[RecomputePlan],
+        progress: Progress,
     ) -> Report:
-        """One line per law and recording; ``paths``: as they were given. Raises BadInput for a damaged recording.
+        """One line per law and recording, and what could not be judged; ``paths``: as they were given.
 
         A recomputation is a script for Spark: it starts a session, unless the engine is ``python``.
         """
@@ -99,21 +118,28 @@ class Judge:
         names = None if only_queries else [law for law in self.laws or () if law in LAW_IDS]
         plans = plans if self._judges_recompute else ()
         runs = open_runs(opened)
-        on_spark, why = self._choice(sum(run.rows for run in runs))
+        on_spark, why = self._choice(sum(run.rows for run in runs), [path for path in paths if is_uri(str(path))])
         scripts = any(not plan.not_run for plan in plans) and self.engine != "python"
         scripts = scripts or bool(queries)
         with self._session(on_spark or scripts, for_judge=not scripts) as session:
             engine = OnSpark(session) if on_spark and session is not None else InProcess()
-            report = validate(runs, names, engine, progress)
+            try:
+                report = validate(runs, names, engine, progress)
+            except NotJudged as error:
+                report = error.report
             report = replace(report, recordings=tuple(map(str, paths)), engine=f"{engine.name}: {why}")
-            if session is not None and queries:
-                report = report.with_lines(
-                    *[Line(run, judge_by_sql(session, law, one)) for run, one in enumerate(opened) for law in queries]
-                )
-            return report.with_lines(*[_recomputed(session, plan) for plan in plans])
+            refused = {run for run, _ in report.errors}
+            for law, run in product(queries, range(len(opened))):
+                if session is not None and run not in refused:
+                    report = _with_line(report, run, partial(judge_by_sql, session, law, opened[run]))
+            for plan in plans:
+                report = _with_line(report, plan.run, partial(_recomputed, session, plan))
+        return report
 
-    def _choice(self, facts: int) -> tuple[bool, str]:
+    def _choice(self, facts: int, uris: Sequence[str | Path]) -> tuple[bool, str]:
         """Whether Spark judges the laws, and why."""
+        if uris:
+            return True, f"it opens {uris[0]}"
         if self.engine == "python":
             return False, "--engine python"
         if self.asks_for_spark:
@@ -128,11 +154,19 @@ class Judge:
         return spark_session(self.master, self.remote, for_judge=for_judge) if needed else nullcontext()
 
 
-def _recomputed(session: SparkSession | None, plan: RecomputePlan) -> Line:
+def _with_line(report: Report, run: int, judge: Callable[[], Outcome]) -> Report:
+    """The report with one more line, or with why there is none."""
+    try:
+        return report.with_lines(Line(run, judge()))
+    except BadInput as error:
+        return report.with_error(run, error)
+
+
+def _recomputed(session: SparkSession | None, plan: RecomputePlan) -> Outcome:
     not_run = plan.not_run or ("needs Spark (--engine spark)" if session is None else "")
     if not_run or session is None or plan.recompute is None:
         name = f"{RECOMPUTE}:{Path(plan.script).stem}"
-        return Line(plan.run, Outcome(name, Verdict.NOT_APPLICABLE, 0, 0, reason=f"not run: {not_run}"))
+        return Outcome(name, Verdict.NOT_APPLICABLE, 0, 0, reason=f"not run: {not_run}")
     given = plan.recompute
     return recompute(
         session,
@@ -140,6 +174,5 @@ def _recomputed(session: SparkSession | None, plan: RecomputePlan) -> Line:
         given.input_path,
         plan.out.resolve(),
         allow_python=True,
-        run=plan.run,
         function=given.function,
     )

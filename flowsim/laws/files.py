@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count, pairwise
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 from flowsim.facts.schema import TABLES
 from flowsim.laws.slices import ColumnRows, Rows, Slice
 from flowsim.recording.epoch_marker import EpochMarker, PartDescription, damaged
-from flowsim.recording.parquet_part import as_numpy, part_name
+from flowsim.recording.parquet_part import TaskRows, as_numpy, part_name
 from flowsim.recording.part_reader import open_part, part_content
 
 Reads = Mapping[str, Collection[str]]
@@ -66,11 +66,9 @@ class RecordedFiles:
         or not what its marker says.
         """
         numbers = count()
-        last: dict[int, int] = {}
-        """The highest ``seq`` of each task in the epochs before."""
+        order = SeqOrder(self.directory)
         for epoch, marker in enumerate(self.markers):
             by_task: dict[int, dict[str, Rows]] = {}
-            reached: dict[int, int] = {}
             for table, about in marker.parts.items():
                 is_read = table in reads and (tasks is None or any(task in tasks for task, _ in about.tasks))
                 verified = is_verified(next(numbers))
@@ -79,24 +77,63 @@ class RecordedFiles:
                 path = Path(self.directory) / table / part_name(epoch)
                 content = part_content(path, about, verified)
                 if is_read:
-                    for task, rows in _by_task(path, *_columns(path, content, table, about, reads[table], tasks)):
+                    for task, rows in part_rows(path, content, table, about, reads[table], tasks):
                         by_task.setdefault(task, {})[table] = rows
-                        if "seq" in TABLES[table].names:
-                            seq = _last_seq(path, rows, task, last.get(task))
-                            reached[task] = max(reached.get(task, seq), seq)
-            last |= reached
             for task in sorted(by_task):
+                order.check(epoch, task, by_task[task])
                 yield Slice(task, by_task[task])
             on_epoch()
 
 
-def _columns(
-    path: Path, content: bytes, table: str, about: PartDescription, columns: Collection[str], tasks: TaskRange | None
-) -> tuple[dict[str, Any], tuple[tuple[int, int], ...]]:
-    """The columns that are read of the rows of these tasks, and how many rows each task has."""
-    names = [name for name in TABLES[table].names if name in columns]
+class SeqOrder:
+    """The ``seq`` that each task has reached in the epochs so far."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._last: dict[int, int] = {}
+
+    def check(self, epoch: int, task: int, tables: Mapping[str, Rows]) -> None:
+        """Raises BadInput where a table of the next epoch begins below what the task had reached."""
+        before = reached = self._last.get(task, -1)
+        for table, rows in tables.items():
+            if "seq" in TABLES[table].names:
+                first, last = rows.column("seq")[[0, -1]].tolist()
+                if first < before:
+                    path = Path(self._directory) / table / part_name(epoch)
+                    raise damaged(path, f"task {task} begins with seq {first}, but an epoch before has seq {before}")
+                reached = max(reached, last)
+        self._last[task] = reached
+
+
+def part_rows(
+    path: Path,
+    content: bytes,
+    table: str,
+    about: PartDescription,
+    columns: Collection[str],
+    tasks: TaskRange | None = None,
+) -> Iterator[tuple[int, ColumnRows]]:
+    """Some columns of the rows of each of these tasks (all without ``tasks``); raises BadInput where they are not its
+    rows, or not in order."""
     kept = tuple((task, rows) for task, rows in about.tasks if tasks is None or task in tasks)
-    start = sum(rows for task, rows in about.tasks if tasks is not None and task < tasks.first)
+    read = _columns(path, content, table, about, columns, kept)
+    _check_seq(path, kept, read.get("seq"))
+    end = 0
+    for task, rows in kept:
+        start, end = end, end + rows
+        of_task = {name: column[start:end] for name, column in read.items()}
+        if of_task["task"][0] != task or of_task["task"][-1] != task:
+            raise damaged(path, f"expected {rows} rows of task {task} from row {start} on")
+        yield task, ColumnRows(of_task, rows)
+
+
+def _columns(
+    path: Path, content: bytes, table: str, about: PartDescription, columns: Collection[str], kept: TaskRows
+) -> dict[str, Any]:
+    """The columns that are read of the rows of these tasks, which follow each other."""
+    names = [name for name in TABLES[table].names if name in columns]
+    first = kept[0][0] if kept else 0
+    start = sum(rows for task, rows in about.tasks if task < first)
     end = start + sum(rows for _, rows in kept)
     with open_part(path, table, about, content) as file:
         sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
@@ -105,33 +142,13 @@ def _columns(
         read = file.read_row_groups(groups, columns=names, use_threads=False)
     skipped = bounds[groups[0]][0] if groups else 0
     rows = slice(start - skipped, end - skipped)
-    return {name: as_numpy(read.column(name))[rows] for name in names}, kept
+    return {name: as_numpy(read.column(name))[rows] for name in names}
 
 
-def _by_task(
-    path: Path, columns: Mapping[str, Any], tasks: Sequence[tuple[int, int]]
-) -> Iterator[tuple[int, ColumnRows]]:
-    """The rows of each task; raises BadInput where they are not its rows, or not in order."""
-    ends = np.cumsum([rows for _, rows in tasks])
-    seq = columns.get("seq")
-    if seq is not None:
-        falls = seq[1:] < seq[:-1]
-        falls[ends[:-1] - 1] = False
-        if falls.any():
-            raise damaged(
-                path, f"seq does not ascend at row {int(np.flatnonzero(falls)[0]) + 1} of those that were read"
-            )
-    for (task, rows), end in zip(tasks, ends.tolist(), strict=True):
-        start = end - rows
-        of_task = {name: column[start:end] for name, column in columns.items()}
-        if of_task["task"][0] != task or of_task["task"][-1] != task:
-            raise damaged(path, f"expected {rows} rows of task {task} from row {start} on")
-        yield task, ColumnRows(of_task, rows)
-
-
-def _last_seq(path: Path, rows: ColumnRows, task: int, before: int | None) -> int:
-    """The last ``seq`` of a task in a part; raises BadInput where it falls below that of the epochs ``before``."""
-    first, last = rows.column("seq")[[0, -1]].tolist()
-    if before is not None and first < before:
-        raise damaged(path, f"task {task} begins with seq {first}, but an epoch before has seq {before}")
-    return int(last)
+def _check_seq(path: Path, tasks: TaskRows, seq: Any) -> None:
+    if seq is None:
+        return
+    falls = seq[1:] < seq[:-1]
+    falls[np.cumsum([rows for _, rows in tasks])[:-1] - 1] = False
+    if falls.any():
+        raise damaged(path, f"seq does not ascend at row {int(np.flatnonzero(falls)[0]) + 1} of those that were read")

@@ -23,9 +23,15 @@ def part_content(path: Path, about: PartDescription, is_verified: bool = True) -
         raise damaged(path, f"missing, but its epoch has {about.rows} rows of it") from None
     except OSError as error:
         raise damaged(path, f"cannot be read ({error.strerror})") from None
-    if is_verified and hashlib.sha256(content).hexdigest() != about.sha256:
-        raise damaged(path, "is not the file that was recorded")
+    if is_verified:
+        check_hash(path, about, content)
     return content
+
+
+def check_hash(path: Path, about: PartDescription, content: bytes) -> None:
+    """Raises BadInput when these are not the bytes that were recorded."""
+    if hashlib.sha256(content).hexdigest() != about.sha256:
+        raise damaged(path, "is not the file that was recorded")
 
 
 @contextmanager

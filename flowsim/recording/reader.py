@@ -35,8 +35,12 @@ class Recording:
     killed run had open; they are not read.
     """
 
-    def __init__(self, directory: Path, manifest: Manifest, markers: tuple[EpochMarker, ...]) -> None:
+    def __init__(
+        self, directory: Path, manifest: Manifest, markers: tuple[EpochMarker, ...], location: str = ""
+    ) -> None:
         self.directory = directory
+        self.location = location or str(directory.resolve())
+        """Where its parts are, for whoever reads them elsewhere: a path or a URI."""
         self.manifest = manifest
         self.level: Level = manifest.recorded_level
         self.markers = markers
@@ -46,11 +50,11 @@ class Recording:
         self._rows: dict[str, list[tuple[int | str, ...]]] = {}
 
     @classmethod
-    def open(cls, path: str | Path) -> Recording:
+    def open(cls, path: str | Path, location: str = "") -> Recording:
         """Opens a recording, or the run directory that holds one as ``recording/``.
 
         Compares the chain of markers and the execution graph with what was recorded; the parts are compared by whoever
-        reads them.
+        reads them. ``location``: the URI of the recording, where ``path`` has only a copy of its description.
         """
         given = Path(path)
         if not given.exists():
@@ -64,7 +68,7 @@ class Recording:
                 directory / MANIFEST,
                 f"has {manifest.epochs} epochs, but {len(markers)} are complete, or one of them was changed",
             )
-        recording = cls(directory, manifest, markers)
+        recording = cls(directory, manifest, markers, location)
         recording._compare_rows()
         return recording
 
@@ -123,7 +127,7 @@ class Recording:
 
     def spark(self, session: SparkSession) -> dict[str, DataFrame]:
         """The tables as DataFrames of a Spark session, each also registered as a temporary view of its name."""
-        return register_views(session, str(self.directory.resolve()), self.epochs, self._graph)
+        return register_views(session, self.location, self.epochs, self._graph)
 
     def columns(self, table: str) -> tuple[str, ...]:
         """The names of a table's columns."""

@@ -28,13 +28,17 @@ def register_views(
         parts = [
             f"{directory}/{table.name}/{part_name(epoch)}" for epoch, rows in enumerate(epochs) if table.name in rows
         ]
-        # Spark reads paths as patterns, so a folder named [x] must be escaped.
-        paths = [_PATTERN.sub(r"\\\g<0>", part) for part in parts]
+        paths = list(map(plain_path, parts))
         read = session.read.schema(ddl(table))
         frames[table.name] = read.parquet(*paths) if paths else session.createDataFrame([], ddl(table))
     for name, frame in frames.items():
         frame.createOrReplaceTempView(name)
     return frames
+
+
+def plain_path(path: str) -> str:
+    """Spark reads paths as patterns, so a folder named [x] must be escaped."""
+    return _PATTERN.sub(r"\\\g<0>", path)
 
 
 def ddl(table: Table) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 
+from flowsim.errors import BadInput
 from flowsim.laws.judge import Judgement, examine
 from flowsim.laws.law import reads_of
 from flowsim.validation.recorded_run import Work
@@ -18,13 +19,13 @@ class InProcess:
 
     name = "in this process"
 
-    def examine(self, works: Sequence[Work], progress: Progress) -> list[Judgement]:
-        """What each walk showed, in the order of ``works``."""
+    def examine(self, works: Sequence[Work], progress: Progress) -> Iterator[Judgement | BadInput]:
+        """What each walk showed, or why its recording cannot be judged, in the order of ``works``."""
         total = sum(len(run.files.markers) for _, run, _ in works)
         done = count(1)
-
-        found = []
         for _, run, errand in works:
             slices = run.files.slices(reads_of(errand.laws), on_epoch=lambda: progress(next(done), total, "epochs"))
-            found.append(examine(slices, run.graph, errand, run.whole, run.graph.tasks))
-        return found
+            try:
+                yield examine(slices, run.graph, errand, run.whole, run.graph.tasks)
+            except BadInput as error:
+                yield error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -15,7 +15,7 @@ from flowsim.laws.law import Law, Outcome
 from flowsim.recording.reader import Recording
 from flowsim.validation.in_process import InProcess, Progress
 from flowsim.validation.recorded_run import RecordedRun, Work
-from flowsim.validation.verdict import Line, Report
+from flowsim.validation.verdict import EngineFailed, Line, Report
 
 SPARK_FROM_FACTS: Final = 20_000_000
 """From so many facts on two cores of Spark win back what starting it costs (docs/performance.md)."""
@@ -26,8 +26,11 @@ class Engine(Protocol):
 
     name: str
 
-    def examine(self, works: Sequence[Work], progress: Progress) -> list[Judgement]:
-        """What each walk showed, in the order of ``works``; raises BadInput for a damaged recording."""
+    def examine(self, works: Sequence[Work], progress: Progress) -> Iterator[Judgement | BadInput]:
+        """What each walk showed, or why its recording cannot be judged, in the order of ``works``.
+
+        Raises EngineFailed when none of those that are left can be judged.
+        """
 
 
 def no_progress(done: int, total: int, what: str) -> None:
@@ -52,7 +55,7 @@ def open_runs(paths: Sequence[str | Path | Recording]) -> list[RecordedRun]:
 
 def _open(path: str | Path | Recording) -> RecordedRun:
     recording = path if isinstance(path, Recording) else Recording.open(path)
-    files = RecordedFiles(str(recording.directory.resolve()), recording.markers)
+    files = RecordedFiles(recording.location, recording.markers)
     return RecordedRun(files, job_graph(recording), recording.level, recording.status.value)
 
 
@@ -64,7 +67,8 @@ def validate(
 ) -> Report:
     """Judges all recordings by ``laws`` (all, when None), in this process or by ``engine``.
 
-    Raises BadInput for an unknown law or a damaged recording.
+    Raises BadInput for an unknown law, and NotJudged with the verdicts that were reached for a damaged recording, or
+    when Spark fails in the middle.
     """
     chosen = chosen_laws(laws)
     engine = engine or InProcess()
@@ -76,17 +80,31 @@ def validate(
         reason = "" if run.whole else f"the run is {run.status}: its recording is judged as a prefix"
         judged[number] = judging(run.graph, applying, run.whole, reason)
         asked[number] = next(judged[number])
+    errors: dict[int, BadInput] = {}
     while asked:
-        works = [(number, runs[number], errand) for number, errand in asked.items()]
-        found = engine.examine(works, progress)
-        asked = {}
-        for (number, _, _), judgement in zip(works, found, strict=True):
-            try:
-                asked[number] = judged[number].send(judgement)
-            except StopIteration as end:
-                outcomes[number] |= {outcome.law: outcome for outcome in end.value}
-    lines = [Line(number, outcomes[number][law.id]) for number in range(len(runs)) for law in chosen]
-    return Report(tuple(run.files.directory for run in runs), tuple(lines), engine.name)
+        works = [(number, runs[number], asked[number]) for number in sorted(asked)]
+        try:
+            for (number, _, _), judgement in zip(works, engine.examine(works, progress), strict=True):
+                if isinstance(judgement, BadInput):
+                    del asked[number]
+                    errors[number] = judgement
+                    continue
+                try:
+                    asked[number] = judged[number].send(judgement)
+                except StopIteration as end:
+                    del asked[number]
+                    outcomes[number] |= {outcome.law: outcome for outcome in end.value}
+        except EngineFailed as error:
+            errors |= dict.fromkeys(asked, error)
+            break
+    done = [number for number in range(len(runs)) if number not in errors]
+    lines = [Line(number, outcomes[number][law.id]) for number in done for law in chosen]
+    report = Report(tuple(run.files.directory for run in runs), tuple(lines), engine.name)
+    for number in sorted(errors):
+        report = report.with_error(number, errors[number])
+    if report.error is not None:
+        raise report.error
+    return report
 
 
 def chosen_laws(laws: Sequence[str] | None) -> list[Law]:

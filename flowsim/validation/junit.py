@@ -16,11 +16,16 @@ def to_junit(report: Report) -> str:
     for run, recording in enumerate(report.recordings):
         lines = [line for line in report.lines if line.run == run]
         skipped = sum(line.outcome.verdict is Verdict.NOT_APPLICABLE for line in lines)
-        counts = {"tests": len(lines), "failures": sum(line.broken for line in lines), "errors": 0, "skipped": skipped}
+        errors = [text for of, text in report.errors if of == run]
+        tests, failures = len(lines) + len(errors), sum(line.broken for line in lines)
+        counts = {"tests": tests, "failures": failures, "errors": len(errors), "skipped": skipped}
         numbers = {name: str(count) for name, count in counts.items()}
         suite = ElementTree.SubElement(root, "testsuite", {"name": recording, **numbers})
         for line in lines:
             _add_case(suite, recording, line)
+        for text in errors:
+            case = ElementTree.SubElement(suite, "testcase", classname=recording, name="not judged")
+            ElementTree.SubElement(case, "error", message=text)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 

@@ -1,22 +1,27 @@
-"""Judges recordings on Spark: one job, whose workers open the files of their tasks themselves."""
+"""Judges recordings on Spark: its workers open the files of their tasks themselves, or get them from Spark."""
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from flowsim.errors import BadInput
 from flowsim.laws.judge import Judgement
 from flowsim.validation.in_process import Progress
 from flowsim.validation.recorded_run import Work
+from flowsim.validation.remote_recording import is_uri, remote_rows
 from flowsim.validation.shards import shards_of
 from flowsim.validation.shipping import ship_flowsim
 from flowsim.validation.spark_worker import SCHEMA, ShardExaminer
+from flowsim.validation.verdict import EngineFailed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_RUNS_OF_A_JOB: Final = 250
+"""When Spark fails, the verdicts on the recordings of earlier jobs are known; a job costs 0.2 s."""
 
 
 class OnSpark:
@@ -28,42 +33,69 @@ class OnSpark:
         self._session = session
         ship_flowsim(session)
 
-    def examine(self, works: Sequence[Work], progress: Progress) -> list[Judgement]:
-        """What each walk showed, in the order of ``works``; raises BadInput for a damaged recording, or when Spark fails."""
+    def examine(self, works: Sequence[Work], progress: Progress) -> Iterator[Judgement | BadInput]:
+        """What each walk showed, or why its recording cannot be judged, in the order of ``works``.
+
+        Raises EngineFailed when Spark fails.
+        """
+        for start, end in _jobs(works):
+            progress(start, len(works), "recordings")
+            job = works[start:end]
+            with spark_errors("the recordings cannot be judged"):
+                yield from _judgements(job, self._rows(job))
+        progress(len(works), len(works), "recordings")
+
+    def _rows(self, works: Sequence[Work]) -> Sequence[Any]:
+        """What the workers answer, in the columns of ``SCHEMA``."""
         shards = shards_of(works, _cores(self._session))
-        progress(0, len(shards), "shards")
+        if is_uri(works[0][1].files.directory):
+            return remote_rows(self._session, works[0], [piece.tasks for (piece,) in shards])
         examiner = ShardExaminer(tuple(works), tuple(map(tuple, shards)))
-        with spark_errors("the recordings cannot be judged"):
-            numbers = self._session.range(0, len(shards), 1, len(shards))
-            rows = numbers.mapInArrow(examiner, SCHEMA).collect()
-        refused = sorted(row["refused"] for row in rows if row["refused"])
-        if refused:
-            raise BadInput(refused[0])
-        found = [Judgement(errand.laws) for _, _, errand in works]
-        for row in rows:
+        numbers = self._session.range(0, len(shards), 1, len(shards))
+        return numbers.mapInArrow(examiner, SCHEMA).collect()
+
+
+def _jobs(works: Sequence[Work]) -> Iterator[tuple[int, int]]:
+    """Ranges of works that are one job each: a recording that only Spark reads has one of its own."""
+    start = 0
+    for number, (_, run, _) in enumerate(works):
+        alone = is_uri(run.files.directory)
+        if number > start and (alone or number - start == _RUNS_OF_A_JOB or is_uri(works[start][1].files.directory)):
+            yield start, number
+            start = number
+    yield start, len(works)
+
+
+def _judgements(works: Sequence[Work], rows: Sequence[Any]) -> Iterator[Judgement | BadInput]:
+    refused: dict[int, str] = {}
+    found = [Judgement(errand.laws) for _, _, errand in works]
+    for row in rows:
+        if row["refused"]:
+            refused[row["work"]] = min(row["refused"], refused.get(row["work"], row["refused"]))
+        else:
             found[row["work"]].add(pickle.loads(row["judgement"]))
-        progress(len(shards), len(shards), "shards")
-        return found
+    for number, judgement in enumerate(found):
+        yield BadInput(refused[number]) if number in refused else judgement
 
 
 @contextmanager
 def spark_errors(what: str) -> Iterator[None]:
-    """Says in one line what Spark could not do; the whole error stays attached."""
+    """Says in one line what Spark could not do, as EngineFailed; the whole error stays attached."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:
         yield
-    except (PySparkException, Py4JError) as error:
+    except (PySparkException, Py4JError, ConnectionError) as error:
         # What Python says of a failure in Java names the call, not what went wrong there.
         said = str(getattr(error, "java_exception", None) or error)
         missing = [name for name in ("numpy", "pyarrow") if f"No module named '{name}'" in said]
         if missing:
-            raise BadInput(
+            raise EngineFailed(
                 f"{what}: Spark's Python workers have no {missing[0]}: install numpy and pyarrow there"
             ) from error
         first = (said.strip() or type(error).__name__).splitlines()[0]
-        raise BadInput(f"{what}: Spark failed: {first}") from error
+        raise EngineFailed(f"{what}: Spark failed: {first}") from error
 
 
 def _cores(session: SparkSession) -> int:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from flowsim.errors import BadInput
 from flowsim.laws.law import EVIDENCE_ROWS, Outcome, Verdict
-from flowsim.validation.verdict import Line
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,10 +26,9 @@ def recompute(
     out_dir: str | Path,
     *,
     allow_python: bool,
-    run: int = 0,
     function: str = "check",
-) -> Line:
-    """One more line of the report, law ``recompute:<name of the script>``; raises BadInput when the script cannot be used."""
+) -> Outcome:
+    """The outcome of law ``recompute:<name of the script>``; raises BadInput when the script cannot be used."""
     path = Path(script)
     if not allow_python:
         raise BadInput(f"{path}: a recomputation is Python code and runs only with --allow-python")
@@ -41,7 +39,7 @@ def recompute(
         raise BadInput(
             f"{_place(path, error)}: the recomputation failed: {type(error).__name__}: {_first_line(error)}"
         ) from error
-    return Line(run, _outcome(path, found))
+    return _outcome(path, found)
 
 
 def _load(path: Path, function: str) -> Callable[[SparkSession, str, str], object]:

@@ -50,6 +50,7 @@ def as_data(report: Report) -> dict[str, object]:
         "engine": report.engine,
         "recordings": list(report.recordings),
         "laws": [_line(report, line) for line in report.lines],
+        "not_judged": [{"recording": report.recordings[run], "error": error} for run, error in report.errors],
     }
 
 

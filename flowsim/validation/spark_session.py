@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -146,7 +146,15 @@ def _started(master: str, app_name: str, java_options: Sequence[str]) -> Iterato
         try:
             yield session
         finally:
-            session.stop()
+            _stop(session)
+
+
+def _stop(session: SparkSession) -> None:
+    """Stops the session; one whose Java is gone is stopped already."""
+    from py4j.protocol import Py4JError
+
+    with suppress(Py4JError, ConnectionError):
+        session.stop()
 
 
 def _start(master: str, app_name: str, folder: Path, java_options: Sequence[str]) -> SparkSession:

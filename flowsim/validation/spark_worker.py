@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa
 
 from flowsim.errors import BadInput
-from flowsim.laws.judge import Judgement, examine
+from flowsim.laws.files import TaskRange
+from flowsim.laws.judge import examine
 from flowsim.laws.law import reads_of
+from flowsim.laws.slices import Slice
 from flowsim.validation.recorded_run import Work
 from flowsim.validation.shards import Piece
 
 SCHEMA: Final = "work int, judgement binary, refused string"
 """One row per piece: what it showed, or why its recording cannot be judged."""
+_TYPES: Final = {"work": pa.int32(), "judgement": pa.binary(), "refused": pa.string()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +36,25 @@ class ShardExaminer:
                     yield self._examined(piece)
 
     def _examined(self, piece: Piece) -> pa.RecordBatch:
-        found, refused = b"", ""
-        try:
-            found = pickle.dumps(self._judgement(piece))
-        except BadInput as error:
-            refused = str(error)
-        row = [[piece.work], [found], [refused]]
-        types = (pa.int32(), pa.binary(), pa.string())
-        columns = [pa.array(values, kind) for values, kind in zip(row, types, strict=True)]
-        return pa.RecordBatch.from_arrays(columns, ["work", "judgement", "refused"])
-
-    def _judgement(self, piece: Piece) -> Judgement:
         _, run, errand = self.works[piece.work]
         slices = run.files.slices(reads_of(errand.laws), piece.tasks, piece.is_verified)
-        tasks = [task for task in run.graph.tasks if task in piece.tasks]
-        return examine(slices, run.graph, errand, run.whole, tasks)
+        return examined(piece.work, self.works[piece.work], piece.tasks, slices)
+
+
+def examined(number: int, work: Work, tasks: TaskRange, slices: Iterable[Slice]) -> pa.RecordBatch:
+    """One row: what the tasks of a piece showed."""
+    _, run, errand = work
+    found, refused = b"", ""
+    try:
+        of_piece = [task for task in run.graph.tasks if task in tasks]
+        found = pickle.dumps(examine(slices, run.graph, errand, run.whole, of_piece))
+    except BadInput as error:
+        refused = str(error)
+    return row_batch(_TYPES, (number, found, refused))
+
+
+def row_batch(types: Mapping[str, pa.DataType], *rows: Sequence[object]) -> pa.RecordBatch:
+    """Rows of Python values as an Arrow batch."""
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(list(values), kind) for values, kind in zip(columns, types.values(), strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, list(types))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from flowsim.errors import BadInput
 from flowsim.laws.law import Outcome, Verdict
 
 
@@ -29,11 +30,13 @@ class Report:
     lines: tuple[Line, ...]
     engine: str = ""
     """Where the laws were judged, and why there."""
+    errors: tuple[tuple[int, str], ...] = ()
+    """Recordings that could not be judged, or not by all that was asked for, and why."""
 
     @property
     def passed(self) -> bool:
-        """Whether no law is violated or vacuous."""
-        return not any(line.broken for line in self.lines)
+        """Whether everything was judged, and no law is violated or vacuous."""
+        return not self.errors and not any(line.broken for line in self.lines)
 
     def of(self, run: int) -> dict[str, Outcome]:
         """The outcomes of one recording by law."""
@@ -42,3 +45,27 @@ class Report:
     def with_lines(self, *lines: Line) -> Report:
         """The report with more lines, e.g. of a scenario's own recomputation."""
         return replace(self, lines=(*self.lines, *lines))
+
+    def with_error(self, run: int, error: BadInput) -> Report:
+        """The report with what could not be judged of a recording."""
+        return replace(self, errors=(*self.errors, (run, str(error))))
+
+    @property
+    def error(self) -> NotJudged | None:
+        """What could not be judged, if anything."""
+        return NotJudged(self) if self.errors else None
+
+
+class EngineFailed(BadInput):
+    """What judges has failed, e.g. Spark lost its executors; nothing is wrong with the recordings."""
+
+
+class NotJudged(BadInput):
+    """A recording is damaged, or Spark failed; ``report`` has the verdicts that were reached."""
+
+    def __init__(self, report: Report) -> None:
+        texts: dict[str, int] = {}
+        for _, text in report.errors:
+            texts[text] = texts.get(text, 0) + 1
+        super().__init__("\n".join(f"{text} ({n} recordings)" if n > 1 else text for text, n in texts.items()))
+        self.report = report

@@ -127,6 +127,6 @@ def test_windows_and_late_rows_equal_the_recomputation_from_the_input(
 ) -> None:
     run = runs["one seed"]
     source = SCENARIOS / "data" / "nyc_flights_2013.csv.gz"
-    line = recompute(spark, SCENARIOS / "01_nyc_flights_recompute.py", source, run.out, allow_python=True)
+    outcome = recompute(spark, SCENARIOS / "01_nyc_flights_recompute.py", source, run.out, allow_python=True)
     windows = pq.read_table(run.out / "sinks" / "windows").num_rows
-    assert (line.outcome.verdict, line.outcome.rows_examined) == (Verdict.HOLDS, 2 * (windows + late_rows(run)))
+    assert (outcome.verdict, outcome.rows_examined) == (Verdict.HOLDS, 2 * (windows + late_rows(run)))

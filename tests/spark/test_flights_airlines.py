@@ -92,9 +92,7 @@ def test_every_law_holds(spark: SparkSession, folder: Path) -> None:
 
 
 def recomputed(spark: SparkSession, folder: Path, out: Path, mode: str) -> Outcome:
-    return recompute(
-        spark, folder / SCRIPT, folder / "data" / INPUT, out, allow_python=True, function=f"check_{mode}"
-    ).outcome
+    return recompute(spark, folder / SCRIPT, folder / "data" / INPUT, out, allow_python=True, function=f"check_{mode}")
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -64,7 +64,7 @@ def judge(
     source.write_bytes(gzip.compress("\n".join(lines).encode() + b"\n"))
     write_part(folder / "sinks" / "windows", WINDOW_NAMES, windows)
     write_part(folder / "sinks" / "late", LATE_NAMES, late)
-    return recompute(spark, SCRIPT, source, folder, allow_python=True).outcome
+    return recompute(spark, SCRIPT, source, folder, allow_python=True)
 
 
 def late_rows() -> list[tuple[object, ...]]:

@@ -84,10 +84,10 @@ def test_every_law_holds(spark: SparkSession, run: ScenarioRun, folder: Path) ->
 
 
 def test_all_results_equal_the_recomputation(spark: SparkSession, run: ScenarioRun, folder: Path) -> None:
-    line = recompute(spark, SCRIPT, folder / "data" / "nyc_flights_2013.csv.gz", folder / "out", allow_python=True)
-    assert (line.outcome.verdict, line.outcome.evidence) == (Verdict.HOLDS, ())
+    outcome = recompute(spark, SCRIPT, folder / "data" / "nyc_flights_2013.csv.gz", folder / "out", allow_python=True)
+    assert (outcome.verdict, outcome.evidence) == (Verdict.HOLDS, ())
     compared = ("route_windows", "route_late", "wave_windows", "wave_late", "alarms", "departures")
-    assert line.outcome.rows_examined == 2 * sum(rows(run, sink) for sink in compared)
+    assert outcome.rows_examined == 2 * sum(rows(run, sink) for sink in compared)
 
 
 def test_results_that_are_lost_are_missed(spark: SparkSession, run: ScenarioRun, folder: Path, tmp_path: Path) -> None:
@@ -96,5 +96,5 @@ def test_results_that_are_lost_are_missed(spark: SparkSession, run: ScenarioRun,
         part = tmp_path / "sinks" / sink / "part-0.parquet"
         table = pq.read_table(part)
         pq.write_table(pa.concat_tables([table.slice(0, 100), table.slice(101)]), part)
-    line = recompute(spark, SCRIPT, folder / "data" / "nyc_flights_2013.csv.gz", tmp_path, allow_python=True)
-    assert (line.outcome.verdict, line.outcome.violations) == (Verdict.VIOLATED, 3)
+    outcome = recompute(spark, SCRIPT, folder / "data" / "nyc_flights_2013.csv.gz", tmp_path, allow_python=True)
+    assert (outcome.verdict, outcome.violations) == (Verdict.VIOLATED, 3)

@@ -29,7 +29,7 @@ def script(folder: Path, text: str) -> Path:
 
 def test_its_answer_becomes_an_outcome(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("a\nb\nc\n")
-    outcome = recompute(spark, script(tmp_path, COUNT), tmp_path / "rows.csv", "out", allow_python=True).outcome
+    outcome = recompute(spark, script(tmp_path, COUNT), tmp_path / "rows.csv", "out", allow_python=True)
     assert (outcome.law, outcome.verdict) == ("recompute:count_rows", Verdict.VIOLATED)
     assert (outcome.rows_examined, outcome.violations) == (3, 1)
     assert len(outcome.evidence) == 20

@@ -115,7 +115,8 @@ def _judged(judge: Judge, done: ScenarioRun, out: Path, allow_python: bool, quie
 
 def _answer(done: ScenarioRun, out: Path, report: Report | None) -> Answer:
     unexpected = [] if report is None else unexpected_laws(done, report)
-    code = exit_code(done, unexpected)
+    error = None if report is None else report.error
+    code = exit_code(done, unexpected) if error is None else ExitCode.BAD_INPUT
 
     def replay(run: int) -> str:
         return replay_command(Recording.open(out), out)
@@ -132,7 +133,7 @@ def _answer(done: ScenarioRun, out: Path, report: Report | None) -> Answer:
         for text in unexpected:
             console.print(text, style="bold red", soft_wrap=True)
 
-    return Answer(document, show, code)
+    return Answer(document, show, code, error)
 
 
 def unexpected_laws(done: ScenarioRun, report: Report) -> list[str]:

@@ -22,7 +22,12 @@ from flowsim.scenario.run_description import rerun_of
 from flowsim.validation.junit import to_junit
 
 Recordings = Annotated[
-    list[Path], typer.Argument(metavar="RECORDING...", help="What 'flowsim run --out' wrote.", show_default=False)
+    list[str],
+    typer.Argument(
+        metavar="RECORDING...",
+        help="What 'flowsim run --out' wrote: directories, or URIs that Spark reads, such as s3a://bucket/run.",
+        show_default=False,
+    ),
 ]
 Laws = Annotated[
     list[str] | None,
@@ -59,20 +64,19 @@ def validate(
 ) -> Answer:
     """Judge recordings by the laws; exit code 1 when one is violated or had nothing to examine."""
     judge = Judge(engine, master, remote, None if law is None else tuple(law), allow_sql)
-    opened = [Recording.open(path) for path in recordings]
-    plans = [recompute_plan(run, one, folder, allow_python, allow_path) for run, one in enumerate(opened)]
-    with count_progress("judging", json_output) as progress:
-        report = judge.judge(recordings, opened, [plan for plan in plans if plan is not None], progress)
-
+    with judge.opened(recordings) as opened:
+        plans = [recompute_plan(run, one, folder, allow_python, allow_path) for run, one in enumerate(opened)]
+        with count_progress("judging", json_output) as progress:
+            report = judge.judge(recordings, opened, [plan for plan in plans if plan is not None], progress)
     if junit is not None:
         _write(junit, to_junit(report))
 
     def replay(run: int) -> str:
         return replay_command(opened[run], recordings[run])
 
-    code = ExitCode.FINE if report.passed else ExitCode.BROKEN
+    code = ExitCode.BAD_INPUT if report.errors else ExitCode.FINE if report.passed else ExitCode.BROKEN
     document = {**report_data(report, replay), "exit_code": int(code)}
-    return Answer(document, lambda console: show_report(console, report, replay), code)
+    return Answer(document, lambda console: show_report(console, report, replay), code, report.error)
 
 
 def _write(path: Path, content: str) -> None:
@@ -83,7 +87,7 @@ def _write(path: Path, content: str) -> None:
         raise BadInput(f"--junit: {path}: cannot be written: {error.strerror or error}") from None
 
 
-def replay_command(recording: Recording, path: Path) -> str:
+def replay_command(recording: Recording, path: str | Path) -> str:
     """How to make a recording again; where that cannot be, why."""
     try:
         rerun_of(recording.manifest)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shutil import copytree
+from xml.etree import ElementTree
 
 import pytest
 
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
-from flowsim.laws.judge import NOTHING_RECORDED
+from flowsim.laws.judge import NOTHING_RECORDED, Judgement
 from flowsim.laws.law import Outcome, Verdict
 from flowsim.validation import report as reports
+from flowsim.validation.in_process import InProcess, Progress
 from flowsim.validation.judge import open_runs, validate
+from flowsim.validation.junit import to_junit
+from flowsim.validation.recorded_run import Work
+from flowsim.validation.verdict import EngineFailed, NotJudged
 from tests.support.facts.fact_builder import FactBuilder
 
 
@@ -176,3 +182,34 @@ def test_a_report_lists_laws_in_order_and_fits_into_json(tmp_path: Path) -> None
 def test_an_unknown_law_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="there is no law 'gravity'"):
         validate(open_runs([steps(1).write(tmp_path)]), ["gravity"])
+
+
+def test_a_damaged_recording_leaves_the_verdicts_on_the_others(tmp_path: Path) -> None:
+    paths = [steps(2).write(tmp_path / name) for name in ("first", "second", "third")]
+    part = next((paths[1] / "recording" / "actions").iterdir())
+    part.write_bytes(part.read_bytes()[:-1])
+    with pytest.raises(NotJudged, match="is not the file that was recorded") as refused:
+        validate(open_runs(paths), ["actions"])
+    report = refused.value.report
+    assert [(line.run, line.outcome.verdict) for line in report.lines] == [(0, Verdict.HOLDS), (2, Verdict.HOLDS)]
+    assert [run for run, _ in report.errors] == [1]
+    assert not report.passed
+    suites = ElementTree.fromstring(to_junit(report)).findall("testsuite")
+    assert [suite.get("errors") for suite in suites] == ["0", "1", "0"]
+
+
+class FailsAfterOne:
+    """An engine that judges one recording, as this process does, and fails."""
+
+    name = "on trial"
+
+    def examine(self, works: Sequence[Work], progress: Progress) -> Iterator[Judgement | BadInput]:
+        yield from InProcess().examine(works[:1], progress)
+        raise EngineFailed("out of executors")
+
+
+def test_an_engine_that_fails_leaves_the_verdicts_reached_so_far(tmp_path: Path) -> None:
+    paths = [steps(2).write(tmp_path / name) for name in ("first", "second", "third")]
+    with pytest.raises(NotJudged, match=r"^out of executors \(2 recordings\)$") as refused:
+        validate(open_runs(paths), ["actions"], FailsAfterOne())
+    assert [line.run for line in refused.value.report.lines] == [0]

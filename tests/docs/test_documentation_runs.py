@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from flowsim.recording.memory import MemoryRecorder
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario, load_text
 from flowsim.sim.virtual_time_loop import START_NS
+from tests.support.command_server import flowsim_commands
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -94,17 +96,29 @@ def workplace(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def environment() -> dict[str, str]:
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+@pytest.fixture(scope="module")
+def commands_at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where the command ``flowsim`` is: it runs as from a shell, in a process of its own that need not import it again."""
+    with flowsim_commands(tmp_path_factory.mktemp("bin")) as folder:
+        yield folder
+
+
+def environment(*first: Path) -> dict[str, str]:
+    path = os.pathsep.join([*map(str, first), str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "200", "NO_COLOR": "1"}
 
 
-def run_console(block: Snippet, workplace: Path) -> None:
+def run_console(block: Snippet, workplace: Path, commands_at: Path) -> None:
     for command, expected in commands(block.text):
         if command.startswith("make "):
             continue
         done = subprocess.run(
-            ["bash", "-c", command], cwd=workplace, env=environment(), capture_output=True, text=True, timeout=280
+            ["bash", "-c", command],
+            cwd=workplace,
+            env=environment(commands_at),
+            capture_output=True,
+            text=True,
+            timeout=280,
         )
         assert done.returncode == 0, f"{block}: {command}\n{done.stdout}\n{done.stderr}"
         missing = shows(expected, done.stdout)
@@ -140,18 +154,20 @@ def test_the_readme_has_commands_python_and_a_scenario() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PLAIN_PAGES)
-def test_commands_of_a_page_do_what_it_shows(page: str, workplace: Path) -> None:
+def test_commands_of_a_page_do_what_it_shows(page: str, workplace: Path, commands_at: Path) -> None:
     for block in CONSOLE[page]:
-        run_console(block, workplace)
+        run_console(block, workplace, commands_at)
 
 
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("page", SPARK_PAGES)
-def test_commands_of_a_page_that_judges_on_spark_do_what_it_shows(page: str, workplace: Path) -> None:
+def test_commands_of_a_page_that_judges_on_spark_do_what_it_shows(
+    page: str, workplace: Path, commands_at: Path
+) -> None:
     for block in CONSOLE[page]:
-        run_console(block, workplace)
+        run_console(block, workplace, commands_at)
 
 
 PYTHON = snippets("python")

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from flowsim.laws.catalogue import LAWS
 from flowsim.laws.files import TaskRange
-from flowsim.laws.judge import Errand, Judgement
+from flowsim.laws.judge import Errand, Judgement, applicable
 from flowsim.validation.judge import open_runs
 from flowsim.validation.shards import Piece
 from flowsim.validation.spark_worker import ShardExaminer
@@ -53,7 +53,8 @@ print(len(flowsim.laws.catalogue.LAWS))
 
 def test_a_worker_needs_only_numpy_and_pyarrow(tmp_path: Path) -> None:
     (run,) = open_runs([honest_job(records=11).write(tmp_path)])
-    examiner = ShardExaminer([(0, run, Errand(LAWS))], [[Piece(0, TaskRange(0, 100), 0, 1)]])
+    judged, _ = applicable(LAWS, run.graph, run.level)
+    examiner = ShardExaminer([(0, run, Errand(tuple(judged)))], [[Piece(0, TaskRange(0, 100), 0, 1)]])
     (tmp_path / "given").write_bytes(pickle.dumps(examiner))
     worker = subprocess.run(
         [sys.executable, "-c", WORKER, str(tmp_path / "given"), str(tmp_path / "found")],

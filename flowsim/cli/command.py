@@ -17,6 +17,7 @@ from rich.console import Console
 
 from flowsim.cli.exit_code import ExitCode
 from flowsim.errors import BadInput, FlowsimError, InvariantViolation, RecordingFailed, ScenarioError
+from flowsim.scenario.types import byte_size
 from flowsim.units import duration_ns
 
 P = ParamSpec("P")
@@ -146,3 +147,13 @@ def duration_argument(name: str, text: str | None) -> int | None:
     if not 0 < ns < 2**62:
         raise BadInput(f"{name}: expected more than 0 and at most 146 years, got {text!r}")
     return ns
+
+
+def size_argument(name: str, text: str | None) -> int | None:
+    """Bytes of an option such as ``--record-values '64 MiB'``; raises BadInput."""
+    if text is None:
+        return None
+    try:
+        return byte_size(int(text) if text.isdecimal() else text)
+    except ValueError as error:
+        raise BadInput(f"{name}: {error}") from None

@@ -36,6 +36,14 @@ PolicyName = Annotated[
 RecordLevel = Annotated[
     Literal["off", "elements", "full"] | None, typer.Option("--record", help="How much is recorded.")
 ]
+RecordValues = Annotated[
+    str | None,
+    typer.Option(
+        "--record-values",
+        metavar="SIZE",
+        help="How much of the records' distinct values is recorded, e.g. '64 MiB'; 0: none.",
+    ),
+]
 Engine = Annotated[
     Literal["auto", "spark", "python"],
     typer.Option("--engine", help="Judge on Spark, or in this process without it; auto: by the number of facts."),

@@ -60,6 +60,7 @@ def run_data(run: ScenarioRun, waits: TaskWaits | None) -> dict[str, Any]:
         "policy": settings.policy,
         "clock": settings.clock,
         "record": settings.record.name.lower(),
+        "record_values": _values_data(run),
         "elapsed_ns": result.elapsed_ns,
         "records_read": result.records_read,
         "digest": run.digest,
@@ -185,9 +186,23 @@ def show_run(console: Console, run: ScenarioRun, waits: TaskWaits | None) -> Non
             text = f"not judged: {outcome.what}: {outcome.expected}: {outcome.reason}"
             console.print(text, style="yellow", soft_wrap=True)
     if run.recording is not None:
-        console.print(f"recording {run.recording} ({settings.record.name.lower()})", soft_wrap=True)
+        sampled = _sampled_values(run)
+        console.print(f"recording {run.recording} ({settings.record.name.lower()}{sampled})", soft_wrap=True)
     if run.digest is not None:
         console.print(f"digest    {run.digest}", soft_wrap=True)
+
+
+def _values_data(run: ScenarioRun) -> dict[str, object] | None:
+    values = None if run.manifest is None else run.manifest.record_values
+    return None if values is None else values.model_dump()
+
+
+def _sampled_values(run: ScenarioRun) -> str:
+    """What is missing of the values of records; '' where nothing is."""
+    values = None if run.manifest is None else run.manifest.record_values
+    if values is None or run.settings.record_values_bytes == 0 or values.is_complete:
+        return ""
+    return f"; values of {values.stored:,} of about {values.distinct:,} distinct records"
 
 
 def _met_without_being_declared(run: ScenarioRun) -> int:

@@ -14,6 +14,7 @@ from flowsim.errors import BadInput, InvariantViolation, JobFailed
 from flowsim.facts.kinds import Level
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.stream_graph import StreamGraph
+from flowsim.recording.distinct_values import VALUES_BYTES
 from flowsim.recording.manifest import FailureStory, Manifest, RunDescription, RunStatus
 from flowsim.recording.writer import RecordingWriter
 
@@ -55,7 +56,11 @@ def run_and_close(
 
 
 def execute_recorded(
-    graph: StreamGraph, options: RunOptions, directory: str | Path, level: Level
+    graph: StreamGraph,
+    options: RunOptions,
+    directory: str | Path,
+    level: Level,
+    record_values_bytes: int = VALUES_BYTES,
 ) -> JobExecutionResult:
     """Runs a job to its end and leaves its recording in ``directory``; raises JobFailed or Deadlock.
 
@@ -66,7 +71,7 @@ def execute_recorded(
     run = RunDescription(
         settings=json.loads(json.dumps(asdict(graph.settings))), seed=options.seed, policy=policy, clock=options.clock
     )
-    writer = RecordingWriter(directory, level, run)
+    writer = RecordingWriter(directory, level, run, values_bytes=record_values_bytes)
     _, result, _ = run_and_close(graph, replace(options, recorder=writer), writer)
     if result.error is not None:
         raise result.error

@@ -23,6 +23,7 @@ from flowsim.datastream.common.configuration import Configuration
 from flowsim.errors import BadInput, JobFailed, NoTimestamp, did_you_mean
 from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import JobSettings, OperatorDescription, StreamGraph
+from flowsim.recording.distinct_values import VALUES_BYTES
 
 DEFAULT_JOB_NAME = "Flink Streaming Job"
 
@@ -67,7 +68,7 @@ class JobBuilder:
         """Settings of the job; read when its operators are made."""
         self._max_parallelism: int | None = None
         self._run_settings: dict[str, object] = {}
-        self._recording: tuple[str | Path, Level] | None = None
+        self._recording: tuple[str | Path, Level, int] | None = None
         self._operators: list[Transformation] = []
         self._next_id = 1
 
@@ -106,12 +107,24 @@ class JobBuilder:
         self._run_settings.update(settings)
         return self
 
-    def flowsim_recording(self, directory: str | Path, level: Literal["elements", "full"] = "full") -> Self:
-        """flowsim's own: where the next runs leave their recording, for ``flowsim validate``; a run replaces the last."""
+    def flowsim_recording(
+        self,
+        directory: str | Path,
+        level: Literal["elements", "full"] = "full",
+        record_values_bytes: int = VALUES_BYTES,
+    ) -> Self:
+        """flowsim's own: where the next runs leave their recording, for ``flowsim validate``; a run replaces the last.
+
+        ``record_values_bytes``: how much of the records' distinct values is kept before a sample of them; 0: none.
+        """
         levels = {"elements": Level.ELEMENTS, "full": Level.FULL}
         if level not in levels:
             raise BadInput(f"flowsim_recording: level: expected elements or full, got {level!r}")
-        self._recording = (directory, levels[level])
+        if not isinstance(record_values_bytes, int) or record_values_bytes < 0:
+            raise BadInput(
+                f"flowsim_recording: record_values_bytes: expected an integer >= 0, got {record_values_bytes!r}"
+            )
+        self._recording = (directory, levels[level], record_values_bytes)
         return self
 
     def get_config(self) -> ExecutionConfig:

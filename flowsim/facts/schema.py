@@ -351,9 +351,21 @@ KEYS = Table(
      Column("key_json", "s", "the key as JSON")),
 )  # fmt: skip
 
+RECORD_VALUES = Table(
+    "record_values", Level.ELEMENTS,
+    "every distinct record, when a task first wrote or read it, up to a size; then a sample by fingerprint",
+    (Column("fingerprint", "q", "of timestamp and value, as in fact tables"),
+     Column("timestamp", "q", "timestamp of the record in ms, -2^63 = none"),
+     Column("value", "s", "the value as JSON: a tuple is an array, a Row with field names an object, bytes are hexadecimal text, "
+            "floats that JSON lacks are \"NaN\", \"Infinity\", \"-Infinity\"")),
+)  # fmt: skip
+
 GRAPH_TABLES: Final = (TASKS, OPERATORS, EDGES, CHANNELS, TASK_MANAGERS, POOLS)
 """The execution graph; they are kept together in ``graph.json``."""
 
-STATIC_TABLES: Final = (*GRAPH_TABLES, KEYS)
+TEXT_TABLES: Final = (KEYS, RECORD_VALUES)
+"""Description tables that grow during the run and are kept in parts, as facts are."""
+
+STATIC_TABLES: Final = (*GRAPH_TABLES, *TEXT_TABLES)
 
 TABLES: Final[dict[str, Table]] = {t.name: t for t in (*FACT_TABLES, *STATIC_TABLES)}

@@ -16,6 +16,7 @@ from flowsim.facts.kinds import (
     ElementKind,
     Level,
 )
+from flowsim.values.encoding import encode_record, fingerprint_frame
 
 Append = Callable[..., None]
 """Takes the values of one row, in the order of the table's columns."""
@@ -36,10 +37,27 @@ class Stamp(Protocol):
     clock: Clock
 
 
+class SeenValues(Protocol):
+    """Keeps the value behind each fingerprint (table ``record_values``)."""
+
+    known: set[int]
+    """Fingerprints that need not be added again."""
+
+    def wants(self, fingerprint: int) -> bool:
+        """Whether a fingerprint that is not known would be kept."""
+
+    def add(self, fingerprint: int, encoded: bytes | bytearray) -> None:
+        """A record whose fingerprint is not known."""
+
+
 class Recorder(Protocol):
     """Keeps facts: in memory (``recording.memory``) or in Parquet parts (``recording.writer``)."""
 
     level: Level
+
+    @property
+    def values(self) -> SeenValues:
+        """The values of records that it keeps."""
 
     def appender(self, table: schema.Table) -> Append:
         """The door through which rows of one fact table enter; called once per task and table, not per row."""
@@ -111,8 +129,9 @@ class TaskTrace:
     """Stamps the facts of one task with its id, its next sequence number and its clock."""
 
     __slots__ = (
-        "task", "seq", "clock", "level", "recorder", "sent", "received", "_task_watermark", "window_intake", "join_pair", "_fire",
-        "_late", "_merge", "_generated", "_alignment", "_async", "_snapshot",
+        "task", "seq", "clock", "level", "recorder", "values",
+        "sent", "received", "_task_watermark", "window_intake", "join_pair", "_fire", "_late",
+        "_merge", "_generated", "_alignment", "_async", "_snapshot",
         "seen_value", "seen_fingerprint", "_loop_clock",
         "_counts", "_life", "_times", "_metrics", "_latencies", "_buffers", "_credits", "_segments", "_buffer_sizes", "_mails",
         "_actions", "_timers", "_keys",
@@ -125,6 +144,7 @@ class TaskTrace:
         self._loop_clock = clock if loop_clock is None else loop_clock
         self.level: Level = recorder.level
         self.recorder: Recorder = recorder
+        self.values: SeenValues = recorder.values
         door = recorder.appender
         # The facts of every record: what they need beyond packing is done by the recorder, in one call.
         self.sent: Sent = recorder.stamped_appender(schema.SENT, self)
@@ -294,6 +314,19 @@ class TaskTrace:
             window[1],
             service,
         )
+
+    def fingerprint(self, timestamp: int | None, value: object) -> int:
+        """The fingerprint of a record, whose value is kept if it is new; raises ValueNotAllowed."""
+        encoded = encode_record(timestamp, value)
+        number = fingerprint_frame(encoded)
+        if number not in self.values.known:
+            self.values.add(number, encoded)
+        return number
+
+    def unknown_value(self, fingerprint: int, timestamp: int | None, value: object) -> None:
+        """A record was decoded whose fingerprint is not known."""
+        if self.values.wants(fingerprint):
+            self.values.add(fingerprint, encode_record(timestamp, value))
 
     def key(self, key: int, key_hash: int, key_type: str, key_json: str) -> None:
         """Describes a key the first time this task meets it."""

@@ -14,7 +14,7 @@ from struct import Struct
 from typing import Final
 
 from flowsim.facts.kinds import Level
-from flowsim.facts.schema import FORMAT_VERSION, STATIC_TABLES, Table
+from flowsim.facts.schema import FORMAT_VERSION, RECORD_VALUES, STATIC_TABLES, Table
 
 NO_TASK: Final = -1
 """Stands for the task of facts that belong to none."""
@@ -60,10 +60,20 @@ def content_hashes(table: Table, rows: Iterable[Sequence[int | str]]) -> Content
 
 def packed(table: Table, rows: Iterable[Sequence[int | str]]) -> bytes:
     """The bytes of rows that a table's digest is made of."""
+    if table is RECORD_VALUES:
+        return b"".join([packed_value(*row) for row in rows])  # type: ignore[arg-type]
     if is_static(table):
         return b"".join(canonical_json(list(row)) + b"\n" for row in rows)
     pack = Struct(table.struct_format).pack
     return b"".join(pack(*row) for row in rows)
+
+
+_VALUE: Final = Struct("<qq").pack
+
+
+def packed_value(number: int, timestamp: int, text: str) -> bytes:
+    """A row of table ``record_values``: as JSON it would take three times as long, and JSON has no line breaks inside."""
+    return _VALUE(number, timestamp) + f"{text}\n".encode()
 
 
 def canonical_json(value: object) -> bytes:

@@ -23,7 +23,7 @@ from flowsim.recording.parquet_part import write_file
 
 MANIFEST: Final = "manifest.json"
 WALL: Final = "wall.json"
-_HASHED: Final = {"format_version", "status", "level", "run", "rows", "facts_digest", "failure"}
+_HASHED: Final = {"format_version", "status", "level", "run", "rows", "facts_digest", "failure", "record_values"}
 _DEPENDENCIES: Final = ("greenlet", "msgpack", "msgspec", "numpy", "pyarrow", "pydantic", "uvloop", "xxhash")
 
 
@@ -87,6 +87,26 @@ class RunDescription(_Model):
         return {_relative_path(path): digest for path, digest in inputs.items()}
 
 
+class RecordedValues(_Model):
+    """How table ``record_values`` ended."""
+
+    stored: int
+    """Rows."""
+    bytes: int
+    """Of the encoded records in them, and 16 for each row."""
+    distinct: int
+    """Distinct records of the run; estimated from the sample if there is one."""
+    one_in: int
+    """1: all; 2, 4, ...: the share of the distinct records that was kept at the end."""
+    too_large: int
+    """Distinct records that were left out for their size."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the value of every record is there."""
+        return self.stored == self.distinct
+
+
 class Manifest(_Model):
     """``manifest.json``; written with status running at the start and replaced in one step at the end."""
 
@@ -106,6 +126,8 @@ class Manifest(_Model):
     digest: str = ""
     """Over the facts and the hashed part of this manifest."""
     failure: FailureStory | None = None
+    record_values: RecordedValues | None = None
+    """None while the run lasts."""
 
     @property
     def recorded_level(self) -> Level:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flowsim.facts.kinds import Level
-from flowsim.facts.schema import FACT_TABLES, STATIC_TABLES, TABLES, Table
+from flowsim.facts.schema import FACT_TABLES, RECORD_VALUES, STATIC_TABLES, TABLES, Table
 from flowsim.facts.tracer import Append, Stamp, stamping
 from flowsim.recording.digest import content_hashes, facts_digest
+from flowsim.recording.distinct_values import VALUES_BYTES, DistinctValues
 
 
 class MemoryRecorder:
     """A list of tuples per table. Implements ``facts.tracer.Recorder`` and ``laws.facts.Facts``."""
 
-    def __init__(self, level: Level) -> None:
+    def __init__(self, level: Level, values_bytes: int = VALUES_BYTES) -> None:
+        """``values_bytes``: how much table ``record_values`` may take."""
         self.level = level
+        self.values = DistinctValues(values_bytes)
         self._facts: dict[str, list[tuple[int, ...]]] = {t.name: [] for t in FACT_TABLES}
         self._static: dict[str, list[tuple[int | str, ...]]] = {t.name: [] for t in STATIC_TABLES}
 
@@ -43,6 +46,8 @@ class MemoryRecorder:
 
     def static_rows(self, table: str) -> Sequence[tuple[int | str, ...]]:
         """The rows of a description table."""
+        if table == RECORD_VALUES.name:
+            self._static[table] += zip(*self.values.take(), strict=True)
         return self._static[table]
 
     def columns(self, table: str) -> tuple[str, ...]:
@@ -52,10 +57,10 @@ class MemoryRecorder:
     def facts_digest(self) -> str:
         """The same digest that a ``RecordingWriter`` would give these facts."""
         kept = [(t, self._facts[t.name]) for t in FACT_TABLES if t.level <= self.level]
-        described = [(t, self._static[t.name]) for t in STATIC_TABLES]
+        described = [(t, self.static_rows(t.name)) for t in STATIC_TABLES]
         return facts_digest(
             self.level,
-            {t.name: content_hashes(t, rows).digest() for t, rows in (*kept, *described)},  # type: ignore[arg-type]
+            {t.name: content_hashes(t, rows).digest() for t, rows in (*kept, *described)},
         )
 
 

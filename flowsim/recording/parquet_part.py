@@ -89,10 +89,10 @@ def as_numpy(column: pa.ChunkedArray) -> Any:
     return np.concatenate(chunks) if chunks else np.empty(0, dtype)
 
 
-def from_tuples(table: Table, rows: Sequence[tuple[int | str, ...]]) -> pa.Table:
-    """Columns of rows that may hold text."""
-    columns = [pa.array([row[i] for row in rows], _ARROW[c.code]) for i, c in enumerate(table.columns)]
-    return pa.Table.from_arrays(columns, schema=arrow_schema(table))
+def from_lists(table: Table, columns: Sequence[Sequence[int | str]]) -> pa.Table:
+    """Columns of values that may be text."""
+    arrays = [pa.array(values, _ARROW[c.code]) for c, values in zip(table.columns, columns, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=arrow_schema(table))
 
 
 def part_bytes(table: Table, columns: pa.Table, tasks: TaskRows) -> pa.Buffer:

@@ -86,7 +86,7 @@ class Recording:
         return sum(rows.get(table, 0) for rows in self.epochs)
 
     def table(self, table: str) -> pa.Table:
-        """All rows of a fact table, or of table ``keys``."""
+        """All rows of a fact table, or of one of the description tables that are kept in parts."""
         parts = [self.part(table, epoch) for epoch, rows in enumerate(self.epochs) if rows.get(table)]
         return pa.concat_tables(parts) if parts else arrow_schema(TABLES[table]).empty_table()
 

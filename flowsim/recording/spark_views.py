@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from flowsim.facts.schema import FACT_TABLES, GRAPH_TABLES, KEYS, Table
+from flowsim.facts.schema import FACT_TABLES, GRAPH_TABLES, TEXT_TABLES, Table
 from flowsim.recording.parquet_part import part_name
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def register_views(
 ) -> dict[str, DataFrame]:
     """One DataFrame per table, each also a temporary view of the same name. ``directory``: any path that Spark reads."""
     frames = {table.name: session.createDataFrame(list(graph[table.name]), ddl(table)) for table in GRAPH_TABLES}
-    for table in (*FACT_TABLES, KEYS):
+    for table in (*FACT_TABLES, *TEXT_TABLES):
         parts = [
             f"{directory}/{table.name}/{part_name(epoch)}" for epoch, rows in enumerate(epochs) if table.name in rows
         ]

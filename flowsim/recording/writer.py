@@ -7,6 +7,7 @@ import platform
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -16,7 +17,7 @@ import pyarrow as pa
 
 from flowsim.errors import InvariantViolation, RecordingFailed
 from flowsim.facts.kinds import Level
-from flowsim.facts.schema import FACT_TABLES, GRAPH_TABLES, KEYS, STATIC_TABLES, TABLES, Table
+from flowsim.facts.schema import FACT_TABLES, GRAPH_TABLES, KEYS, RECORD_VALUES, STATIC_TABLES, TABLES, Table
 from flowsim.facts.tracer import Append, Stamp
 from flowsim.recording.block import Block
 from flowsim.recording.digest import (
@@ -26,17 +27,19 @@ from flowsim.recording.digest import (
     content_hashes,
     facts_digest,
     packed,
+    packed_value,
     sha256,
 )
 from flowsim.recording.directory import locked_room
+from flowsim.recording.distinct_values import VALUES_BYTES, DistinctValues, ValueColumns
 from flowsim.recording.epoch_marker import EpochMarker, PartDescription, marker_path
 from flowsim.recording.graph_file import GRAPH, graph_bytes
-from flowsim.recording.manifest import WALL, FailureStory, Manifest, RunDescription, RunStatus, versions
+from flowsim.recording.manifest import WALL, FailureStory, Manifest, RecordedValues, RunDescription, RunStatus, versions
 from flowsim.recording.memory import ignore
 from flowsim.recording.parquet_part import (
     TaskRows,
+    from_lists,
     from_packed,
-    from_tuples,
     part_bytes,
     part_name,
     sorted_by_task,
@@ -61,10 +64,12 @@ class RecordingWriter:
         *,
         rows_per_epoch: int = ROWS_PER_EPOCH,
         durable: bool = False,
+        values_bytes: int = VALUES_BYTES,
     ) -> None:
         """Replaces an old recording in ``directory``; raises BadInput when anything else is there.
 
         ``durable`` waits for the disk at every part, so that a power failure loses no complete epoch either.
+        ``values_bytes``: how much table ``record_values`` may take; 0: it stays empty.
         """
         if level is Level.OFF:
             raise InvariantViolation("a run at level off has no recorder")
@@ -72,6 +77,7 @@ class RecordingWriter:
             raise ValueError(f"rows_per_epoch: expected an integer >= 1, got {rows_per_epoch}")
         self.directory = Path(directory)
         self.level: Level = level
+        self.values = DistinctValues(values_bytes)
         self._run = run
         self._durable = durable
         self._started_s = time.time()
@@ -144,6 +150,9 @@ class RecordingWriter:
                     parts[table.name] = self._write_facts(table, rows)
             if self._static[KEYS.name]:
                 parts[KEYS.name] = self._write_keys(KEYS, self._static[KEYS.name])
+            values = self.values.take()
+            if values[0]:
+                parts[RECORD_VALUES.name] = self._write_values(RECORD_VALUES, values)
             if not parts:
                 return
             graph = self._write_graph()
@@ -172,6 +181,10 @@ class RecordingWriter:
             start += count
         return self._write_part(table, from_packed(table, packed), tasks)
 
+    def _write_values(self, table: Table, columns: ValueColumns) -> PartDescription:
+        self._hashes[table.name].update(NO_TASK, b"".join(map(packed_value, *columns)))
+        return self._write_part(table, from_lists(table, columns), ())
+
     def _write_keys(self, table: Table, rows: list[tuple[int | str, ...]]) -> PartDescription:
         place = table.names.index("task")
         rows = sorted(rows, key=itemgetter(place))
@@ -180,7 +193,7 @@ class RecordingWriter:
             of_task = list(group)
             self._hashes[table.name].update(int(task), packed(table, of_task))
             tasks.append((int(task), len(of_task)))
-        return self._write_part(table, from_tuples(table, rows), tuple(tasks))
+        return self._write_part(table, from_lists(table, list(zip(*rows, strict=True))), tuple(tasks))
 
     def _write_part(self, table: Table, columns: pa.Table, tasks: TaskRows) -> PartDescription:
         content = part_bytes(table, columns, tasks)
@@ -216,6 +229,7 @@ class RecordingWriter:
             manifest = manifest.model_copy(update={
                 "epochs": self._epochs, "last_marker": self._last_marker, "rows": self._rows, "table_digests": digests,
                 "facts_digest": facts_digest(self.level, digests),
+                "record_values": RecordedValues(**asdict(self.values.counts)),
             })  # fmt: skip
             manifest = manifest.model_copy(update={"digest": manifest.hashed()})
         manifest.write(self.directory)

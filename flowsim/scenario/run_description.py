@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -25,6 +25,7 @@ class Rerun:
     seed: int
     policy: Literal["fifo", "random"]
     record: Level
+    record_values_bytes: int | None
     until_ns: int | None
     budget_records: int | None
 
@@ -46,6 +47,7 @@ def describe_run(
         "clock": settings.clock,
         "until": settings.until_ns,
         "record": settings.record.name.lower(),
+        "record_values": settings.record_values_bytes,
     }
     if budget_records is not None:
         resolved["budget_records"] = budget_records
@@ -83,13 +85,18 @@ def rerun_of(manifest: Manifest) -> Rerun:
         raise BadInput("its run was interrupted, and where that happened is not known; run the scenario again instead")
     policy: Literal["fifo", "random"] = "random" if run.policy == "random" else "fifo"
     return Rerun(
-        run.seed, policy, manifest.recorded_level, recorded_until_ns(manifest), _integer(run, "budget_records")
+        run.seed,
+        policy,
+        manifest.recorded_level,
+        _integer(run.settings, "record_values"),
+        recorded_until_ns(manifest),
+        _integer(run.options, "budget_records"),
     )
 
 
 def recorded_until_ns(manifest: Manifest) -> int | None:
     """The ``--until`` of a recorded run, None where it had none; raises BadInput."""
-    return _integer(manifest.run, "until_ns")
+    return _integer(manifest.run.options, "until_ns")
 
 
 def recorded_scenario(manifest: Manifest, folder: Path) -> Scenario:
@@ -115,10 +122,10 @@ def changed_inputs(manifest: Manifest, compiled: CompiledScenario) -> list[str]:
     ]
 
 
-def _integer(run: RunDescription, option: str) -> int | None:
-    value = run.options.get(option)
+def _integer(described: Mapping[str, object], name: str) -> int | None:
+    value = described.get(name)
     if value is not None and type(value) is not int:
-        raise BadInput(f"damaged manifest: run.options.{option}: expected an integer")
+        raise BadInput(f"damaged manifest: {name}: expected an integer, got {value!r:.40}")
     return value
 
 

@@ -76,6 +76,7 @@ def run_compiled(
     policy: PolicyName | SchedulingPolicy | None = None,
     clock: Literal["virtual", "real"] | None = None,
     record: Level | None = None,
+    record_values_bytes: int | None = None,
     until_ns: int | None = None,
     budget_records: int | None = None,
     faults: Sequence[Fault] = (),
@@ -88,11 +89,11 @@ def run_compiled(
     fails or deadlocks. Raises BadInput, InvariantViolation, or KeyboardInterrupt after the recording was closed.
     """
     name = policy if isinstance(policy, str) else None
-    settings = resolved_settings(compiled.run, seed, name, clock, record, until_ns)
+    settings = resolved_settings(compiled.run, seed, name, clock, record, until_ns, record_values_bytes)
     schedule: SchedulingPolicy = policy_of(settings) if policy is None or isinstance(policy, str) else policy
     create_job_graph(compiled.stream_graph())  # what cannot be deployed is refused before anything is written
     description = describe_run(compiled, settings, schedule, until_ns, budget_records, faults)
-    with _recorder(compiled, out, settings.record, description) as (writer, facts):
+    with _recorder(compiled, out, settings, description) as (writer, facts):
         options = RunOptions(
             seed=settings.seed,
             clock=settings.clock,
@@ -123,17 +124,21 @@ def run_compiled(
 
 @contextmanager
 def _recorder(
-    compiled: CompiledScenario, out: str | Path | None, level: Level, description: RunDescription
+    compiled: CompiledScenario, out: str | Path | None, settings: RunSettings, description: RunDescription
 ) -> Iterator[tuple[RecordingWriter | None, MemoryRecorder | None]]:
     """What keeps the facts of a run: a writer below ``out``, which no other run uses meanwhile, or memory, or nothing."""
+    level, values_bytes = settings.record, settings.record_values_bytes
     if out is None:
-        yield None, None if level is Level.OFF else MemoryRecorder(level)
+        yield None, None if level is Level.OFF else MemoryRecorder(level, values_bytes)
         return
     directory = RunDirectory(out)
     folders = [sink.directory.resolve() for sink in compiled.sinks if sink.directory is not None]
     directory.begin(compiled.scenario.model.name, folders)
     try:
-        yield None if level is Level.OFF else RecordingWriter(directory.recording, level, description), None
+        if level is Level.OFF:
+            yield None, None
+        else:
+            yield RecordingWriter(directory.recording, level, description, values_bytes=values_bytes), None
     finally:
         directory.end()
 
@@ -153,6 +158,7 @@ def resolved_settings(
     clock: Literal["virtual", "real"] | None = None,
     record: Level | None = None,
     until_ns: int | None = None,
+    record_values_bytes: int | None = None,
 ) -> RunSettings:
     """The scenario's settings, with what the caller sets in their place."""
     return RunSettings(
@@ -161,6 +167,7 @@ def resolved_settings(
         clock=settings.clock if clock is None else clock,
         until_ns=settings.until_ns if until_ns is None else until_ns,
         record=settings.record if record is None else record,
+        record_values_bytes=settings.record_values_bytes if record_values_bytes is None else record_values_bytes,
     )
 
 

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.facts.kinds import Level
+from flowsim.recording.distinct_values import VALUES_BYTES
 from flowsim.scenario.features.network import (
     BufferDebloatModel,
     LinkModel,
@@ -32,6 +33,10 @@ class SettingsModel(Strict):
     clock: Literal["virtual", "real"] = "virtual"
     until: DurationNs | None = Field(default=None, description="Stops the job after this much time on its clock.")
     record: Literal["off", "elements", "full"] = Field(default="elements", description="How much the run records.")
+    record_values: Annotated[ByteSize, Field(ge=0, le=1 << 40)] = Field(
+        default=VALUES_BYTES,
+        description="How much of the records' distinct values the run records: then a sample; 0: none.",
+    )
     parallelism: Parallelism = Field(default=1, description="Of operators that do not say their own.")
     max_parallelism: Parallelism | None = None
     buffer_timeout: TimeoutMs = Field(default=100, description="0 flushes after every record, never only full buffers.")
@@ -83,6 +88,7 @@ class RunSettings:
     clock: Literal["virtual", "real"]
     until_ns: int | None
     record: Level
+    record_values_bytes: int
 
 
 def environment_of(settings: SettingsModel) -> StreamExecutionEnvironment:
@@ -129,4 +135,5 @@ def run_settings_of(settings: SettingsModel) -> RunSettings:
         clock=settings.clock,
         until_ns=settings.until,
         record=Level[settings.record.upper()],
+        record_values_bytes=settings.record_values,
     )

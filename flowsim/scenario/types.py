@@ -72,7 +72,8 @@ def _to_timeout_ms(value: object) -> int:
     return -1 if value == "never" else _to_ms(value)
 
 
-def _to_bytes(value: object) -> int:
+def byte_size(value: object) -> int:
+    """Bytes of a size such as ``32 KiB``; raises ValueError."""
     if type(value) is int:
         return value
     found = re.fullmatch(r"(\d{1,12}) ?(B|KiB|MiB)", value) if isinstance(value, str) else None
@@ -114,7 +115,7 @@ SignedDurationMs = Annotated[
 ]
 ByteSize = Annotated[
     int,
-    BeforeValidator(_to_bytes),
+    BeforeValidator(byte_size),
     WithJsonSchema({"anyOf": [{"type": "string", "pattern": SIZE_PATTERN}, {"type": "integer"}]}),
 ]
 ExpressionSource = Annotated[

@@ -31,7 +31,10 @@ def sent_sentence(
     of_key = f"with key {names.key(key)}" if key else ""
     if kind == ElementKind.RECORD and names.is_keyed(channel):
         rules = ("1.18",)
-    return Sentence(joined(what, element_text(kind, timestamp), of_key, f"for {names.target(channel)}"), rules)
+    return Sentence(
+        joined(what, element_text(kind, timestamp, names.value(fingerprint)), of_key, f"for {names.target(channel)}"),
+        rules,
+    )
 
 
 def received_sentence(
@@ -47,7 +50,8 @@ def received_sentence(
     epoch: int,
 ) -> Sentence:
     what, rules = RECEIVED[ElementKind(kind)]
-    return Sentence(joined(what, element_text(kind, timestamp), f"from {names.source(channel)}"), rules)
+    element = element_text(kind, timestamp, names.value(fingerprint))
+    return Sentence(joined(what, element, f"from {names.source(channel)}"), rules)
 
 
 def buffers_sentence(

@@ -12,7 +12,7 @@ from flowsim.facts.kinds import (
 )
 from flowsim.trace.names import Names, event_time
 from flowsim.trace.phrases import TIMERS
-from flowsim.trace.sentence import Sentence, count_text, element_text, window_text
+from flowsim.trace.sentence import Sentence, count_text, element_text, record_text, window_text
 
 
 def task_watermark_sentence(
@@ -37,7 +37,8 @@ def window_intake_sentence(
     gap: int,
     side: int,
 ) -> Sentence:
-    text = f"{names.operator(task, operator)} takes in a record of {event_time(timestamp)} with key {names.key(key)}"
+    record = record_text("record", timestamp, names.value(fingerprint))
+    text = f"{names.operator(task, operator)} takes in {record} with key {names.key(key)}"
     return Sentence(f"{text}, watermark {event_time(watermark)}", ("10.7",))
 
 
@@ -53,7 +54,9 @@ def join_pairs_sentence(
     right_fingerprint: int,
     timestamp: int,
 ) -> Sentence:
-    text = f"{names.operator(task, operator)} joins two records of key {names.key(key)}"
+    left, right = names.value(left_fingerprint), names.value(right_fingerprint)
+    pair = f"{left} and {right}" if left and right else "two records"
+    text = f"{names.operator(task, operator)} joins {pair} of key {names.key(key)}"
     return Sentence(f"{text} at {event_time(timestamp)}", ("10.33", "10.34"))
 
 
@@ -139,9 +142,8 @@ def late_drop_sentence(
     side_output: int,
 ) -> Sentence:
     where = "sends to the late side output" if side_output else "drops"
-    text = (
-        f"{names.operator(task, operator)} {where} a late record of {event_time(timestamp)} with key {names.key(key)}"
-    )
+    record = record_text("late record", timestamp, names.value(fingerprint))
+    text = f"{names.operator(task, operator)} {where} {record} with key {names.key(key)}"
     return Sentence(f"{text}, watermark {event_time(watermark)}", ("10.9", "10.10"))
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from flowsim.errors import BadInput
+from flowsim.trace.record_values import RecordValues
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class Names:
         self._edges = {int(row[0]): row for row in recording.static_rows("edges")}
         self._pools = {int(row[0]): row for row in recording.static_rows("pools")}
         self._channels = {int(row[0]): row for row in recording.static_rows("channels")}
+        self._values = RecordValues(recording)
         self.on_real_clock = recording.manifest.run.clock == "real"
 
     @property
@@ -97,6 +99,10 @@ class Names:
     def key(self, key: int) -> str:
         """A key as JSON; '' where the stream has no keys."""
         return self._keys.get(key, f"#{key}") if key else ""
+
+    def value(self, fingerprint: int) -> str:
+        """The value of a record as JSON; '' where it was not kept."""
+        return self._values.text(fingerprint) or ""
 
     @cached_property
     def _keys(self) -> dict[int, str]:

@@ -21,11 +21,11 @@ class Sentence(NamedTuple):
 STATUS: Final = {0: "ACTIVE", -1: "IDLE"}
 
 
-def element_text(kind: int, timestamp: int) -> str:
-    """What follows the kind of an element: its time, its status or its mode."""
+def element_text(kind: int, timestamp: int, value: str = "") -> str:
+    """What follows the kind of an element: its value and time, its status or its mode."""
     match ElementKind(kind):
         case ElementKind.RECORD:
-            return "without timestamp" if event_time(timestamp) == "none" else f"of {event_time(timestamp)}"
+            return joined(value, _time_text(timestamp))
         case ElementKind.STATUS:
             return STATUS.get(timestamp, str(timestamp))
         case ElementKind.END_OF_DATA:
@@ -34,6 +34,15 @@ def element_text(kind: int, timestamp: int) -> str:
             return ""
         case _:
             return event_time(timestamp)
+
+
+def record_text(noun: str, timestamp: int, value: str) -> str:
+    """``record ["a",1] of 7``; where the value is not known ``a record of 7``."""
+    return joined(f"{noun} {value}" if value else f"a {noun}", _time_text(timestamp))
+
+
+def _time_text(timestamp: int) -> str:
+    return "without a timestamp" if timestamp == NO_TIMESTAMP else f"of {event_time(timestamp)}"
 
 
 def joined(*words: str) -> str:

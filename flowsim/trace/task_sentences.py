@@ -39,7 +39,8 @@ def async_element_sentence(
     queued: int,
 ) -> Sentence:
     is_watermark = kind == ElementKind.WATERMARK
-    what = f"{'watermark' if is_watermark else 'the record'} {element_text(kind, timestamp)} (number {entry})"
+    value = names.value(fingerprint) if action == AsyncAction.PUT else ""
+    what = f"{'watermark' if is_watermark else 'the record'} {element_text(kind, timestamp, value)} (number {entry})"
     given = "" if is_watermark else f" with {count_text(rows, 'result')}"
     told = {
         AsyncAction.PUT: f"puts {what} into its queue: {count_text(queued, 'element')} now",

@@ -102,10 +102,11 @@ def key_json(key: object, key_type: str | TypeInformation | None = None) -> tupl
     declared = as_type(key_type)
     if declared is None or declared.kind is TypeKind.PICKLED_BYTE_ARRAY:
         declared = infer_type(key)
-    return declared.name, json.dumps(_jsonable(key), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return declared.name, json.dumps(jsonable(key), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def _jsonable(value: object) -> object:
+def jsonable(value: object) -> object:
+    """A value as ``json`` takes it; see ``key_json``."""
     match value:
         case float():
             if value != value:
@@ -114,11 +115,11 @@ def _jsonable(value: object) -> object:
         case bytes():
             return value.hex()
         case tuple() | list():
-            return [_jsonable(item) for item in value]
+            return [jsonable(item) for item in value]
         case Row():
-            return [_jsonable(item) for item in value.field_values]
+            return [jsonable(item) for item in value.field_values]
         case dict():
-            return [[_jsonable(key), _jsonable(item)] for key, item in value.items()]
+            return [[jsonable(key), jsonable(item)] for key, item in value.items()]
         case _:
             return value
 

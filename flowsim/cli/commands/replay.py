@@ -70,6 +70,7 @@ def _again(
             policy=rerun.policy,
             clock="virtual",
             record=rerun.record,
+            record_values_bytes=rerun.record_values_bytes,
             until_ns=rerun.until_ns,
             budget_records=rerun.budget_records,
             on_progress=progress if progress.is_shown else None,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from flowsim.cli.command import Answer, command, duration_argument
+from flowsim.cli.command import Answer, command, duration_argument, size_argument
 from flowsim.cli.commands.validate import replay_command
 from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.judging import Judge, RecomputePlan
@@ -21,6 +21,7 @@ from flowsim.cli.options import (
     Master,
     PolicyName,
     RecordLevel,
+    RecordValues,
     Remote,
     ScenarioFile,
     Seed,
@@ -56,6 +57,7 @@ def run(
     policy: PolicyName = None,
     clock: ClockName = None,
     record: RecordLevel = None,
+    record_values: RecordValues = None,
     until: Until = None,
     set_: Set = None,
     validate: Validate = False,
@@ -72,6 +74,7 @@ def run(
     until_ns = duration_argument("--until", until)
     compiled = compiled_scenario(scenario, directory, set_, allow_python, allow_path, until_ns)
     level = None if record is None else Level[record.upper()]
+    values_bytes = size_argument("--record-values", record_values)
     settings = resolved_settings(compiled.run, seed, policy, clock, level, until_ns)
     if settings.clock == "real" and policy is not None:
         raise BadInput("--policy: applies to the virtual clock only; leave it out on the real clock")
@@ -87,6 +90,7 @@ def run(
             policy=policy,
             clock=clock,
             record=level,
+            record_values_bytes=values_bytes,
             until_ns=until_ns,
             on_progress=progress if progress.is_shown else None,
         )

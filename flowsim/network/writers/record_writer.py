@@ -224,6 +224,7 @@ class RecordWriter:
             encode_into,
             fingerprint_frame,
         )
+        known, add_value = trace.values.known, trace.values.add
         records = 0
 
         def collect(value: Value, timestamp: int | None) -> None:
@@ -240,7 +241,11 @@ class RecordWriter:
             position = positions[index]
             positions[index] = position + 1
             at = NO_TIMESTAMP if timestamp is None else timestamp
-            sent(first_channel + index, position, _RECORD, at, digest(data[start:]), key_hash, key)
+            frame = data[start:]
+            number = digest(frame)
+            if number not in known:
+                add_value(number, frame)
+            sent(first_channel + index, position, _RECORD, at, number, key_hash, key)
             builder.committed = size = len(data)
             if size >= builder.capacity:
                 on_full(index, builder)
@@ -282,6 +287,8 @@ class RecordWriter:
             records += 1
             if trace is not None:
                 printed = fingerprint_frame(frame)
+                if printed not in trace.values.known:
+                    trace.values.add(printed, frame)
                 for index in range(partition.count):
                     position = self._positions[index]
                     self._positions[index] = position + 1

@@ -11,7 +11,6 @@ from flowsim.operators.async_wait.result_future import wrong_results
 from flowsim.operators.async_wait.stream_element_queue import QueueEntry, StreamRecordQueueEntry, WatermarkQueueEntry
 from flowsim.operators.stream_operator import Value
 from flowsim.units import NO_TIMESTAMP
-from flowsim.values.encoding import fingerprint
 
 
 class AsyncTrace:
@@ -28,7 +27,7 @@ class AsyncTrace:
         if isinstance(entry, WatermarkQueueEntry):
             self._element(entry.number, AsyncAction.PUT, ElementKind.WATERMARK, entry.timestamp, 0, 0, 0, queued)
             return
-        number = _fingerprint(entry.timestamp, entry.value)
+        number = self._fingerprint(entry.timestamp, entry.value)
         self._element(entry.number, AsyncAction.PUT, ElementKind.RECORD, _time(entry), number, 0, 0, queued)
 
     def step(self, entry: StreamRecordQueueEntry, action: AsyncAction, attempt: int, rows: int, queued: int) -> None:
@@ -37,7 +36,7 @@ class AsyncTrace:
 
     def completed(self, entry: StreamRecordQueueEntry, results: object, queued: int) -> None:
         """Its results are taken; None: they are made later, in the task."""
-        mixed, rows = _told(entry.timestamp, results)
+        mixed, rows = self._told(entry.timestamp, results)
         self._element(entry.number, AsyncAction.COMPLETE, ElementKind.RECORD, _time(entry), mixed, 0, rows, queued)
 
     def emit(self, entry: QueueEntry, queued: int) -> None:
@@ -45,7 +44,7 @@ class AsyncTrace:
         if isinstance(entry, WatermarkQueueEntry):
             self._element(entry.number, AsyncAction.EMIT, ElementKind.WATERMARK, entry.timestamp, 0, 0, 0, queued)
             return
-        mixed, rows = _mixed(entry.timestamp, entry.results), len(entry.results)
+        mixed, rows = self._mixed(entry.timestamp, entry.results), len(entry.results)
         self._element(entry.number, AsyncAction.EMIT, ElementKind.RECORD, _time(entry), mixed, 0, rows, queued)
 
     def _element(
@@ -61,27 +60,24 @@ class AsyncTrace:
     ) -> None:
         self._trace.async_element(self._operator, entry, action, kind, timestamp, fingerprints, attempt, rows, queued)
 
+    def _told(self, timestamp: int | None, results: object) -> tuple[int, int]:
+        """What a judge can hold the emission against; nothing, of what is no list of results: that fails later, in the mail."""
+        if not isinstance(results, Sequence) or wrong_results(results) is not None:
+            return 0, -1
+        return self._mixed(timestamp, results), len(results)
 
-def _told(timestamp: int | None, results: object) -> tuple[int, int]:
-    """What a judge can hold the emission against; nothing, of what is no list of results: that fails later, in the mail."""
-    if not isinstance(results, Sequence) or wrong_results(results) is not None:
-        return 0, -1
-    return _mixed(timestamp, results), len(results)
+    def _mixed(self, timestamp: int | None, results: Sequence[Value]) -> int:
+        mixed = 0
+        for result in results:
+            mixed ^= self._fingerprint(timestamp, result)
+        return mixed
 
-
-def _mixed(timestamp: int | None, results: Sequence[Value]) -> int:
-    mixed = 0
-    for result in results:
-        mixed ^= _fingerprint(timestamp, result)
-    return mixed
-
-
-def _fingerprint(timestamp: int | None, value: Value) -> int:
-    """0 of what is no value: whoever must encode it refuses it, recorded or not."""
-    try:
-        return fingerprint(timestamp, value)
-    except ValueNotAllowed:
-        return 0
+    def _fingerprint(self, timestamp: int | None, value: Value) -> int:
+        """0 of what is no value: whoever must encode it refuses it, recorded or not."""
+        try:
+            return self._trace.fingerprint(timestamp, value)
+        except ValueNotAllowed:
+            return 0
 
 
 def _time(entry: StreamRecordQueueEntry) -> int:

@@ -23,7 +23,6 @@ from flowsim.timers.internal_timer import InternalTimer
 from flowsim.timers.internal_timer_service import InternalTimerService
 from flowsim.timers.recorded_timer_service import KeyFacts
 from flowsim.units import NO_TIMESTAMP
-from flowsim.values.encoding import fingerprint
 from flowsim.values.java_long import wrapped
 from flowsim.values.keys import state_key
 from flowsim.values.types import Types
@@ -148,14 +147,14 @@ class JoinObserver:
 
     def on_element(self, is_left: bool, value: Value, timestamp: int) -> None:
         """A record came; nothing is decided about it yet."""
-        self._fingerprint = number = fingerprint(timestamp, value)
+        self._fingerprint = number = self._trace.fingerprint(timestamp, value)
         operator, watermark = self._operator, self._operator.current_watermark
         index = operator.ctx.operator_index
         self._trace.window_intake(index, *self._key(), timestamp, number, watermark, 0, 0 if is_left else 1)
 
     def on_pair(self, is_left: bool, partner: Value, partner_timestamp: int, timestamp: int) -> None:
         """The record that came last, of the left side or not, is joined with a partner."""
-        own, other = self._fingerprint, fingerprint(partner_timestamp, partner)
+        own, other = self._fingerprint, self._trace.fingerprint(partner_timestamp, partner)
         left, right = (own, other) if is_left else (other, own)
         self._trace.join_pair(self._operator.ctx.operator_index, *self._key(), left, right, timestamp)
 

@@ -13,7 +13,6 @@ from flowsim.operators.windowing.windows import Window
 from flowsim.timers.internal_timer_service import InternalTimerService
 from flowsim.timers.recorded_timer_service import KeyFacts
 from flowsim.units import NO_TIMESTAMP
-from flowsim.values.encoding import fingerprint
 from flowsim.values.java_long import wrapped
 
 PaneSummary = tuple[int, int, int]
@@ -90,7 +89,7 @@ class WindowObserver:
         trace, operator_index, key_facts = self._trace, self._operator_index, self._key_facts
         key_hash, key_number = key_facts.known.get(key_id) or key_facts.of(key, key_id)
         is_as_decoded = operator_index == 0 and value is trace.seen_value
-        number = trace.seen_fingerprint if is_as_decoded else fingerprint(timestamp, value)
+        number = trace.seen_fingerprint if is_as_decoded else trace.fingerprint(timestamp, value)
         self.fingerprint = number
         at = NO_TIMESTAMP if timestamp is None else timestamp
         trace.window_intake(operator_index, key_hash, key_number, at, number, watermark, gap_ms, 0)

@@ -207,6 +207,7 @@ class StreamTaskNetworkInput:
         """The same, recorded."""
         output, channel, can_emit_batch = self._output, self._last_channel, self._can_emit_batch
         process, channel_id, received = output.operator.process_element, channel.channel_id, trace.received
+        known, unknown_value = trace.values.known, trace.unknown_value
         for element in elements:
             position = channel.position
             channel.position = position + 1
@@ -215,6 +216,8 @@ class StreamTaskNetworkInput:
                 timestamp: int | None = element[0]  # type: ignore[assignment]  # a record: (timestamp or None, value)
                 value = element[1]
                 number = fingerprint_decoded(timestamp, value)
+                if number not in known:
+                    unknown_value(number, timestamp, value)
                 trace.seen_value, trace.seen_fingerprint = value, number
                 at = NO_TIMESTAMP if timestamp is None else timestamp
                 received(channel_id, position, _RECORD, at, number, output.watermarks)

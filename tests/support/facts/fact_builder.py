@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flowsim.facts.kinds import Level
-from flowsim.facts.schema import FACT_TABLES, FORMAT_VERSION, GRAPH_TABLES, KEYS, STATIC_TABLES, TABLES
+from flowsim.facts.schema import FACT_TABLES, FORMAT_VERSION, GRAPH_TABLES, STATIC_TABLES, TABLES, TEXT_TABLES
 from flowsim.recording.digest import sha256
 from flowsim.recording.epoch_marker import EpochMarker, PartDescription
 from flowsim.recording.graph_file import graph_bytes
@@ -122,7 +122,7 @@ class FactBuilder:
         by_table: dict[str, list[Row]] = {}
         for name, row in facts:
             by_table.setdefault(name, []).append(row)
-        for name in [*(t.name for t in FACT_TABLES), KEYS.name]:
+        for name in [*(t.name for t in (*FACT_TABLES, *TEXT_TABLES))]:
             table, rows = TABLES[name], by_table.get(name)
             if not rows:
                 continue

@@ -28,7 +28,8 @@ A run leaves a directory `recording/`:
 | path | content |
 |---|---|
 | `manifest.json` | what was run and how it ended: status, level, scenario text, resolved settings, input hashes, seed, policy, \
-versions, rows and digest per table, the cause of a failure. Nothing of the wall clock, no absolute path, no host name |
+versions, rows and digest per table, how many values of records were kept, the cause \
+of a failure. Nothing of the wall clock, no absolute path, no host name |
 | `wall.json` | start, end, elapsed time, platform; covered by no digest |
 | `graph.json` | the execution graph: tables `tasks`, `operators`, `edges`, `channels`, `task_managers`, `pools` |
 | `<table>/part-<epoch>.parquet` | the rows that a table got during one epoch; no file when there were none |
@@ -52,9 +53,16 @@ further. At the end it becomes `complete`, `failed`, `canceled` or `stopped` (by
 judged as a whole, any other as a prefix (`docs/laws.md`).
 
 **Digests.** Each task has one SHA-256 per fact table: of its rows in the order of `seq`, packed little-endian without
-padding in the order of the columns (`keys` and the graph: rows as JSON arrays, one a line). A table's digest covers those
+padding in the order of the columns (`keys` and the graph: rows as JSON arrays, one a line;
+`record_values`: two packed integers and a line of JSON, in the order in which they were recorded). A table's digest covers those
 of its tasks, `facts_digest` the digests of all tables and the level, `digest` also what the manifest says of the run.
 Versions are not covered. So the digest does not depend on how the facts are stored.
+
+**Values of records.** Facts name a record by its fingerprint; table `record_values` has the value of each, once a run, in
+the epoch of the first fact that names it or an earlier one. Its size is bounded (setting `record_values`, 64 MiB): a value
+counts with its encoded bytes and 16 more. After half of the size, only values are kept whose fingerprint ends in one 0
+bit, then in two, and so on, so that all samples together fit. A value of more than 1/256 of the size is left out. The
+manifest says in `record_values` how it ended: `stored` of `distinct` values (an estimate, when `one_in` is not 1).
 
 **Types.** No column holds nulls. Fact tables hold only integers; what a sentinel means is said where it occurs.
 """

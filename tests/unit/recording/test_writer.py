@@ -33,6 +33,7 @@ def record(recorder: Recorder, rows: int) -> None:
     sender, receiver = TaskTrace(0, clock, recorder), TaskTrace(1, clock, recorder)
     for i in range(rows):
         clock.now_ns += 1000
+        sender.fingerprint(i, (f"ö {i % 50}\n", i))
         sender.key(i % 7, i % 7 - 3, "LONG", str(i % 7))
         sender.sent(0, i, ElementKind.RECORD, -(2**63) if i % 3 else BIG, i * 0x9E3779B97F4A7C15 & BIG, -(2**31), i % 7)
         if i % 2:
@@ -91,9 +92,10 @@ def test_the_overall_digest_covers_the_run_its_status_and_its_failure_and_not_ve
         {"failure": FailureStory(task="t", operator=None, record=None, cause="c")},
         {"run": RunDescription(seed=8)},
         {"facts_digest": "00"},
+        {"record_values": None},
     ]
     digests = {one.model_copy(update=change).hashed() for change in changes}
-    assert len(digests | {one.digest}) == 5
+    assert len(digests | {one.digest}) == 6
     assert one.model_copy(update={"versions": {}}).hashed() == one.digest
 
 

@@ -35,6 +35,7 @@ class Both:
         self.level = Level.FULL
         self.memory = MemoryRecorder(self.level)
         self.files = RecordingWriter(directory, self.level, RunDescription())
+        self.values = self.files.values
 
     def appender(self, table: Table) -> Append:
         to_memory, to_files = self.memory.appender(table), self.files.appender(table)

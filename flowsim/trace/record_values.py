@@ -1,0 +1,44 @@
+"""The values behind fingerprints, as a recording kept them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from flowsim.facts.schema import RECORD_VALUES
+from flowsim.recording.parquet_part import as_numpy
+
+if TYPE_CHECKING:
+    from flowsim.recording.reader import Recording
+
+_WIDTH: Final = 100
+
+
+class RecordValues:
+    """Table ``record_values``, looked up by fingerprint; read when it is needed first."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+
+    def text(self, fingerprint: int) -> str | None:
+        """The value as JSON, long ones shortened; None where it was not kept."""
+        sorted_numbers, order = self._index
+        place = int(np.searchsorted(sorted_numbers, fingerprint))
+        if place == len(sorted_numbers) or sorted_numbers[place] != fingerprint:
+            return None
+        text = str(self._table["value"][int(order[place])].as_py())
+        return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 20]} ... ({len(text):,} characters)"
+
+    @cached_property
+    def _table(self) -> pa.Table:
+        return self._recording.table(RECORD_VALUES.name)
+
+    @cached_property
+    def _index(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        numbers = as_numpy(self._table["fingerprint"])
+        order = np.argsort(numbers, kind="stable")
+        return numbers[order], order

@@ -1,0 +1,81 @@
+"""Encoded records as text for people and for SQL: their timestamps, and their values as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from flowsim.values.encoding import decode_value
+from flowsim.values.keys import jsonable
+from flowsim.values.row import Row
+
+Encoded = bytes | bytearray
+Texts = tuple[list[int | None], list[str]]
+"""The timestamps of some records, and their values as JSON."""
+
+_BATCH: Final = 1024
+_ARRAY: Final = b"\xdc"
+"""msgpack: an array whose length follows in 16 bits."""
+
+_Scalar = None | bool | int | float | str
+_decode_flat: Final = msgspec.msgpack.Decoder(list[tuple[int | None, _Scalar | list[_Scalar]]]).decode
+_encode_lines: Final = msgspec.json.Encoder().encode_lines
+
+
+def record_texts(encoded: Sequence[Encoded]) -> Texts:
+    """The texts of records that ``values.encoding`` encoded.
+
+    JSON as of keys (``keys.key_json``), but a Row with field names, and a dict whose keys are all text, are objects.
+
+    >>> from flowsim.values.encoding import encode_record
+    >>> record_texts([encode_record(7, ("a", float("nan"), [True]))])
+    ([7], ['["a","NaN",[true]]'])
+    """
+    timestamps: list[int | None] = []
+    texts: list[str] = []
+    for start in range(0, len(encoded), _BATCH):
+        batch = encoded[start : start + _BATCH]
+        more = _flat_texts(batch) or _texts(batch)
+        timestamps += more[0]
+        texts += more[1]
+    return timestamps, texts
+
+
+def _flat_texts(encoded: Sequence[Encoded]) -> Texts | None:
+    """The common records, whose values are scalars or flat tuples, a batch at once; None where others are among them."""
+    try:
+        records = _decode_flat(b"".join((_ARRAY, len(encoded).to_bytes(2, "big"), *encoded)))
+    except msgspec.ValidationError:
+        return None
+    texts = _encode_lines([value for _, value in records]).decode().split("\n")[: len(records)]
+    for place, text in enumerate(texts):
+        if "null" in text:  # perhaps a float that JSON lacks
+            texts[place] = _texts(encoded[place : place + 1])[1][0]
+    return [timestamp for timestamp, _ in records], texts
+
+
+def _texts(encoded: Sequence[Encoded]) -> Texts:
+    records: list[Any] = [decode_value(one) for one in encoded]
+    texts = [
+        json.dumps(_named(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False) for _, value in records
+    ]
+    return [timestamp for timestamp, _ in records], texts
+
+
+def _named(value: object) -> object:
+    match value:
+        case Row() if value.field_names is not None:
+            return dict(zip(value.field_names, map(_named, value.field_values), strict=True))
+        case Row():
+            return [_named(item) for item in value.field_values]
+        case dict() if all(isinstance(key, str) for key in value):
+            return {key: _named(item) for key, item in value.items()}
+        case dict():
+            return [[_named(key), _named(item)] for key, item in value.items()]
+        case tuple() | list():
+            return [_named(item) for item in value]
+        case _:
+            return jsonable(value)

@@ -1,0 +1,52 @@
+"""Texts of records: JSON of every kind of value, whatever is beside it in a batch."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from flowsim.values.encoding import encode_record
+from flowsim.values.record_text import record_texts
+from flowsim.values.row import Row
+
+TEXTS: list[tuple[object, str]] = [
+    (7, "7"),
+    (None, "null"),
+    (True, "true"),
+    (-0.0, "-0.0"),
+    (math.nan, '"NaN"'),
+    (-math.inf, '"-Infinity"'),
+    ('a\n"null" ö', '"a\\n\\"null\\" ö"'),
+    (b"\x00\xff", '"00ff"'),
+    (("a", 1, 2.5, None, False), '["a",1,2.5,null,false]'),
+    (("a", math.inf), '["a","Infinity"]'),
+    ((), "[]"),
+    ([1, [2]], "[1,[2]]"),
+    ((("a", 1), [b"\x01"]), '[["a",1],["01"]]'),
+    (Row(1, "x"), '[1,"x"]'),
+    (Row(name="ada", of=(1, None)), '{"name":"ada","of":[1,null]}'),
+    ({"a": 1}, '{"a":1}'),
+    ({1: "a", (2,): None}, '[[1,"a"],[[2],null]]'),
+    (2**63 - 1, "9223372036854775807"),
+]
+
+
+@pytest.mark.parametrize(("value", "text"), TEXTS)
+def test_a_value_is_json(value: object, text: str) -> None:
+    assert record_texts([encode_record(5, value)]) == ([5], [text])
+    json.loads(text)
+
+
+def test_records_of_a_batch_do_not_disturb_each_other() -> None:
+    flat = [(value, text) for value, text in TEXTS if type(value) in (int, str, tuple) and "[[" not in text]
+    for chosen in (flat, TEXTS, flat * 500, TEXTS * 100):
+        encoded = [encode_record(None if place % 2 else place, value) for place, (value, _) in enumerate(chosen)]
+        timestamps, texts = record_texts(encoded)
+        assert texts == [text for _, text in chosen]
+        assert timestamps == [None if place % 2 else place for place in range(len(chosen))]
+
+
+def test_no_record_has_no_text() -> None:
+    assert record_texts([]) == ([], [])

@@ -61,7 +61,7 @@ class DistinctValues:
     def __init__(self, limit_bytes: int = VALUES_BYTES) -> None:
         """``limit_bytes`` 0: nothing is kept."""
         self.known: set[int] = set()
-        self.limit_bytes = limit_bytes
+        self.limit_bytes: int = limit_bytes
         self._size = limit_bytes - limit_bytes // 8
         self._largest = limit_bytes // _LARGEST
         self._sample = 0

@@ -17,7 +17,7 @@ class MemoryRecorder:
     def __init__(self, level: Level, values_bytes: int = VALUES_BYTES) -> None:
         """``values_bytes``: how much table ``record_values`` may take."""
         self.level = level
-        self.values = DistinctValues(values_bytes)
+        self.values: DistinctValues = DistinctValues(values_bytes)
         self._facts: dict[str, list[tuple[int, ...]]] = {t.name: [] for t in FACT_TABLES}
         self._static: dict[str, list[tuple[int | str, ...]]] = {t.name: [] for t in STATIC_TABLES}
 

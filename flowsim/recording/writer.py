@@ -77,7 +77,7 @@ class RecordingWriter:
             raise ValueError(f"rows_per_epoch: expected an integer >= 1, got {rows_per_epoch}")
         self.directory = Path(directory)
         self.level: Level = level
-        self.values = DistinctValues(values_bytes)
+        self.values: DistinctValues = DistinctValues(values_bytes)
         self._run = run
         self._durable = durable
         self._started_s = time.time()

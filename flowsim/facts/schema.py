@@ -283,7 +283,8 @@ ACTIONS = Table(
      Column("kind", "b", "ActionKind for BEGIN and END, WaitKind for WAIT and RESUME"),
      Column("action", "q", "number of the action (or wait) in this task, from 0; END and RESUME repeat it"),
      Column("priority", "i", "waits of kind YIELD: the least priority of the mails it may run; waits for mail while the "
-            "output is full: -2 (rule 4.6); else -1")),
+            "output is full: -2 (rule 4.6); else -1"),
+     Column("suspended", "b", "1 while the default action of the mailbox loop is suspended (rule 3.13), else 0")),
 )  # fmt: skip
 TIMERS = Table(
     "timers", Level.FULL, "a keyed timer was registered, deleted or fired (section 9)",

@@ -292,8 +292,8 @@ class TaskTrace:
     def mail(self, action: kinds.MailAction, mail: int, priority: int, urgent: bool) -> None:
         self._mails(self._next(), self.task, self._now_ns(), action, mail, priority, int(urgent))
 
-    def action(self, phase: ActionPhase, kind: int, action: int, priority: int = -1) -> None:
-        self._actions(self._next(), self.task, self._now_ns(), phase, kind, action, priority)
+    def action(self, phase: ActionPhase, kind: int, action: int, priority: int = -1, suspended: bool = False) -> None:
+        self._actions(self._next(), self.task, self._now_ns(), phase, kind, action, priority, int(suspended))
 
     def timer(
         self, operator: int, action: kinds.TimerAction, domain: kinds.TimeDomain, timestamp: int, key_hash: int, key: int,

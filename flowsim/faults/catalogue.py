@@ -188,6 +188,15 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
             "credit_from_nowhere", Component.READER, "the receiver announces a credit without a buffer", "in-flight"
         ),
         FaultKind("mail_overtakes", Component.TASK, "of two equal mails the later one runs first", "mails"),
+        FaultKind(
+            "mail_joins_batch", Component.TASK, "a mail that is put during a batch of mails runs in it", "fairness"
+        ),
+        FaultKind(
+            "batch_interrupted",
+            Component.TASK,
+            "the default action runs in the middle of the first batch of mails",
+            "fairness",
+        ),
         FaultKind("yield_runs_any_mail", Component.TASK, "a yield runs a mail of a lower priority", "mails"),
         FaultKind(
             "finish_before_end_input", Component.TASK, "the operators finish before their input has ended", "life-cycle"

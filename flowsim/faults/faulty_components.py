@@ -28,6 +28,8 @@ from flowsim.faults.tasks import (
     DoubleClosingChain,
     EarlyFinishingChain,
     InputWithoutLastWatermark,
+    InterruptedMailbox,
+    MailboxOfTwo,
     PriorityIgnoringMailbox,
     ReentrantBatches,
     ReentrantLockedLoopBatches,
@@ -35,6 +37,7 @@ from flowsim.faults.tasks import (
     StoppedSourceThread,
     StoppingInput,
     TaskStop,
+    UnbatchedMailbox,
 )
 from flowsim.faults.watermarks import MaximumWatermarkValve
 from flowsim.graph.edge_expansion import Subtask
@@ -68,6 +71,12 @@ from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_clock import TaskClock
 from flowsim.watermark.status_watermark_valve import StatusWatermarkValve, ValveOutput
 
+_MAILBOXES: Final[dict[str, Callable[[Callable[[], None], TaskTrace | None, Callable[[], bool]], TaskMailbox]]] = {
+    "mail_overtakes": ReversingMailbox,
+    "mail_joins_batch": UnbatchedMailbox,
+    "batch_interrupted": InterruptedMailbox,
+    "yield_runs_any_mail": PriorityIgnoringMailbox,
+}
 _CHAINS: Final[dict[str, type[OperatorChain]]] = {
     "finish_before_end_input": EarlyFinishingChain,
     "close_twice": DoubleClosingChain,
@@ -136,10 +145,8 @@ class FaultySubtaskComponents(SubtaskComponents):
         self, on_put: Callable[[], None], trace: TaskTrace | None, is_mailbox_thread: Callable[[], bool]
     ) -> TaskMailbox:
         for name in reversed(self._names(Component.TASK)):
-            if name == "mail_overtakes":
-                return ReversingMailbox(on_put, trace, is_mailbox_thread)
-            if name == "yield_runs_any_mail":
-                return PriorityIgnoringMailbox(on_put, trace, is_mailbox_thread)
+            if name in _MAILBOXES:
+                return _MAILBOXES[name](on_put, trace, is_mailbox_thread)
         return super().create_mailbox(on_put, trace, is_mailbox_thread)
 
     def create_batches(self, task: StreamTask) -> Batches:
@@ -202,7 +209,7 @@ class FaultySubtaskComponents(SubtaskComponents):
         return TaskStop(min(stops), clock) if stops else None
 
     def _faulty_input(self, task: StreamTask, task_input: TaskInput, stop: TaskStop | None) -> TaskInput:
-        if isinstance(task.mailbox, ReversingMailbox):
+        if isinstance(task.mailbox, MailboxOfTwo):
             # The input is the last that is made of a task, so its mails follow all that the deployment records.
             task.mailbox.put_equal_mails()
         if "drain_without_max_watermark" in self._names(Component.TASK):

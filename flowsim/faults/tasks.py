@@ -26,25 +26,59 @@ def _nothing() -> None:
 # Mailboxes.
 
 
-class ReversingMailbox(TaskMailbox):
-    """Runs its first batch from the back: of two equal mails that wait when the task begins, the last comes first."""
+class MailboxOfTwo(TaskMailbox):
+    """Two equal mails wait in it when the task begins."""
 
-    __slots__ = ("_has_reversed",)
+    __slots__ = ("_taken",)
 
     def __init__(
         self, on_put: Callable[[], None] | None, trace: TaskTrace | None, is_mailbox_thread: Callable[[], bool]
     ) -> None:
         super().__init__(on_put, trace, is_mailbox_thread)
-        self._has_reversed = False
+        self._taken = 0
 
     def put_equal_mails(self) -> None:
         for number in ("first", "second"):
             self.put(Mail(_nothing, MIN_PRIORITY, f"{number} of two equal mails"))
 
     def try_take_from_batch(self) -> Mail | None:
-        if not self._has_reversed:
-            self._has_reversed = True
+        self._taken += 1
+        return super().try_take_from_batch()
+
+
+class ReversingMailbox(MailboxOfTwo):
+    """Runs its first batch from the back: of two equal mails that wait when the task begins, the last comes first."""
+
+    __slots__ = ()
+
+    def try_take_from_batch(self) -> Mail | None:
+        if self._taken == 0:
             self._batch.reverse()
+        return super().try_take_from_batch()
+
+
+class UnbatchedMailbox(MailboxOfTwo):
+    """Gives out all that waits, one mail that is put while the first batch runs included."""
+
+    __slots__ = ()
+
+    def try_take_from_batch(self) -> Mail | None:
+        if self._taken == 1:
+            self.put(Mail(_nothing, MIN_PRIORITY, "a mail that must wait until the default action has run"))
+        self._batch.extend(self._queue)
+        self._queue.clear()
+        return super().try_take_from_batch()
+
+
+class InterruptedMailbox(MailboxOfTwo):
+    """Ends its first batch after one mail."""
+
+    __slots__ = ()
+
+    def try_take_from_batch(self) -> Mail | None:
+        if self._taken == 1:
+            self._taken += 1
+            return None
         return super().try_take_from_batch()
 
 

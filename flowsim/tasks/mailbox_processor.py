@@ -151,12 +151,12 @@ class MailboxProcessor:
         number = self._waits
         self._waits = number + 1
         if self._trace is not None:
-            self._trace.action(ActionPhase.WAIT, kind, number, priority)
+            self._trace.action(ActionPhase.WAIT, kind, number, priority, self.suspension is not None)
         return number
 
     def end_wait(self, kind: WaitKind, number: int, priority: int = -1) -> None:
         if self._trace is not None:
-            self._trace.action(ActionPhase.RESUME, kind, number, priority)
+            self._trace.action(ActionPhase.RESUME, kind, number, priority, self.suspension is not None)
 
     def suspend_default_action(self, timer: PeriodTimer | None = None) -> Suspension:
         """Rule 3.13; raises InvariantViolation when it is suspended already."""
@@ -269,12 +269,12 @@ class MailboxProcessor:
         number = self._actions
         self._actions = number + 1
         if self._trace is not None:
-            self._trace.action(ActionPhase.BEGIN, kind, number)
+            self._trace.action(ActionPhase.BEGIN, kind, number, -1, self.suspension is not None)
         return number
 
     def end_action(self, kind: ActionKind, number: int) -> None:
         if self._trace is not None:
-            self._trace.action(ActionPhase.END, kind, number)
+            self._trace.action(ActionPhase.END, kind, number, -1, self.suspension is not None)
 
     def _send_poison(self, command: Callable[[], None]) -> None:
         """Vanishes once the mailbox is not open (rule 3.14)."""

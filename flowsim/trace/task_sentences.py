@@ -177,7 +177,7 @@ def mails_sentence(
 
 
 def actions_sentence(
-    names: Names, seq: int, task: int, time_ns: int, phase: int, kind: int, action: int, priority: int
+    names: Names, seq: int, task: int, time_ns: int, phase: int, kind: int, action: int, priority: int, suspended: int
 ) -> Sentence:
     match ActionPhase(phase):
         case ActionPhase.BEGIN:

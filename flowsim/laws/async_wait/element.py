@@ -1,11 +1,6 @@
-"""What the laws of async operators keep of one element, and which numbers of elements were used."""
+"""What the laws of async operators keep of one element."""
 
 from __future__ import annotations
-
-from bisect import bisect_right
-from typing import Final
-
-_LOWEST: Final = -(2**63)
 
 
 class Element:
@@ -30,38 +25,3 @@ class Element:
         self.retries: set[int] | None = None
         """The attempts after which it waited for a retry; None for none."""
         self.emitted = False
-
-
-class Numbers:
-    """The numbers of the elements that were put: all below ``top``, except those in some gaps.
-
-    Elements are numbered from 0 without gaps, so that there are none but those of a wrong recording.
-    """
-
-    __slots__ = ("top", "_gaps")
-
-    def __init__(self) -> None:
-        self.top = 0
-        self._gaps = [(_LOWEST, 0)]
-        """First number of each gap and the number after its last one, ascending."""
-
-    def __contains__(self, number: int) -> bool:
-        return number < self.top and self._gap(number) is None
-
-    def _gap(self, number: int) -> int | None:
-        place = bisect_right(self._gaps, number, key=lambda gap: gap[0]) - 1
-        return place if place >= 0 and number < self._gaps[place][1] else None
-
-    def add(self, number: int) -> bool:
-        """Adds a number; answers whether it was not there."""
-        if number >= self.top:
-            if number > self.top:
-                self._gaps.append((self.top, number))
-            self.top = number + 1
-            return True
-        place = self._gap(number)
-        if place is None:
-            return False
-        first, end = self._gaps[place]
-        self._gaps[place : place + 1] = [gap for gap in ((first, number), (number + 1, end)) if gap[0] < gap[1]]
-        return True

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from flowsim.laws.async_wait.element import Element, Numbers
+from flowsim.laws.async_wait.element import Element
 from flowsim.laws.async_wait.once import Once
 from flowsim.laws.async_wait.order import Order
 from flowsim.laws.async_wait.places import COMPLETE, EMIT, FAIL, INVOKE, PUT, RETRY, TIMEOUT
 from flowsim.laws.async_wait.retries import Retries
+from flowsim.laws.numbers import Numbers
 from flowsim.laws.slices import Row
 
 COLUMNS: Final = ("seq", "time_ns", "entry", "action", "kind", "timestamp", "fingerprint", "attempt", "rows")

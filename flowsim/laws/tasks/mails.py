@@ -1,75 +1,55 @@
-"""Law mails: a mail that was put runs once and in its turn, and inside a yield only what may run there (section 3)."""
+"""Laws mails and fairness: each mail that was put runs once, in its turn, and where it may run (section 3)."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import OrderedDict, deque
 from typing import Final
+
+import numpy as np
 
 from flowsim.facts.kinds import ActionKind, ActionPhase, Level, MailAction, WaitKind
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law
+from flowsim.laws.numbers import Numbers
 from flowsim.laws.slices import Row, Slice
+from flowsim.laws.tasks import fairness
+from flowsim.laws.tasks.fairness import Put, Rounds
 
 ID: Final = "mails"
 _MAIL: Final = ("action", "mail", "priority", "urgent")
 _MAIL_ROW: Final = 1 + len(_MAIL)
-_STEP: Final = ("phase", "priority")
+_STEP: Final = ("phase", "kind", "priority", "suspended")
 _PUT: Final = int(MailAction.PUT)
 _BEGIN, _WAIT = int(ActionPhase.BEGIN), int(ActionPhase.WAIT)
-_MAIL_ACTION, _YIELD = int(ActionKind.MAIL), int(WaitKind.YIELD)
-
-
-class Numbers:
-    """A set of numbers that come nearly in order; it costs as much memory as it has gaps."""
-
-    def __init__(self) -> None:
-        self._firsts: list[int] = []
-        self._lasts: list[int] = []
-
-    def __contains__(self, number: int) -> bool:
-        if not self._lasts or number > self._lasts[-1]:
-            return False
-        place = bisect_right(self._firsts, number) - 1
-        return place >= 0 and number <= self._lasts[place]
-
-    def add(self, number: int) -> None:
-        """Adds a number that is not in the set."""
-        firsts, lasts = self._firsts, self._lasts
-        place = bisect_right(firsts, number)
-        if place and lasts[place - 1] == number - 1:
-            lasts[place - 1] = number
-            place -= 1
-        else:
-            firsts.insert(place, number)
-            lasts.insert(place, number)
-        if place + 1 < len(firsts) and firsts[place + 1] == number + 1:
-            lasts[place] = lasts.pop(place + 1)
-            del firsts[place + 1]
+_MAIL_ACTION, _DEFAULT_ACTION = int(ActionKind.MAIL), int(ActionKind.DEFAULT_ACTION)
+_YIELD = int(WaitKind.YIELD)
 
 
 class Mailbox:
     """The mails of one task that wait, those that were taken and have not begun, and its open yields."""
 
-    def __init__(self, task: int, found: Findings) -> None:
+    def __init__(self, task: int, found: Findings, rounds: Rounds) -> None:
         self._task = task
         self._found = found
-        self._waiting: dict[int, tuple[int, int, int]] = {}
+        self._rounds = rounds
+        self._waiting: dict[int, Put] = {}
         """By number when it was put, its priority and whether it is urgent."""
         self._lines: dict[int, OrderedDict[int, None]] = {}
         """By priority the mails that wait and are not urgent, in the order in which they were put."""
         self._ran = Numbers()
         self._ran_unput: set[int] = set()
-        self._taken: deque[tuple[int, int]] = deque()
-        """Number and priority of mails that were taken and have not begun."""
+        self._taken: deque[tuple[int, int, Put | None]] = deque()
+        """Number, priority and put of mails that were taken and have not begun."""
         self._begun_untaken = 0
+        self._depth = 0
+        """How many actions and waits are open."""
         self._level = 0
         self._least: dict[int, int] = {}
         """Per level of nested yields, the priority of the last yield that reached it."""
 
     def feed(self, facts: Slice) -> None:
         mails: list[Row] = facts.of("mails").tuples(("seq", *_MAIL))
-        steps = _mails_and_yields(facts)
+        steps = self._steps(facts)
         self._found.examined += len(mails)
         for row in sorted(mails + steps) if steps else mails:
             if len(row) == _MAIL_ROW:
@@ -79,15 +59,40 @@ class Mailbox:
                 else:
                     self._run(seq, mail, priority, urgent)
                 continue
-            seq, phase, priority = row
-            if phase == _BEGIN:
+            seq, phase, kind, priority, suspended, at_top = row
+            if phase == _BEGIN and kind == _MAIL_ACTION:
                 self._found.examined += 1
-                self._begin(seq)
+                mail, put = self._begin(seq)
+                if at_top:
+                    self._rounds.mail(seq, mail, put, suspended)
+            elif phase == _BEGIN:
+                self._rounds.default_action(seq, suspended, self._earliest())
             elif phase == _WAIT:
-                self._level += 1
-                self._least[self._level] = priority
+                if at_top:
+                    self._rounds.wait(suspended)
+                if kind == _YIELD:
+                    self._level += 1
+                    self._least[self._level] = priority
             else:
                 self._level -= 1
+
+    def _steps(self, facts: Slice) -> list[Row]:
+        """The actions that begin mails, the default actions and waits at the top level, and all yields; whether at the top."""
+        rows = facts.of("actions")
+        if not len(rows):
+            return []
+        phase, kind = rows.column("phase"), rows.column("kind")
+        opens = (phase == _BEGIN) | (phase == _WAIT)
+        depth = self._depth + np.cumsum(np.where(opens, 1, -1))
+        self._depth = int(depth[-1])
+        at_top = opens & (depth == 1)
+        mask = ((phase == _BEGIN) & (kind == _MAIL_ACTION)) | ((phase >= _WAIT) & (kind == _YIELD))
+        mask |= at_top & ((phase == _WAIT) | (kind == _DEFAULT_ACTION))
+        return [(*row, top) for row, top in zip(rows.tuples(("seq", *_STEP), mask), at_top[mask].tolist(), strict=True)]
+
+    def _earliest(self) -> int | None:
+        """When the first mail was put of those that wait and are not urgent."""
+        return min((self._waiting[next(iter(line))][0] for line in self._lines.values() if line), default=None)
 
     def _put(self, seq: int, mail: int, priority: int, urgent: int) -> None:
         if mail in self._ran_unput:
@@ -100,11 +105,11 @@ class Mailbox:
                 self._lines.setdefault(priority, OrderedDict())[mail] = None
 
     def _run(self, seq: int, mail: int, priority: int, urgent: int) -> None:
+        put = self._waiting.pop(mail, None)
         if self._begun_untaken:
             self._begun_untaken -= 1
         else:
-            self._taken.append((mail, priority))
-        put = self._waiting.pop(mail, None)
+            self._taken.append((mail, priority, put))
         if put is not None:
             self._ran.add(mail)
             self._run_in_turn(seq, mail, (priority, urgent), put)
@@ -115,7 +120,7 @@ class Mailbox:
             self._ran_unput.add(mail)
             self._broken("run, but not put before", seq, mail=mail)
 
-    def _run_in_turn(self, seq: int, mail: int, run_as: tuple[int, int], put: tuple[int, int, int]) -> None:
+    def _run_in_turn(self, seq: int, mail: int, run_as: tuple[int, int], put: Put) -> None:
         """First in, first out among mails of one priority that are not urgent (rules 3.4, 3.5)."""
         put_seq, priority, urgent = put
         first = mail
@@ -132,16 +137,17 @@ class Mailbox:
             self._broken("run before an equal that was put earlier", seq, priority=priority, put=put_seq,
                          expected=first, found=mail)  # fmt: skip
 
-    def _begin(self, seq: int) -> None:
-        """The n-th mail that a task begins is the n-th that it took."""
+    def _begin(self, seq: int) -> tuple[int, Put | None]:
+        """The n-th mail that a task begins is the n-th that it took; answers its number and its put."""
         if not self._taken:
             self._begun_untaken += 1
             self._broken("an action of kind MAIL begins, but no mail was taken", seq)
-            return
-        mail, priority = self._taken.popleft()
+            return -1, None
+        mail, priority, put = self._taken.popleft()
         if self._level > 0 and priority < self._least[self._level]:
             self._broken("a mail runs inside a yield that admits only higher priorities", seq, mail=mail,
                          priority=priority, least=self._least[self._level])  # fmt: skip
+        return mail, put
 
     def _broken(self, what: str, seq: int, **where: object) -> None:
         self._found.broken(what, (self._task, seq), task=self._task, seq=seq, **where)
@@ -151,18 +157,9 @@ class Mailbox:
             self._broken("put, but never run", seq, mail=mail, priority=priority, urgent=urgent)
 
 
-def _mails_and_yields(facts: Slice) -> list[Row]:
-    """The actions that begin mails, and the begins and ends of yields."""
-    rows = facts.of("actions")
-    if not len(rows):
-        return []
-    phase, kind = rows.column("phase"), rows.column("kind")
-    mask = ((phase == _BEGIN) & (kind == _MAIL_ACTION)) | ((phase >= _WAIT) & (kind == _YIELD))
-    return rows.tuples(("seq", *_STEP), mask)
-
-
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Mailbox:
-    return Mailbox(task.task, found[ID])
+    rounds = Rounds(task.task, found.get(fairness.ID) or Findings())
+    return Mailbox(task.task, found.get(ID) or Findings(), rounds)
 
 
 _COUNTS: Final = """\
@@ -183,6 +180,8 @@ _COUNTS: Final = """\
   such WAIT row that brought the task to this level.
 """
 
+_READS: Final = {"mails": _MAIL, "actions": _STEP}
+
 LAWS: Final = (
     Law(
         ID,
@@ -190,8 +189,18 @@ LAWS: Final = (
         "mails of its priority or above run.",
         ("3.4", "3.5", "3.8", "3.16", "3.21"),
         Level.FULL,
-        {"mails": _MAIL, "actions": ("phase", "kind", "priority")},
+        _READS,
         _make,
         counts=_COUNTS,
     ),
-)  # fmt: skip
+    Law(
+        fairness.ID,
+        "A mail that is put while a batch of mails runs waits, except in a yield, until the default action has run if it "
+        "is available; and the default action waits for the whole batch.",
+        ("3.2", "3.10", "3.12", "3.13", "3.21"),
+        Level.FULL,
+        _READS,
+        _make,
+        counts=fairness.COUNTS,
+    ),
+)

@@ -30,9 +30,15 @@ def again(f: FactBuilder, row: Row, **changed: int) -> Row:
 
 
 def exchanged(f: FactBuilder, operator: int, first: int, second: int) -> None:
-    """The first two neighbours of such kinds that leave an operator, in the other order."""
-    rows = pairwise(f.rows("async_elements", of(operator, AsyncAction.EMIT)))
-    one, other = next((a, b) for a, b in rows if (a["kind"], b["kind"]) == (first, second))
+    """The first two neighbours of such kinds that leave an operator and that could have left otherwise, in the other order."""
+    steps = f.rows("async_elements", lambda r: r["operator"] == operator)
+    rows = pairwise(row for row in steps if row["action"] == AsyncAction.EMIT)
+    one, other = next(
+        (a, b)
+        for a, b in rows
+        if (a["kind"], b["kind"], a["queued"]) == (first, second, b["queued"])
+        and all(int(r["seq"]) < int(a["seq"]) for r in steps if r["entry"] == b["entry"] and r is not b)
+    )
     one["seq"], other["seq"] = other["seq"], one["seq"]
 
 

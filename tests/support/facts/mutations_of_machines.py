@@ -148,11 +148,10 @@ def a_mail_runs_that_nobody_put(f: FactBuilder) -> None:
 @breaks(mails=2)
 def two_mails_of_one_class_are_put_in_the_other_order(f: FactBuilder) -> None:
     puts = f.rows("mails", lambda r: r["action"] == MailAction.PUT and not r["urgent"])
-    runs = {(r["task"], r["mail"]): r["seq"] for r in f.rows("mails", lambda r: r["action"] == MailAction.RUN)}
     first, second = next(
         (a, b)
         for a, b in pairwise(sorted(puts, key=lambda r: (r["task"], r["priority"], r["seq"])))
-        if (a["task"], a["priority"]) == (b["task"], b["priority"]) and runs[a["task"], a["mail"]] > b["seq"]
+        if (a["task"], a["priority"], a["seq"] + 1) == (b["task"], b["priority"], b["seq"])
     )
     first["mail"], second["mail"] = second["mail"], first["mail"]
     f.insert_after(second, "mails", action=MailAction.PUT, mail=first["mail"])
@@ -166,7 +165,7 @@ def a_yield_runs_a_mail_that_must_wait(f: FactBuilder) -> None:
 
 @breaks(mails=1)
 def a_mail_never_runs(f: FactBuilder) -> None:
-    f.insert_after(f.rows("mails")[-1], "mails", action=MailAction.PUT, mail=9_000, priority=7)
+    f.insert_after(f.rows("actions")[-1], "mails", action=MailAction.PUT, mail=9_000, priority=7)
 
 
 def life(f: FactBuilder, task: int, event: LifeEvent) -> list[Row]:

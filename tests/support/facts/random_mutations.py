@@ -9,6 +9,7 @@ from random import Random
 from typing import Final
 
 from flowsim.facts.kinds import (
+    ActionKind,
     ActionPhase,
     AsyncAction,
     BufferKind,
@@ -151,6 +152,40 @@ def yield_for_higher_mails_only(f: FactBuilder, random: Random) -> None:
     ] = 3
 
 
+def begins_default_action(row: Row) -> bool:
+    return row["phase"] == ActionPhase.BEGIN and row["kind"] == ActionKind.DEFAULT_ACTION
+
+
+def mail_joins_a_batch(f: FactBuilder, random: Random) -> None:
+    """Of a batch of at least two mails the second is put while the first runs."""
+    batches: list[tuple[Row, Row]] = []
+    puts = {(r["task"], r["mail"]): r for r in f.rows("mails", doing(MailAction.PUT))}
+    taken = {task: [r["mail"] for r in f.rows("mails", at(task, "action", MailAction.RUN))] for task in range(6)}
+    for task, mails in taken.items():
+        batch: list[Row] = []
+        is_between = True
+        for row in f.rows("actions", lambda r: r["phase"] in (ActionPhase.BEGIN, ActionPhase.END)):
+            if row["task"] != task:
+                continue
+            if row["kind"] == ActionKind.DEFAULT_ACTION:
+                batch, is_between = [], row["phase"] == ActionPhase.END
+            elif row["kind"] == ActionKind.MAIL and row["phase"] == ActionPhase.BEGIN:
+                put = puts[task, mails.pop(0)]
+                if not is_between:
+                    continue
+                batch.append(row)
+                was_waiting = not put["urgent"] and int(put["seq"]) < int(batch[0]["seq"])
+                if len(batch) == 2 and was_waiting and not row["suspended"]:
+                    batches.append((batch[0], put))
+    begin, put = random.choice(batches)
+    f.remove("mails", put)
+    f.insert_after(begin, "mails", **{name: put[name] for name in ("action", "mail", "priority", "urgent")})
+
+
+def at(task: int, column: str, value: int) -> Where:
+    return lambda row: row["task"] == task and row[column] == value
+
+
 def another_key_in_words(f: FactBuilder, random: Random) -> None:
     used = {(r["task"], r["key"]) for r in f.rows("sent", lambda r: r["channel"] < 4 and r["kind"] == RECORD)}  # type: ignore[operator]
     one_of(f, random, "keys", lambda r: (r["task"], r["key"]) in used)["key_json"] = f'"{random.random()}"'
@@ -277,6 +312,8 @@ _LIVING: Final = (
     ("mails", "a mail is put twice", repeat("mails", doing(MailAction.PUT))),
     ("mails", "a mail runs with another priority", change("mails", "priority", doing(MailAction.RUN), by=1)),
     ("mails", "a yield runs what must wait", yield_for_higher_mails_only),
+    ("fairness", "a mail joins a batch", mail_joins_a_batch),
+    ("fairness", "the default action runs while it is suspended", change("actions", "suspended", begins_default_action, by=1)),
     ("life-cycle", "an operator is not opened", delete("lifecycle", living(LifeEvent.OPEN))),
     ("life-cycle", "an operator is not closed", delete("lifecycle", living(LifeEvent.CLOSE))),
     ("life-cycle", "an operator does not finish", delete("lifecycle", living(LifeEvent.FINISH))),

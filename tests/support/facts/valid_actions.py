@@ -18,13 +18,16 @@ class HonestActions:
         self.mailboxes: dict[int, list[tuple[int, int, int]]] = {}
         """Waiting mails of a task: (number, priority, urgent)."""
         self.mail_numbers: dict[int, int] = {}
+        self.suspended: set[int] = set()
+        """Tasks whose default action is suspended."""
 
     def act(self, phase: ActionPhase, task: int, kind: int, action: int | None = None, priority: int = -1) -> int:
         number = self.actions.get(task, 0) if action is None else action
         if action is None:
             self.actions[task] = number + 1
         if self.facts.level >= Level.FULL:
-            self.facts.add("actions", task=task, phase=phase, kind=kind, action=number, priority=priority)
+            self.facts.add("actions", task=task, phase=phase, kind=kind, action=number, priority=priority,
+                           suspended=int(task in self.suspended))  # fmt: skip
         return number
 
     def put_mail(self, task: int, priority: int, urgent: int) -> None:
@@ -50,10 +53,32 @@ class HonestActions:
         return True
 
     def mail_round(self, task: int) -> None:
-        """Between two elements: mails come, and some of those that wait run."""
+        """Between two elements: mails come and run as one batch; while the default action is suspended, one by one."""
+        self.mails_come(task)
+        if self.random.random() < 0.3:
+            self.suspended.add(task)
+        batch = len(self.mailboxes.get(task, ()))
+        for number in range(batch):
+            self.run_mail(task, -1)
+            if number < batch - 1:
+                self.mails_come(task, at_once=0)
+        if task in self.suspended:
+            wait = self.act(ActionPhase.WAIT, task, WaitKind.MAIL)
+            self.mails_come(task)
+            self.act(ActionPhase.RESUME, task, WaitKind.MAIL, wait)
+            while self.random.random() < 0.6 and self.run_mail(task, -1):
+                pass
+            self.suspended.discard(task)
+
+    def mails_come(self, task: int, at_once: float = 0.2) -> None:
+        """``at_once``: how probable an urgent one is."""
         while self.random.random() < 0.3:
-            self.put_mail(task, self.random.choice((-1, 0, 1)), int(self.random.random() < 0.2))
-        while self.random.random() < 0.6 and self.run_mail(task, -1):
+            self.put_mail(task, self.random.choice((-1, 0, 1)), int(self.random.random() < at_once))
+
+    def drain(self, task: int) -> None:
+        """The end of the loop, whose default action never runs again."""
+        self.suspended.add(task)
+        while self.run_mail(task, -1):
             pass
 
     def nest(self, task: int) -> None:

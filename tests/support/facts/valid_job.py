@@ -51,7 +51,7 @@ class HonestJob:
         self.facts = FactBuilder(level)
         self.random = Random(seed)
         self.pools = HonestPools(self.facts, self.random)
-        self.tasks = HonestActions(self.facts, self.random)
+        self.tasks = HonestActions(self.facts, Random(seed + 3))
         self.timers = HonestTimers(self.facts, Random(seed))
         self.records = records
         self.pace_ms = pace_ms
@@ -260,8 +260,7 @@ class HonestJob:
                 self.send(channel, kind, timestamp)
 
     def finish(self, task: int) -> None:
-        while self.tasks.run_mail(task, -1):
-            pass
+        self.tasks.drain(task)
         for operator in range(operators_of(task)):
             counts = self.counts.get((task, operator), [0, 0, 0, 0])
             self.facts.add("operator_counts", task=task, operator=operator, records_in=counts[0], records_out=counts[1],

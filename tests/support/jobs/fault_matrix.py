@@ -98,6 +98,8 @@ CASES = (
     _case("backlog_counts_events", "map", "backlog"),
     _case("credit_from_nowhere", "map", "in-flight"),
     _case("mail_overtakes", "window", "mails"),
+    _case("mail_joins_batch", "window", "fairness"),
+    _case("batch_interrupted", "window", "fairness"),
     _case("yield_runs_any_mail", "window", "mails"),
     _case("finish_before_end_input", "window", "life-cycle"),
     _case("close_twice", "window", "life-cycle"),

@@ -17,7 +17,7 @@ def actions(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     rows = facts.rows("actions")
     findings = Findings(len(rows))
     by_task: dict[int, list[tuple[int, int, int, int]]] = {}
-    for seq, task, _, phase, kind, action, _ in rows:
+    for seq, task, _, phase, kind, action, _, _ in rows:
         by_task.setdefault(task, []).append((seq, phase, kind, action))
     for task in sorted(by_task):
         left = _replay(findings, task, sorted(by_task[task]))

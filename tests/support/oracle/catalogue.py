@@ -108,6 +108,10 @@ LAWS: Final[Sequence[Law]] = (
         "Every mail that was put runs once, first in, first out among equals that are not urgent, and inside a yield only "
         "mails of its priority or above run.",
         ("3.4", "3.5", "3.8", "3.16", "3.21"), Level.FULL),
+    Law("fairness",
+        "Mails that come while a batch of mails runs wait until the default action has run, if it can run, and the default "
+        "action waits for the batch.",
+        ("3.2", "3.10", "3.12", "3.13", "3.21"), Level.FULL),
     Law("life-cycle",
         "A task opens its operators tail to head before its first element, ends their input and finishes them head to tail "
         "with drain only, closes them tail to head once, and ends once.",

@@ -20,6 +20,7 @@ from tests.support.oracle.credits import credits
 from tests.support.oracle.distribution import distribution
 from tests.support.oracle.ends import end
 from tests.support.oracle.facts import NOTHING_KEPT, Facts, Findings, not_applicable
+from tests.support.oracle.fairness import fairness
 from tests.support.oracle.idleness import idle
 from tests.support.oracle.in_flight import in_flight
 from tests.support.oracle.joins import joins
@@ -57,6 +58,7 @@ CHECKS: Final[dict[str, Check]] = {
     "backlog": backlog,
     "in-flight": in_flight,
     "mails": mails,
+    "fairness": fairness,
     "life-cycle": life_cycle,
     "end": end,
     "task-watermark": task_watermark,

@@ -88,7 +88,7 @@ def _judge_yields(findings: Findings, actions: Sequence[Row], taken: dict[int, l
     levels: dict[int, int] = {}
     least: dict[tuple[int, int], int] = {}
     """By task and depth of its yields, the priority of the last yield that went so deep."""
-    for seq, task, _, phase, kind, _, priority in sorted(actions):
+    for seq, task, _, phase, kind, _, priority, _ in sorted(actions):
         level = levels.get(task, 0)
         if phase == ActionPhase.WAIT and kind == WaitKind.YIELD:
             levels[task] = level + 1

@@ -196,7 +196,16 @@ Step = tuple[ActionPhase, int, int]
 def with_actions(steps: list[Step]) -> FactSet:
     facts = tiny_job()
     facts.tables["actions"] = [
-        {"seq": seq, "task": 1, "time_ns": seq, "phase": phase, "kind": kind, "action": action, "priority": -1}
+        {
+            "seq": seq,
+            "task": 1,
+            "time_ns": seq,
+            "phase": phase,
+            "kind": kind,
+            "action": action,
+            "priority": -1,
+            "suspended": 0,
+        }
         for seq, (phase, kind, action) in enumerate(steps)
     ]
     return facts

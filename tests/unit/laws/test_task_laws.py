@@ -1,6 +1,8 @@
-"""Laws mails, life-cycle and end."""
+"""Laws mails, fairness, life-cycle and end."""
 
 from __future__ import annotations
+
+from itertools import count
 
 import pytest
 
@@ -34,11 +36,11 @@ def with_mails(steps: list[Mail | int | None]) -> FactSet:
             action, mail, priority, urgent = step
             facts.tables["mails"].append({**at, "action": action, "mail": mail, "priority": priority, "urgent": urgent})
             if action is RUN:
-                mailed = {"kind": ActionKind.MAIL, "action": seq, "priority": -1}
+                mailed = {"kind": ActionKind.MAIL, "action": seq, "priority": -1, "suspended": 0}
                 facts.tables["actions"].append({**at, "seq": 10 * seq + 1, "phase": ActionPhase.BEGIN, **mailed})
         else:
             phase = ActionPhase.RESUME if step is None else ActionPhase.WAIT
-            waits = {"kind": WaitKind.YIELD, "action": 0, "priority": -1 if step is None else step}
+            waits = {"kind": WaitKind.YIELD, "action": 0, "priority": -1 if step is None else step, "suspended": 0}
             facts.tables["actions"].append({**at, "phase": phase, **waits})
     return facts
 
@@ -75,6 +77,74 @@ def test_mails_run_once_in_their_turn(steps: list[Mail | int | None], whats: lis
 
 def test_a_mail_that_waits_is_no_violation_of_a_prefix() -> None:
     assert judge(with_mails([(PUT, 0, 1, 0)]), "mails", "failed").verdict is Verdict.HOLDS
+
+
+def with_rounds(story: str) -> FactSet:
+    """The tiny job with this mailbox loop of task 1: each word is a step.
+
+    ``+0`` puts mail 0, ``+!0`` puts it as urgent; ``0`` runs it as an action, ``(0)`` inside of one; ``default`` is the
+    default action; ``wait`` a wait of the loop. A ``~`` before a step: the default action is suspended.
+    """
+    facts = tiny_job()
+    facts.tables["mails"], facts.tables["actions"] = [], []
+    seqs = count()
+
+    def add(table: str, **columns: int) -> None:
+        facts.tables[table].append({"seq": next(seqs), "task": 1, "time_ns": 0, **columns})
+
+    def act(phase: ActionPhase, kind: int, priority: int = -1) -> None:
+        add("actions", phase=phase, kind=kind, action=0, priority=priority, suspended=suspended)
+
+    for step in story.split():
+        suspended, word = int(step.startswith("~")), step.removeprefix("~")
+        number = int(word.strip("+!()")) if any(map(str.isdigit, word)) else -1
+        mail = {"mail": number, "priority": 1, "urgent": int("!" in word)}
+        if word.startswith("+"):
+            add("mails", action=PUT, **mail)
+            continue
+        is_nested = word.startswith("(")
+        if is_nested:
+            act(ActionPhase.BEGIN, ActionKind.DEFAULT_ACTION)
+            act(ActionPhase.WAIT, WaitKind.YIELD, 1)
+        if number >= 0:
+            urgent = any(row["mail"] == number and row["urgent"] for row in facts.tables["mails"])
+            add("mails", action=RUN, **{**mail, "urgent": int(urgent)})
+        begin, end = ActionPhase.BEGIN, ActionPhase.END
+        kind: int = ActionKind.MAIL if number >= 0 else ActionKind.DEFAULT_ACTION
+        if word == "wait":
+            begin, end, kind = ActionPhase.WAIT, ActionPhase.RESUME, WaitKind.MAIL
+        act(begin, kind)
+        act(end, kind)
+        if is_nested:
+            act(ActionPhase.RESUME, WaitKind.YIELD)
+            act(ActionPhase.END, ActionKind.DEFAULT_ACTION)
+    return facts
+
+
+JOINS = "a mail that was put during a batch runs before the default action"
+LEFT = "the default action runs before a mail of the batch"
+
+
+@pytest.mark.parametrize(
+    ("story", "whats"),
+    [
+        ("+0 +1 0 1 default", []),
+        ("+0 0 +1 1 default", [JOINS]),
+        ("+0 0 +1 default 1 default", []),
+        ("+0 0 +1 (1) default", []),
+        ("+0 +!1 1 0 +!2 2 default", []),
+        ("+0 ~0 +1 ~1 default", []),
+        ("+0 ~0 +1 1 default", [JOINS]),
+        ("+0 default", [LEFT]),
+        ("+0 +1 0 default 1 default", [LEFT]),
+        ("~wait +0 +!1 ~1 default 0 default", []),
+        ("+0 +!1 1 default", [LEFT]),
+        ("+!0 default +1 0 default 1 default", []),
+        ("default ~default", ["the default action runs while it is suspended"]),
+    ],
+)
+def test_mails_of_a_batch_and_the_default_action_take_turns(story: str, whats: list[str]) -> None:
+    assert found(with_rounds(story), "fairness") == whats
 
 
 OPEN, END_INPUT, FINISH, CLOSE = LifeEvent.OPEN, LifeEvent.END_INPUT, LifeEvent.FINISH, LifeEvent.CLOSE

@@ -173,7 +173,7 @@ def test_a_yield_records_the_least_priority_of_the_mails_it_may_run() -> None:
     processor = MailboxProcessor(lambda: None, TaskMailbox(), nobody, trace=TaskTrace(0, TaskClock(5), recorder))
     processor.executor(7).execute(lambda: None, "mail")
     processor.executor(3).yield_()
-    rows = [(ActionPhase(p).name, priority) for _, _, _, p, _, _, priority in recorder.rows("actions")]
+    rows = [(ActionPhase(p).name, priority) for _, _, _, p, _, _, priority, _ in recorder.rows("actions")]
     assert rows == [("WAIT", 3), ("BEGIN", -1), ("END", -1), ("RESUME", 3)]
 
 
@@ -198,7 +198,7 @@ def test_every_action_is_recorded_with_its_begin_and_end() -> None:
     processor = MailboxProcessor(lambda: processor.all_actions_completed(), TaskMailbox(), nobody, trace=trace)
     processor.executor().execute(lambda: None, "mail")
     processor.run_mailbox_loop()
-    assert [(ActionPhase(p).name, ActionKind(k).name, n) for _, _, _, p, k, n, _ in recorder.rows("actions")] == [
+    assert [(ActionPhase(p).name, ActionKind(k).name, n) for _, _, _, p, k, n, _, _ in recorder.rows("actions")] == [
         ("BEGIN", "MAIL", 0), ("END", "MAIL", 0),
         ("BEGIN", "DEFAULT_ACTION", 1), ("END", "DEFAULT_ACTION", 1),
         ("BEGIN", "MAIL", 2), ("END", "MAIL", 2),

@@ -10,6 +10,9 @@ WORKERS ?= 2
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
 
+# Commands, demos and tests start Python hundreds of times: what it has compiled is kept, whatever the surroundings say.
+export PYTHONDONTWRITEBYTECODE =
+
 .DEFAULT_GOAL := help
 .PHONY: help install demo test lint format docs bench bench-judge lock clean
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from flowsim.facts.kinds import ActionPhase
 from flowsim.facts.schema import ACTIONS, FACT_TABLES, TABLES, Table
+from flowsim.recording.parquet_part import as_numpy
 from flowsim.recording.reader import Recording
 
 Ints = npt.NDArray[np.int64]
@@ -133,7 +134,7 @@ class _Depths:
         part = self._recording.part(ACTIONS.name, epoch, ("seq", "task", "phase"))
         if not part.num_rows:
             return
-        seq, task_of, phase = (part[name].to_numpy().astype(np.int64) for name in ("seq", "task", "phase"))
+        seq, task_of, phase = (as_numpy(part[name]).astype(np.int64) for name in ("seq", "task", "phase"))
         steps = np.where(np.isin(phase, _OPENS), 1, -1)
         for task in np.unique(task_of).tolist():
             mine = task_of == task
@@ -181,7 +182,7 @@ def _read(recording: Recording, table: Table, epoch: int, selection: Selection, 
     if bounds is None or not _overlap(bounds, selection):
         return _Rows.none(table)
     part = recording.part(table.name, epoch)
-    columns: list[Ints] = [column.to_numpy().astype(np.int64, copy=False) for column in part.columns]
+    columns: list[Ints] = [as_numpy(column).astype(np.int64, copy=False) for column in part.columns]
     wanted = _mask(table, columns, selection)
     if not wanted.all():
         columns = [column[wanted] for column in columns]

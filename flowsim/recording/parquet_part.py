@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from flowsim.facts.schema import Table
+from flowsim.facts.schema import Column, Table
 
 _ARROW: Final = {"q": pa.int64(), "i": pa.int32(), "b": pa.int8(), "s": pa.string()}
 _NUMPY: Final = {"q": "<i8", "i": "<i4", "b": "i1"}
@@ -62,12 +62,19 @@ def sorted_by_task(table: Table, rows: bytes) -> tuple[npt.NDArray[np.void], Tas
 
 def from_packed(table: Table, packed: npt.NDArray[np.void]) -> pa.Table:
     """Columns of packed rows."""
-    # Not pa.array: it imports pandas where that is installed, which takes longer than writing the part.
-    columns = [
-        pa.Array.from_buffers(_ARROW[c.code], len(packed), [None, pa.py_buffer(np.ascontiguousarray(packed[c.name]))])
-        for c in table.columns
-    ]
+    columns = [_of_numbers(c, packed[c.name]) for c in table.columns]
     return pa.Table.from_arrays(columns, schema=arrow_schema(table))
+
+
+# Not pa.array: it imports pandas where that is installed, which takes longer than writing the part.
+def _of_numbers(column: Column, values: npt.NDArray[Any]) -> pa.Array:
+    return pa.Array.from_buffers(_ARROW[column.code], len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
+
+
+def _of_texts(values: Sequence[int | str]) -> pa.Array:
+    encoded = [str(value).encode() for value in values]
+    ends = np.cumsum([0, *map(len, encoded)]).astype(np.int32)
+    return pa.StringArray.from_buffers(len(encoded), pa.py_buffer(ends), pa.py_buffer(b"".join(encoded)))
 
 
 def to_packed(table: Table, columns: pa.Table) -> npt.NDArray[np.void]:
@@ -91,7 +98,10 @@ def as_numpy(column: pa.ChunkedArray) -> Any:
 
 def from_lists(table: Table, columns: Sequence[Sequence[int | str]]) -> pa.Table:
     """Columns of values that may be text."""
-    arrays = [pa.array(values, _ARROW[c.code]) for c, values in zip(table.columns, columns, strict=True)]
+    arrays = [
+        _of_texts(values) if c.code == "s" else _of_numbers(c, np.array(values, _NUMPY[c.code]))
+        for c, values in zip(table.columns, columns, strict=True)
+    ]
     return pa.Table.from_arrays(arrays, schema=arrow_schema(table))
 
 

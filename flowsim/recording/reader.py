@@ -88,13 +88,13 @@ class Recording:
     def table(self, table: str) -> pa.Table:
         """All rows of a fact table, or of one of the description tables that are kept in parts."""
         parts = [self.part(table, epoch) for epoch, rows in enumerate(self.epochs) if rows.get(table)]
-        return pa.concat_tables(parts) if parts else arrow_schema(TABLES[table]).empty_table()
+        return pa.concat_tables(parts) if parts else pa.Table.from_batches([], arrow_schema(TABLES[table]))
 
     def part(self, table: str, epoch: int, columns: Sequence[str] | None = None) -> pa.Table:
         """The rows of one table in one epoch; ``columns`` None: all of them."""
         names = list(TABLES[table].names if columns is None else columns)
         if table not in self.epochs[epoch]:
-            return arrow_schema(TABLES[table]).empty_table().select(names)
+            return pa.Table.from_batches([], arrow_schema(TABLES[table])).select(names)
         with self._opened(table, epoch) as file:
             return file.read(columns=names, use_threads=False)
 

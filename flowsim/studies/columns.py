@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from flowsim.recording.parquet_part import as_numpy
 from flowsim.recording.reader import Recording
 
 
@@ -45,7 +46,7 @@ def columns(recording: Recording, table: str, names: Sequence[str]) -> dict[str,
     parts = [recording.part(table, epoch, names) for epoch in range(len(recording.epochs))]
     found: dict[str, Ints] = {}
     for name in names:
-        pieces = [part[name].to_numpy().astype(np.int64, copy=False) for part in parts]
+        pieces = [as_numpy(part[name]).astype(np.int64, copy=False) for part in parts]
         found[name] = np.concatenate(pieces) if pieces else np.empty(0, dtype=np.int64)
     return found
 

@@ -68,6 +68,9 @@ class Recorder(Protocol):
     def static(self, table: schema.Table, rows: Sequence[tuple[int | str, ...]]) -> None:
         """Adds rows to a description table."""
 
+    def begin_attempt(self, task: int, seq: int) -> None:
+        """A task begins again; its facts from this ``seq`` on belong to its next attempt."""
+
 
 def stamping(append: Append, table: schema.Table, stamp: Stamp) -> Append:
     """A stamping door in front of a plain one."""
@@ -180,6 +183,10 @@ class TaskTrace:
     def full(self) -> TaskTrace | None:
         """Itself at level full, else None: what buffers, credits, mails, actions and timers keep."""
         return self if self.level >= Level.FULL else None
+
+    def begin_attempt(self) -> None:
+        """The task begins again: what follows belongs to its next attempt, and ``seq`` goes on counting."""
+        self.recorder.begin_attempt(self.task, self.seq)
 
     def _next(self) -> int:
         seq = self.seq

@@ -131,7 +131,7 @@ def _columns(
     path: Path, content: bytes, table: str, about: PartDescription, columns: Collection[str], kept: TaskRows
 ) -> dict[str, Any]:
     """The columns that are read of the rows of these tasks, which follow each other."""
-    names = [name for name in TABLES[table].names if name in columns]
+    names = [column.name for column in TABLES[table].stored_columns if column.name in columns]
     first = kept[0][0] if kept else 0
     start = sum(rows for task, rows in about.tasks if task < first)
     end = start + sum(rows for _, rows in kept)

@@ -72,16 +72,15 @@ class Block:
     stamped: Callable[[Stamp], Append]
     """A door for one task, which fills in ``seq``, ``task`` and ``time_ns`` itself."""
     take: Callable[[], bytes]
-    """Hands out the packed rows and empties the block."""
+    """Hands out the stored rows, packed, and empties the block."""
 
     def __init__(self, table: Table, rows_max: int, on_full: Callable[[], None]) -> None:
-        layout = Struct(table.struct_format)
-        self.row_size = layout.size
+        # The buffer holds stored rows. Nothing writes their task_attempt, so it stays 0: the writer knows the others.
+        layout = Struct("<" + "".join(column.code for column in table.columns))
+        self.row_size = row_size = Struct(table.struct_format).size
         scope: dict[str, Callable[..., tuple[Append, Callable[[], bytes], Callable[[Stamp], Append]]]] = {}
         unstamped = (name for name in table.names if name not in _STAMPS)
         exec(_DOORS.format(columns=", ".join(table.names), unstamped=", ".join(unstamped)), scope)
-        buffer = bytearray(min(_FIRST_ROWS, rows_max) * layout.size)
+        buffer = bytearray(min(_FIRST_ROWS, rows_max) * row_size)
         doors = scope["doors"]
-        self.append, self.take, self.stamped = doors(
-            layout.pack_into, layout.size, buffer, rows_max * layout.size, on_full
-        )
+        self.append, self.take, self.stamped = doors(layout.pack_into, row_size, buffer, rows_max * row_size, on_full)

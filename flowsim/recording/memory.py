@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import FACT_TABLES, RECORD_VALUES, STATIC_TABLES, TABLES, Table
 from flowsim.facts.tracer import Append, Stamp, stamping
+from flowsim.recording.attempts import Attempts
 from flowsim.recording.digest import content_hashes, facts_digest
 from flowsim.recording.distinct_values import VALUES_BYTES, DistinctValues
 
@@ -18,6 +19,7 @@ class MemoryRecorder:
         """``values_bytes``: how much table ``record_values`` may take."""
         self.level = level
         self.values: DistinctValues = DistinctValues(values_bytes)
+        self._attempts = Attempts()
         self._facts: dict[str, list[tuple[int, ...]]] = {t.name: [] for t in FACT_TABLES}
         self._static: dict[str, list[tuple[int | str, ...]]] = {t.name: [] for t in STATIC_TABLES}
 
@@ -40,6 +42,21 @@ class MemoryRecorder:
         """Adds rows to a description table."""
         self._static[table.name].extend(rows)
 
+    def begin_attempt(self, task: int, seq: int) -> None:
+        """A task begins again; its facts from this ``seq`` on belong to its next attempt."""
+        self._attempts.begin(task, seq)
+
+    def attempt(self, task: int, seq: int) -> int:
+        """Which attempt of its task recorded a fact."""
+        return self._attempts.of(task, seq)
+
+    def _stored(self, table: Table) -> list[tuple[int, ...]]:
+        rows = self._facts[table.name]
+        if not table.has_attempt:
+            return rows
+        seq, task = table.names.index("seq"), table.names.index("task")
+        return [(*row, self._attempts.of(row[task], row[seq])) for row in rows]
+
     def rows(self, table: str) -> Sequence[tuple[int, ...]]:
         """The rows of a fact table in the order in which they were recorded."""
         return self._facts[table]
@@ -56,7 +73,7 @@ class MemoryRecorder:
 
     def facts_digest(self) -> str:
         """The same digest that a ``RecordingWriter`` would give these facts."""
-        kept = [(t, self._facts[t.name]) for t in FACT_TABLES if t.level <= self.level]
+        kept = [(t, self._stored(t)) for t in FACT_TABLES if t.level <= self.level]
         described = [(t, self.static_rows(t.name)) for t in STATIC_TABLES]
         return facts_digest(
             self.level,

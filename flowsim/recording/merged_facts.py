@@ -181,7 +181,7 @@ def _read(recording: Recording, table: Table, epoch: int, selection: Selection, 
     bounds = recording.time_bounds(table.name, epoch)
     if bounds is None or not _overlap(bounds, selection):
         return _Rows.none(table)
-    part = recording.part(table.name, epoch)
+    part = recording.part(table.name, epoch, table.names)
     columns: list[Ints] = [as_numpy(column).astype(np.int64, copy=False) for column in part.columns]
     wanted = _mask(table, columns, selection)
     if not wanted.all():

@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 
 from flowsim.facts.schema import Column, Table
 
-_ARROW: Final = {"q": pa.int64(), "i": pa.int32(), "b": pa.int8(), "s": pa.string()}
-_NUMPY: Final = {"q": "<i8", "i": "<i4", "b": "i1"}
+_ARROW: Final = {"q": pa.int64(), "i": pa.int32(), "h": pa.int16(), "b": pa.int8(), "s": pa.string()}
+_NUMPY: Final = {"q": "<i8", "i": "<i4", "h": "<i2", "b": "i1"}
 _RANDOM_BITS: Final = ("fingerprint", "fingerprint_xor")
 """Hashes do not compress, whatever the encoding."""
 _STATISTICS: Final = ("seq", "task", "time_ns")
@@ -38,12 +38,12 @@ def part_name(epoch: int) -> str:
 
 def arrow_schema(table: Table) -> pa.Schema:
     """The table's columns; none may be null."""
-    return pa.schema([pa.field(c.name, _ARROW[c.code], nullable=False) for c in table.columns])
+    return pa.schema([pa.field(c.name, _ARROW[c.code], nullable=False) for c in table.stored_columns])
 
 
 def row_dtype(table: Table) -> np.dtype[np.void]:
     """The packed row of a fact table as numpy reads it."""
-    return np.dtype([(c.name, _NUMPY[c.code]) for c in table.columns])
+    return np.dtype([(c.name, _NUMPY[c.code]) for c in table.stored_columns])
 
 
 def sorted_by_task(table: Table, rows: bytes) -> tuple[npt.NDArray[np.void], TaskRows]:
@@ -62,7 +62,7 @@ def sorted_by_task(table: Table, rows: bytes) -> tuple[npt.NDArray[np.void], Tas
 
 def from_packed(table: Table, packed: npt.NDArray[np.void]) -> pa.Table:
     """Columns of packed rows."""
-    columns = [_of_numbers(c, packed[c.name]) for c in table.columns]
+    columns = [_of_numbers(c, packed[c.name]) for c in table.stored_columns]
     return pa.Table.from_arrays(columns, schema=arrow_schema(table))
 
 
@@ -80,7 +80,7 @@ def _of_texts(values: Sequence[int | str]) -> pa.Array:
 def to_packed(table: Table, columns: pa.Table) -> npt.NDArray[np.void]:
     """Packed rows of columns: the inverse of ``from_packed``."""
     packed: npt.NDArray[np.void] = np.empty(columns.num_rows, dtype=row_dtype(table))
-    for column in table.columns:
+    for column in table.stored_columns:
         packed[column.name] = as_numpy(columns[column.name])
     return packed
 
@@ -112,7 +112,7 @@ def part_bytes(table: Table, columns: pa.Table, tasks: TaskRows) -> pa.Buffer:
         "compression": "zstd",
         "compression_level": 1,
         "use_dictionary": [c.name for c in table.columns if c.code == "b"] or False,
-        "column_encoding": {c.name: _encoding(c.name) for c in table.columns if c.code in "qi"},
+        "column_encoding": {c.name: _encoding(c.name) for c in table.stored_columns if c.code in "qih"},
         "write_statistics": [name for name in table.names if name in _STATISTICS] or False,
     }
     with pq.ParquetWriter(sink, columns.schema, **options) as writer:

@@ -92,7 +92,7 @@ class Recording:
 
     def part(self, table: str, epoch: int, columns: Sequence[str] | None = None) -> pa.Table:
         """The rows of one table in one epoch; ``columns`` None: all of them."""
-        names = list(TABLES[table].names if columns is None else columns)
+        names = [column.name for column in TABLES[table].stored_columns] if columns is None else list(columns)
         if table not in self.epochs[epoch]:
             return pa.Table.from_batches([], arrow_schema(TABLES[table])).select(names)
         with self._opened(table, epoch) as file:
@@ -158,7 +158,7 @@ class Recording:
 
     def _tuples(self, table: str) -> list[tuple[int | str, ...]]:
         if table not in self._rows:
-            self._rows[table] = _as_tuples(self.table(table))
+            self._rows[table] = _as_tuples(self.table(table).select(TABLES[table].names))
         return self._rows[table]
 
     def _compare_rows(self) -> None:

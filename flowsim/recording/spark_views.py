@@ -12,7 +12,7 @@ from flowsim.recording.parquet_part import part_name
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_TYPES: Final = {"q": "bigint", "i": "int", "b": "tinyint", "s": "string"}
+_TYPES: Final = {"q": "bigint", "i": "int", "h": "smallint", "b": "tinyint", "s": "string"}
 _PATTERN: Final = re.compile(r"[\\{}\[\]*?]")
 
 
@@ -43,4 +43,4 @@ def plain_path(path: str) -> str:
 
 def ddl(table: Table) -> str:
     """The columns of a table in Spark's words."""
-    return ", ".join(f"`{column.name}` {_TYPES[column.code]}" for column in table.columns)
+    return ", ".join(f"`{column.name}` {_TYPES[column.code]}" for column in table.stored_columns)

@@ -19,6 +19,7 @@ from flowsim.errors import InvariantViolation, RecordingFailed
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import FACT_TABLES, GRAPH_TABLES, KEYS, RECORD_VALUES, STATIC_TABLES, TABLES, Table
 from flowsim.facts.tracer import Append, Stamp
+from flowsim.recording.attempts import Attempts
 from flowsim.recording.block import Block
 from flowsim.recording.digest import (
     NO_TASK,
@@ -78,6 +79,7 @@ class RecordingWriter:
         self.directory = Path(directory)
         self.level: Level = level
         self.values: DistinctValues = DistinctValues(values_bytes)
+        self._attempts = Attempts()
         self._run = run
         self._durable = durable
         self._started_s = time.time()
@@ -109,6 +111,10 @@ class RecordingWriter:
         if self._graph_hash and table is not KEYS:
             raise InvariantViolation("the execution graph changed after it was written")
         self._static[table.name].extend(rows)
+
+    def begin_attempt(self, task: int, seq: int) -> None:
+        """A task begins again; its facts from this ``seq`` on belong to its next attempt."""
+        self._attempts.begin(task, seq)
 
     def finish(
         self, status: RunStatus, failure: FailureStory | None = None, wall: Mapping[str, object] | None = None
@@ -175,6 +181,7 @@ class RecordingWriter:
 
     def _write_facts(self, table: Table, rows: bytes) -> PartDescription:
         packed, tasks = sorted_by_task(table, rows)
+        packed = self._attempts.filled(packed, tasks)
         hashes, start = self._hashes[table.name], 0
         for task, count in tasks or ((NO_TASK, len(packed)),):
             hashes.update(task, packed[start : start + count].tobytes())

@@ -16,13 +16,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flowsim.facts.kinds import Level
-from flowsim.facts.schema import FACT_TABLES, FORMAT_VERSION, GRAPH_TABLES, STATIC_TABLES, TABLES, TEXT_TABLES
+from flowsim.facts.schema import (
+    FACT_TABLES,
+    FORMAT_VERSION,
+    GRAPH_TABLES,
+    STATIC_TABLES,
+    TABLES,
+    TASK_ATTEMPT,
+    TEXT_TABLES,
+)
 from flowsim.recording.digest import sha256
 from flowsim.recording.epoch_marker import EpochMarker, PartDescription
 from flowsim.recording.graph_file import graph_bytes
 from flowsim.recording.memory import MemoryRecorder
 
-_ARROW = {"q": pa.int64(), "i": pa.int32(), "b": pa.int8(), "s": pa.string()}
+_ARROW = {"q": pa.int64(), "i": pa.int32(), "h": pa.int16(), "b": pa.int8(), "s": pa.string()}
 Row = dict[str, int | str]
 
 
@@ -130,10 +138,10 @@ class FactBuilder:
             if "task" in table.names:
                 rows.sort(key=lambda r: (r["task"], r.get("seq", 0) if by_seq else 0))
                 tasks = tuple(sorted(Counter(int(r["task"]) for r in rows).items()))
-            schema = pa.schema([pa.field(c.name, _ARROW[c.code], nullable=False) for c in table.columns])
+            schema = pa.schema([pa.field(c.name, _ARROW[c.code], nullable=False) for c in table.stored_columns])
             (root / name).mkdir(exist_ok=True)
             path = root / name / f"part-{number:05d}.parquet"
-            pq.write_table(pa.Table.from_pylist(rows, schema), path)
+            pq.write_table(pa.Table.from_pylist([{TASK_ATTEMPT.name: 0, **row} for row in rows], schema), path)
             parts[name] = PartDescription(len(rows), sha256(path.read_bytes()), tasks)
         return parts
 

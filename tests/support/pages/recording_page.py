@@ -15,7 +15,7 @@ from flowsim.facts.schema import (
     Table,
 )
 
-_TYPES: Final = {"q": "int64", "i": "int32", "b": "int8", "s": "text"}
+_TYPES: Final = {"q": "int64", "i": "int32", "h": "int16", "b": "int8", "s": "text"}
 _KINDS_OF_ACTIONS: Final = (kinds.ActionKind, kinds.WaitKind)
 
 _HEAD: Final = f"""\
@@ -64,6 +64,9 @@ counts with its encoded bytes and 16 more. After half of the size, only values a
 bit, then in two, and so on, so that all samples together fit. A value of more than 1/256 of the size is left out. The
 manifest says in `record_values` how it ended: `stored` of `distinct` values (an estimate, when `one_in` is not 1).
 
+**Attempts.** A fact of a task ends with `task_attempt`. While a task runs only the first `seq` of each attempt is kept; the
+column is added when an epoch is written, and digests cover it.
+
 **Types.** No column holds nulls. Fact tables hold only integers; what a sentinel means is said where it occurs.
 """
 
@@ -82,7 +85,7 @@ def recording_page() -> str:
 
 def _section(table: Table) -> list[str]:
     level = f"Level {table.level.name.lower()}. " if table in FACT_TABLES else ""
-    rows = [f"| `{c.name}` | {_TYPES[c.code]} | {_meaning(table, c)} |" for c in table.columns]
+    rows = [f"| `{c.name}` | {_TYPES[c.code]} | {_meaning(table, c)} |" for c in table.stored_columns]
     meaning = table.meaning[0].upper() + table.meaning[1:]
     return [
         f"### {table.name}",

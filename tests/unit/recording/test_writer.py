@@ -290,3 +290,34 @@ def test_rows_of_every_table_come_back_as_they_were(tmp_path: Path, table: schem
     if "task" in table.names:
         rows.sort(key=lambda row: row[table.names.index("task")])
     assert list(Recording.open(tmp_path).rows(table.name)) == rows
+
+
+def test_the_attempt_of_a_fact_follows_from_where_each_attempt_of_its_task_begins(tmp_path: Path) -> None:
+    def facts(recorder: Recorder) -> None:
+        clock = Clock()
+        one, two = TaskTrace(1, clock, recorder), TaskTrace(2, clock, recorder)
+        for number in range(40):
+            if number in (10, 25):
+                two.begin_attempt()
+            one.lifecycle(0, kinds.LifeEvent.OPEN)
+            two.task_watermark(0, ElementKind.WATERMARK, number)
+            two.lifecycle(0, kinds.LifeEvent.OPEN)
+
+    memory = MemoryRecorder(Level.ELEMENTS)
+    facts(memory)
+    writer = RecordingWriter(tmp_path, Level.ELEMENTS, RunDescription(), rows_per_epoch=7)
+    facts(writer)
+    manifest = writer.finish(RunStatus.COMPLETE)
+    recording = Recording.open(tmp_path)
+    for table in ("task_watermark", "lifecycle"):
+        stored = recording.table(table).select(["task", "seq", "task_attempt"]).to_pylist()
+        assert len(stored) in (40, 80)
+        for row in stored:
+            round_of = row["seq"] // 2
+            assert row["task_attempt"] == (0 if row["task"] == 1 else (round_of >= 10) + (round_of >= 25))
+            assert row["task_attempt"] == memory.attempt(row["task"], row["seq"])
+    assert manifest.facts_digest == memory.facts_digest() == recording.computed_facts_digest
+    first = MemoryRecorder(Level.ELEMENTS)
+    facts(first)
+    first._attempts._begins.clear()
+    assert first.facts_digest() != memory.facts_digest()

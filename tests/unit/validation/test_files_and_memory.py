@@ -49,6 +49,10 @@ class Both:
     def stamped_appender(self, table: Table, stamp: Stamp) -> Append:
         return stamping(self.appender(table), table, stamp)
 
+    def begin_attempt(self, task: int, seq: int) -> None:
+        self.memory.begin_attempt(task, seq)
+        self.files.begin_attempt(task, seq)
+
     def static(self, table: Table, rows: Sequence[tuple[int | str, ...]]) -> None:
         self.memory.static(table, rows)
         self.files.static(table, rows)

@@ -1,0 +1,45 @@
+"""Which attempt of a task recorded a fact (column ``task_attempt``)."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+import numpy as np
+import numpy.typing as npt
+
+from flowsim.facts.schema import TASK_ATTEMPT
+from flowsim.recording.parquet_part import TaskRows
+
+Packed = npt.NDArray[np.void]
+
+
+class Attempts:
+    """Where each attempt of a task begins: at a ``seq``, which goes on counting over all attempts.
+
+    A fact needs no attempt of its own while it is recorded: its ``seq`` says which it is.
+    """
+
+    __slots__ = ("_begins",)
+
+    def __init__(self) -> None:
+        self._begins: dict[int, list[int]] = {}
+
+    def begin(self, task: int, seq: int) -> None:
+        """The next attempt of a task begins; its facts have this ``seq`` or a later one."""
+        self._begins.setdefault(task, []).append(seq)
+
+    def of(self, task: int, seq: int) -> int:
+        """The attempt of one fact."""
+        begins = self._begins.get(task)
+        return bisect_right(begins, seq) if begins else 0
+
+    def filled(self, rows: Packed, tasks: TaskRows) -> Packed:
+        """The rows of a part with their attempts; as they are where all are 0."""
+        if not any(task in self._begins for task, _ in tasks):
+            return rows
+        rows, start = rows.copy(), 0
+        for task, count in tasks:
+            of_task = rows[start : start + count]
+            of_task[TASK_ATTEMPT.name] = np.searchsorted(self._begins.get(task, []), of_task["seq"], side="right")
+            start += count
+        return rows

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final, cast
 
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import LAWS
-from flowsim.laws.job_graph import JobGraph, job_graph
-from flowsim.laws.law import Findings, Law, Machine, MakeMachine, Outcome, Verdict, reads_of
+from flowsim.laws.job_graph import JobGraph, Task, job_graph
+from flowsim.laws.law import (
+    Findings,
+    FoundByLaw,
+    KeyPart,
+    Law,
+    Machine,
+    MakeMachine,
+    OfKeys,
+    Outcome,
+    Verdict,
+    reads_of,
+)
 from flowsim.laws.slices import Facts, Slice, slices_in_memory
 
 WHOLE: Final = "complete"
@@ -24,10 +36,20 @@ NOTHING_YET: Final = "the run did not complete, and it ended before there was an
 
 @dataclass(frozen=True, slots=True)
 class Errand:
-    """What a walk is for: laws, or the suspects of one law."""
+    """What a walk is for: laws, or the suspects of one law; ``part``: of the tasks only some keys."""
 
     laws: tuple[Law, ...]
     suspects: tuple[Any, ...] | None = None
+    part: KeyPart | None = None
+
+    @property
+    def by_key(self) -> tuple[Law, ...]:
+        """The laws that can examine some keys of a task alone."""
+        return tuple(law for law in self.laws if law.of_keys is not None and self.suspects is None)
+
+    def of_part(self, part: KeyPart) -> Errand:
+        """The errand for some keys: the first part is for all laws, the others for those that split keys."""
+        return replace(self, part=part, laws=self.by_key if part[0] else self.laws)
 
 
 class Judgement:
@@ -42,7 +64,12 @@ class Judgement:
         for law, found in other.found.items():
             self.found[law].add(found)
         for law, answers in other.answers.items():
-            self.answers[law].update(answers)
+            mine = self.answers[law]
+            for task, answer in answers.items():
+                if task in mine:
+                    cast(Any, mine[task]).add(answer)
+                else:
+                    mine[task] = answer
 
 
 def examine(slices: Iterable[Slice], graph: JobGraph, errand: Errand, whole: bool, tasks: Iterable[int]) -> Judgement:
@@ -50,7 +77,7 @@ def examine(slices: Iterable[Slice], graph: JobGraph, errand: Errand, whole: boo
     judgement = Judgement(errand.laws)
     groups: dict[MakeMachine, list[Law]] = {}
     for law in errand.laws:
-        groups.setdefault(_maker(law, errand.suspects), []).append(law)
+        groups.setdefault(_maker(law, errand), []).append(law)
     tables = [tuple({table: None for law in group for table in law.reads}) for group in groups.values()]
     machines: dict[int, list[Machine | None]] = {
         task: [make(graph, graph.tasks[task], judgement.found) for make in groups] for task in tasks
@@ -70,11 +97,29 @@ def examine(slices: Iterable[Slice], graph: JobGraph, errand: Errand, whole: boo
     return judgement
 
 
-def _maker(law: Law, suspects: tuple[Any, ...] | None) -> MakeMachine:
-    if suspects is None or law.second is None:
-        return law.machine
-    make = law.second.machine
-    return lambda graph, task, found: make(suspects)
+def _maker(law: Law, errand: Errand) -> MakeMachine:
+    if errand.suspects is not None and law.second is not None:
+        return partial(_made_for_suspects, law.second.machine, errand.suspects)
+    if errand.part is not None and law.of_keys is not None:
+        return _PartOfKeys(law.of_keys, errand.part)
+    return law.machine
+
+
+def _made_for_suspects(
+    make: Callable[[Sequence[Any]], Machine], suspects: Sequence[Any], graph: JobGraph, task: Task, found: FoundByLaw
+) -> Machine:
+    return make(suspects)
+
+
+@dataclass(frozen=True, slots=True)
+class _PartOfKeys:
+    """Makes machines for some keys; laws with equal ones share a machine."""
+
+    make: OfKeys
+    part: KeyPart
+
+    def __call__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> Machine | None:
+        return self.make(graph, task, found, self.part)
 
 
 Judging = Generator[Errand, Judgement, list[Outcome]]

@@ -118,6 +118,21 @@ class Machine(Protocol):
 MakeMachine = Callable[[JobGraph, Task, FoundByLaw], Machine | None]
 """Makes the machine for a task; None where the laws have nothing to examine in it."""
 
+KeyPart = tuple[int, int]
+"""Some keys of a task: the index of the part, and how many parts there are."""
+
+
+class OfKeys(Protocol):
+    """Makes the machine that examines only some keys of a task (all without ``part``).
+
+    The first part examines what belongs to no key, too. Answers of its parts have a method ``add``.
+    """
+
+    def __call__(
+        self, graph: JobGraph, task: Task, found: FoundByLaw, part: KeyPart | None = None, /
+    ) -> Machine | None: ...
+
+
 Join = Callable[[JobGraph, Mapping[int, object], bool, Findings], Sequence[Any] | None]
 """Compares what the machines of all tasks answered, by task; ``whole`` as for ``Machine.end``. Answers the suspects that
 a second walk must look at, if there are any."""
@@ -159,6 +174,8 @@ class Law:
     unjudged: Callable[[JobGraph], str] = _always
     join: Join | None = None
     second: SecondWalk | None = None
+    of_keys: OfKeys | None = None
+    """The same as ``machine``, where a task with very many facts can be examined in parts."""
 
 
 def needs_channels(graph: JobGraph) -> str:

@@ -47,8 +47,9 @@ class OnSpark:
 
     def _rows(self, works: Sequence[Work]) -> Sequence[Any]:
         """What the workers answer, in the columns of ``SCHEMA``."""
-        shards = shards_of(works, _cores(self._session))
-        if is_uri(works[0][1].files.directory):
+        is_remote = is_uri(works[0][1].files.directory)
+        shards = shards_of(works, _cores(self._session), splits_keys=not is_remote)
+        if is_remote:
             return remote_rows(self._session, works[0], [piece.tasks for (piece,) in shards])
         examiner = ShardExaminer(tuple(works), tuple(map(tuple, shards)))
         numbers = self._session.range(0, len(shards), 1, len(shards))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from flowsim.laws.files import TaskRange
-from flowsim.laws.law import reads_of
+from flowsim.laws.law import KeyPart, reads_of
 from flowsim.validation.recorded_run import Work
 
 _MOST_ROWS: Final = 2_000_000
@@ -18,19 +18,26 @@ _ROWS_OF_A_RUN: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some tasks of one recording. ``part`` of ``parts``: which of its files this piece compares with their hashes."""
+    """Some tasks of one recording, or some keys of one task.
+
+    ``part`` of ``parts``: which of its files this piece compares with their hashes; 0 parts: none of them.
+    """
 
     work: int
     tasks: TaskRange
     part: int
     parts: int
+    keys: KeyPart | None = None
 
     def is_verified(self, file: int) -> bool:
-        return file % self.parts == self.part
+        return self.parts > 0 and file % self.parts == self.part
 
 
-def shards_of(works: Sequence[Work], cores: int) -> list[list[Piece]]:
-    """At least two shards a core where there is much, of at most two million rows each where tasks allow it."""
+def shards_of(works: Sequence[Work], cores: int, splits_keys: bool = True) -> list[list[Piece]]:
+    """At least two shards a core where there is much, of at most two million rows each where tasks allow it.
+
+    Of a task with more rows than two shards should have, laws that allow it examine the keys in parts.
+    """
     sizes = [run.files.rows_by_task(reads_of(errand.laws)) for _, run, errand in works]
     total = sum(sum(rows.values()) + _ROWS_OF_A_RUN for rows in sizes)
     target = min(_MOST_ROWS, max(_LEAST_ROWS, total // (2 * cores)))
@@ -42,18 +49,29 @@ def shards_of(works: Sequence[Work], cores: int) -> list[list[Piece]]:
             if not shards or room < size:
                 shards.append([])
                 room = target
-            shards[-1].append(Piece(number, tasks, part, len(ranges)))
+            keys = _key_parts(works[number], tasks, size, target) if splits_keys else 1
+            shards[-1].append(Piece(number, tasks, part, len(ranges), (0, keys) if keys > 1 else None))
             room -= size + _ROWS_OF_A_RUN
+            shards[-1:-1] = [[Piece(number, tasks, 0, 0, (index, keys))] for index in range(1, keys)]
     return shards
 
 
+def _key_parts(work: Work, tasks: TaskRange, size: int, target: int) -> int:
+    """In how many parts the keys of a range are examined; of a task that is too big for a shard it is the only one."""
+    _, run, errand = work
+    by_key = errand.by_key
+    if size <= 2 * target or tasks.end - tasks.first > 1 or not by_key:
+        return 1
+    return -(-run.files.rows_by_task(reads_of(by_key)).get(tasks.first, 0) // target)
+
+
 def _ranges(rows: dict[int, int], end: int, target: int) -> list[tuple[TaskRange, int]]:
-    """Ranges that cover all tasks, each with its size."""
+    """Ranges that cover all tasks, each with its size; a task of more than two targets is alone in its range."""
     found: list[tuple[TaskRange, int]] = []
     first = size = 0
     for task in range(end):
         more = rows.get(task, 0)
-        if size and size + more > target:
+        if first < task and (size + more > target or more > 2 * target):
             found.append((TaskRange(first, task), size))
             first, size = task, 0
         size += more

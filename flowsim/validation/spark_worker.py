@@ -36,9 +36,10 @@ class ShardExaminer:
                     yield self._examined(piece)
 
     def _examined(self, piece: Piece) -> pa.RecordBatch:
-        _, run, errand = self.works[piece.work]
+        number, run, errand = self.works[piece.work]
+        errand = errand if piece.keys is None else errand.of_part(piece.keys)
         slices = run.files.slices(reads_of(errand.laws), piece.tasks, piece.is_verified)
-        return examined(piece.work, self.works[piece.work], piece.tasks, slices)
+        return examined(piece.work, (number, run, errand), piece.tasks, slices)
 
 
 def examined(number: int, work: Work, tasks: TaskRange, slices: Iterable[Slice]) -> pa.RecordBatch:

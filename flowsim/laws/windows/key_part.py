@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
+from flowsim.laws.law import KeyPart
 from flowsim.laws.slices import Mask, Rows
-
-KeyPart = tuple[int, int]
-"""Index of the part, and how many parts there are."""
 
 
 def is_in(key: int, part: KeyPart | None) -> bool:

@@ -11,9 +11,9 @@ import numpy as np
 
 from flowsim.laws.elements import sent_by_channel
 from flowsim.laws.job_graph import JobGraph, Operator, Task
-from flowsim.laws.law import Findings
+from flowsim.laws.law import Findings, KeyPart
 from flowsim.laws.slices import Slice
-from flowsim.laws.windows.key_part import KeyPart, rows_of
+from flowsim.laws.windows.key_part import rows_of
 
 LATE_KINDS: Final = ("window", "interval_join")
 """Kinds of operators that can find a record late."""

@@ -13,10 +13,10 @@ from typing import Final
 import numpy as np
 
 from flowsim.facts.kinds import ElementKind, FireCause, WindowResult
-from flowsim.laws.law import Findings
+from flowsim.laws.law import Findings, KeyPart
 from flowsim.laws.slices import Ints, Part, Row, Slice
 from flowsim.laws.windows.bulk import add_up, can_add_up
-from flowsim.laws.windows.key_part import KeyPart, is_in, rows_of
+from flowsim.laws.windows.key_part import is_in, rows_of
 from flowsim.laws.windows.model import Intake, WindowModel
 from flowsim.laws.windows.plan import WindowPlan
 from flowsim.units import NS_PER_MS

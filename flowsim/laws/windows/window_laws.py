@@ -7,9 +7,8 @@ from typing import Final
 
 from flowsim.facts.kinds import Level
 from flowsim.laws.job_graph import JobGraph, Operator, Task
-from flowsim.laws.law import Findings, FoundByLaw, Law
+from flowsim.laws.law import Findings, FoundByLaw, KeyPart, Law
 from flowsim.laws.slices import Slice
-from flowsim.laws.windows.key_part import KeyPart
 from flowsim.laws.windows.lateness import LATE_KINDS, LateCounts, LateOperator, compare_late_counts
 from flowsim.laws.windows.plan import WindowPlan, window_plan
 from flowsim.laws.windows.timeline import WindowTimeline
@@ -248,6 +247,7 @@ LAWS: Final = (
         _needs_windows,
         _unjudged,
         counts=_COUNTS_WINDOW_FIRE,
+        of_keys=make,
     ),
     Law(
         LATE_ROWS,
@@ -258,6 +258,7 @@ LAWS: Final = (
         make,
         _needs_windows,
         counts=_COUNTS_LATE_ROWS,
+        of_keys=make,
     ),
     Law(
         LATENESS,
@@ -273,5 +274,6 @@ LAWS: Final = (
         _needs_late_operators,
         join=compare_late_counts,
         counts=_COUNTS_LATENESS,
+        of_keys=make,
     ),
 )  # fmt: skip

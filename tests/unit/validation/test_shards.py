@@ -37,9 +37,11 @@ def in_shards(run: RecordedRun, random: Random) -> dict[str, Outcome]:
     laws, _ = applicable(LAWS, run.graph, run.level)
     end = max(run.graph.tasks) + 1
     cuts = sorted({0, end, *(random.randrange(1, end) for _ in range(random.randrange(4)))})
-    pieces = [
-        Piece(0, TaskRange(first, last), part, len(cuts) - 1) for part, (first, last) in enumerate(pairwise(cuts))
-    ]
+    pieces = []
+    for part, (first, last) in enumerate(pairwise(cuts)):
+        keys = random.choice((1, 1, 2, 5))
+        pieces.append(Piece(0, TaskRange(first, last), part, len(cuts) - 1, (0, keys)))
+        pieces += [Piece(0, TaskRange(first, last), 0, 0, (index, keys)) for index in range(1, keys)]
     random.shuffle(pieces)
 
     def walk(errand: Errand) -> Judgement:
@@ -77,6 +79,24 @@ def test_every_file_is_verified_by_exactly_one_piece_and_every_task_is_in_one(tm
             assert sum(piece.is_verified(file) for piece in mine) == 1
         for task in run.graph.tasks:
             assert sum(task in piece.tasks for piece in mine) == 1
+
+
+def test_the_keys_of_a_task_that_is_too_big_are_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (run,) = open_runs([honest_job(seed=1, records=40).write(tmp_path)])
+    monkeypatch.setattr("flowsim.validation.shards._LEAST_ROWS", 20)
+    monkeypatch.setattr("flowsim.validation.shards._MOST_ROWS", 20)
+    laws, _ = applicable(LAWS, run.graph, run.level)
+    pieces = [piece for shard in shards_of([(0, run, Errand(tuple(laws)))], cores=2) for piece in shard]
+    split = [piece for piece in pieces if piece.keys is not None]
+    assert split
+    assert all(piece.tasks.end - piece.tasks.first == 1 for piece in split)
+    for piece in split:
+        parts = [other.keys for other in split if other.tasks == piece.tasks]
+        assert sorted(parts) == [(index, len(parts)) for index in range(len(parts))]
+        assert len(parts) > 1
+    assert {file for piece in pieces for file in range(run.files.files) if piece.is_verified(file)} == set(
+        range(run.files.files)
+    )
 
 
 def test_a_worker_answers_damage_as_a_row(tmp_path: Path) -> None:

@@ -2,39 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.slices import Ints, Mask, Slice
-
-Mark = tuple[int, int, int, int, int]
-"""Sequence number, channel, position, kind and timestamp of what is no record and no latency marker."""
-_MARK = ("seq", "channel", "position", "kind", "timestamp")
-
-
-def sent_marks(facts: Slice) -> list[Mark]:
-    """Watermarks, statuses and events that the task sent, in order."""
-    return _marks(facts, "sent")
-
-
-def received_marks(facts: Slice) -> list[Mark]:
-    """Watermarks, statuses and events that the task received, in order."""
-    return _marks(facts, "received")
-
-
-def _marks(facts: Slice, table: str) -> list[Mark]:
-    rows = facts.of(table)
-    if not len(rows):
-        return []
-    kind = rows.column("kind")
-    mask = (kind != ElementKind.RECORD) & (kind != ElementKind.LATENCY_MARKER)
-    return rows.tuples(_MARK, mask) if mask.any() else []
+from flowsim.units import NO_TIMESTAMP
 
 
 def sent_records(facts: Slice) -> Mask:
     """Which rows of ``sent`` are records."""
     mask: Mask = facts.of("sent").column("kind") == ElementKind.RECORD
     return mask
+
+
+class SentBefore:
+    """How many records a task sent on some of its channels before a row, and the highest value of one of their columns."""
+
+    __slots__ = ("_channels", "_column", "_count", "_highest", "_is_all")
+
+    def __init__(self, channels: Sequence[int], outgoing: Sequence[int], column: str) -> None:
+        """``outgoing``: all channels of the task."""
+        self._channels = channels
+        self._is_all = channels == outgoing
+        self._column = column
+        self._count = 0
+        self._highest = NO_TIMESTAMP
+
+    def before(self, facts: Slice, seqs: Sequence[int]) -> list[tuple[int, int]]:
+        """For each of these rows of one epoch the number of records before it, and their highest value."""
+        rows = facts.of("sent")
+        if not len(rows):
+            return [(self._count, self._highest)] * len(seqs)
+        mask = facts.once(sent_records)
+        if not self._is_all:
+            mask = mask & np.isin(rows.column("channel"), self._channels)
+        values = rows.column(self._column)[mask]
+        highest = np.maximum.accumulate(np.concatenate(([self._highest], values)))
+        places = np.searchsorted(rows.column("seq")[mask], seqs)
+        found = list(zip((places + self._count).tolist(), highest[places].tolist(), strict=True))
+        self._count += len(values)
+        self._highest = int(highest[-1])
+        return found
 
 
 def sent_by_channel(facts: Slice) -> list[tuple[int, int]]:

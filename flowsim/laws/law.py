@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import Enum, IntEnum
 from typing import Any, Final, Protocol
 
 from flowsim.facts.kinds import Level
@@ -86,6 +86,11 @@ class Findings:
         """The first violations, by place."""
         self._keep_the_first()
         return tuple(row for _, row in self._evidence)
+
+
+def named(names: type[IntEnum], number: int) -> str | int:
+    """The name of a recorded number, for evidence; the number itself where it has none."""
+    return names(number).name.lower() if number in names._value2member_map_ else number
 
 
 def _plain(value: object) -> object:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from flowsim.facts.kinds import ElementKind
-from flowsim.laws.elements import Mark
 from flowsim.laws.slices import Slice
 from flowsim.units import MAX_WATERMARK
 
 _STATUS, _END_OF_DATA = int(ElementKind.STATUS), int(ElementKind.END_OF_DATA)
+Mark = tuple[int, int, int, int, int]
+"""Sequence number, channel, position, kind and timestamp."""
 _MARK = ("seq", "channel", "position", "kind", "timestamp")
 
 

@@ -2,241 +2,179 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-import numpy as np
-
 from flowsim.facts.kinds import ElementKind
-from flowsim.laws.elements import sent_records
-from flowsim.laws.event_time.marks import FEW
-from flowsim.laws.event_time.paths import IDLE, WATERMARK
-from flowsim.laws.job_graph import Operator
-from flowsim.laws.law import EVIDENCE_ROWS, Findings
-from flowsim.laws.slices import Ints, Mask, Rows, Slice
+from flowsim.laws.elements import SentBefore
+from flowsim.laws.event_time.paths import IDLE, WATERMARK, EventTimePaths
+from flowsim.laws.job_graph import JobGraph, Operator, Task
+from flowsim.laws.law import Findings, named
+from flowsim.laws.slices import Slice
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
 _BOUNDED: Final = ("bounded", "monotonous")
-_LEAST: Final = NO_TIMESTAMP
-_NO_ROWS: Final[Ints] = np.empty(0, dtype=np.int64)
-
+_COLUMNS: Final = ("seq", "split", "kind", "timestamp", "records", "max_timestamp")
 Generated = tuple[int, int, int, int, int, int]
 """Sequence number, split (-1: the whole operator), kind, timestamp, records seen and the highest timestamp among them."""
-GENERATED: Final = ("seq", "split", "kind", "timestamp", "records", "max_timestamp")
-Seen = tuple[Ints, Ints]
-"""For each row how many records were sent before, and the highest timestamp among them."""
-
-
-class SeenRecords:
-    """What a strategy saw, where every record goes on to one edge: records sent on these channels."""
-
-    __slots__ = ("_channels", "_count", "_highest", "_is_all")
-
-    def __init__(self, channels: Iterable[int], of_task: Iterable[int]) -> None:
-        """``of_task``: all channels of the task."""
-        self._channels = sorted(channels)
-        self._is_all = self._channels == sorted(of_task)
-        self._count = 0
-        self._highest = _LEAST
-
-    def before(self, facts: Slice, seqs: Ints) -> Seen:
-        """What was seen before these rows of one epoch."""
-        rows = facts.of("sent")
-        if not len(rows):
-            return np.full(len(seqs), self._count), np.full(len(seqs), self._highest)
-        mask = facts.once(sent_records)
-        if not self._is_all:
-            mask = mask & np.isin(rows.column("channel"), self._channels)
-        timestamps = rows.column("timestamp")[mask]
-        highest = np.maximum.accumulate(np.concatenate(([self._highest], timestamps)))
-        places = np.searchsorted(rows.column("seq")[mask], seqs)
-        seen = places + self._count, highest[places]
-        self._count += len(timestamps)
-        self._highest = int(highest[-1])
-        return seen
-
-
-class Wrong:
-    """Rows that violate the law if the operator is what it turns out to be: all counted, the first kept."""
-
-    __slots__ = ("_count", "_kept")
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._kept: list[tuple[str, Generated]] = []
-
-    def add(self, what: str, row: Generated) -> None:
-        """Adds a row."""
-        self._count += 1
-        if len(self._kept) < EVIDENCE_ROWS:
-            self._kept.append((what, row))
-
-    def add_all(self, what: str, rows: Sequence[Generated], others: int) -> None:
-        """Adds rows, and how many more there are."""
-        for row in rows:
-            self.add(what, row)
-        self._count += others
-
-    def report(self, found: Findings, task: int, operator: int) -> None:
-        """The operator is what was assumed."""
-        for what, (seq, split, kind, timestamp, records, highest) in self._kept:
-            found.broken(
-                what, (task, seq), task=task, operator=operator, seq=seq, split=split, kind=ElementKind(kind),
-                timestamp=timestamp, records=records, max_timestamp=highest,
-            )  # fmt: skip
-        found.violations += self._count - len(self._kept)
-
-
-class Merged:
-    """The watermarks and statuses of a whole operator, which grow.
-
-    Whether it has splits may show late: then this is one of two that examine the same rows.
-    """
-
-    __slots__ = ("last", "pending", "wrong")
-
-    def __init__(self) -> None:
-        self.last = _LEAST
-        self.pending: Generated | None = None
-        """The row with the last watermark of all, which must not come before the end of the inputs."""
-        self.wrong = Wrong()
-
-    def grows(self, row: Generated) -> bool:
-        """Takes a watermark; answers whether the law asks more of it."""
-        timestamp = row[3]
-        if timestamp <= self.last:
-            self.wrong.add("does not grow", row)
-            return False
-        self.last = timestamp
-        if timestamp == MAX_WATERMARK:
-            self.pending = row
-            return False
-        return True
-
-    def report(self, end_at: int, found: Findings, task: int, operator: int) -> None:
-        """``end_at``: the row with which the end of event time reached the operator."""
-        if self.pending is not None and self.pending[0] < end_at:
-            self.wrong.add("the end of event time before the inputs reached it", self.pending)
-        self.wrong.report(found, task, operator)
+NEVER: Final = 2**63
+"""The end of event time did not reach the operator."""
 
 
 class Generator:
     """What one operator of one subtask generates."""
 
-    __slots__ = ("_alone", "_delay", "_last_end", "_merged", "_overtaken", "_seen", "_splits")
-
-    def __init__(self, operator: Operator, seen: SeenRecords | None) -> None:
+    def __init__(self, operator: Operator, seen: SentBefore | None) -> None:
+        """``seen``: the records that it saw, where every one of them is sent on."""
         described = operator.params.get("watermarks")
         strategy = described if isinstance(described, Mapping) else {}
         kind, bound = strategy.get("kind"), strategy.get("bound_ms", 0)
         self._delay = bound + 1 if kind in _BOUNDED and isinstance(bound, int) else None
         self._seen = seen
-        self._alone: Merged | None = Merged()
-        """The operator without splits; None when it has some."""
-        self._merged = Merged()
-        """The operator with splits."""
+        self._last = NO_TIMESTAMP
+        """The highest watermark of the whole operator."""
         self._splits: dict[int, tuple[int, bool]] = {}
-        """Per split its last watermark and whether it is idle."""
+        """Per split its highest watermark and whether it is idle."""
         self._overtaken: set[int] = set()
-        self._last_end = -1
-        """The last row with the last watermark of all."""
+        """Splits that did not hold back the others."""
+        self.end: Generated | None = None
+        """The first row with the end of event time."""
+        self.last_end = -1
+        """The last one."""
 
-    def feed(self, facts: Slice, rows: Rows, mask: Mask | None) -> None:
-        """Examines the rows of one epoch for which the mask holds, all without one: those of this operator."""
-        seqs = rows.column("seq") if mask is None else rows.column("seq")[mask]
-        seen: Seen | None = None
-        if self._seen is not None and self._alone is not None:
-            seen = self._seen.before(facts, seqs)
-        if len(seqs) <= FEW:
-            left = rows.tuples(GENERATED, mask)
-        else:
-            columns = [rows.column(name) if mask is None else rows.column(name)[mask] for name in GENERATED]
-            # The last row may have the last watermark of all.
-            taken = 0
-            if self._alone is not None and self._take_together(self._alone, [column[:-1] for column in columns], seen):
-                taken = len(seqs) - 1
-            left = list(zip(*(column[taken:].tolist() for column in columns), strict=True))
-        self._examine(
-            left, [] if seen is None else list(zip(*(column[-len(left) :].tolist() for column in seen), strict=True))
-        )
+    def wrong_rows(self, facts: Slice, rows: Sequence[Generated]) -> list[tuple[str, Generated]]:
+        """What is wrong with which of the rows of one epoch."""
+        if self._seen is None or self._splits:
+            return [(wrong, row) for row in rows if (wrong := self._wrong(row, None))]
+        before = self._seen.before(facts, [row[0] for row in rows])
+        return [(wrong, row) for row, seen in zip(rows, before, strict=True) if (wrong := self._wrong(row, seen))]
 
-    def _examine(self, rows: Sequence[Generated], seen: Sequence[tuple[int, int]]) -> None:
-        for place, row in enumerate(rows):
-            if row[1] >= 0:
-                self._alone = None
-                self._split(row)
-                continue
-            if row[3] == MAX_WATERMARK and row[2] == WATERMARK:
-                self._last_end = row[0]
-            if self._alone is not None:
-                self._without_splits(row, self._alone, bool(seen) and seen[place] != row[4:])
-            self._with_splits(row)
-
-    def _take_together(self, alone: Merged, columns: list[Ints], seen: Seen | None) -> bool:
-        """Takes growing watermarks of an operator without splits if nothing is wrong with them."""
-        _, splits, kinds, timestamps, records, highest = columns
-        count = len(timestamps)
-        if (splits != -1).any() or (kinds != WATERMARK).any() or timestamps[-1] == MAX_WATERMARK:
-            return False
-        if timestamps[0] <= alone.last or (timestamps[1:] <= timestamps[:-1]).any():
-            return False
-        if seen is not None and ((seen[0][:count] != records) | (seen[1][:count] != highest)).any():
-            return False
-        if self._delay is not None and ((highest < _LEAST // 2) | (highest - timestamps != self._delay)).any():
-            return False
-        alone.last = int(timestamps[-1])
-        self._merged.last = max(self._merged.last, alone.last)
-        first = list(zip(*(column[:EVIDENCE_ROWS].tolist() for column in columns), strict=True))
-        self._merged.wrong.add_all("no split has reached it", first, count - len(first))
-        return True
-
-    def skip(self, facts: Slice) -> None:
-        """Reads the records of an epoch in which it generates nothing."""
-        if self._seen is not None and self._alone is not None:
-            self._seen.before(facts, _NO_ROWS)
-
-    def _without_splits(self, row: Generated, merged: Merged, saw_others: bool) -> None:
-        if saw_others:
-            merged.wrong.add("not the records that were sent", row)
-        elif row[2] == WATERMARK and merged.grows(row) and not self._is_due(row):
-            merged.wrong.add("not the highest timestamp less the bound", row)
-
-    def _with_splits(self, row: Generated) -> None:
-        if row[2] != WATERMARK or not self._merged.grows(row):
-            return
-        timestamp = row[3]
-        if all(mark != timestamp for mark, _ in self._splits.values()):
-            self._merged.wrong.add("no split has reached it", row)
-            return
-        behind = (split for split, (mark, is_idle) in self._splits.items() if not is_idle and mark < timestamp)
-        self._overtaken.update(behind)
-
-    def _split(self, row: Generated) -> None:
-        _, split, kind, timestamp, _, _ = row
-        last, _ = self._splits.get(split, (_LEAST, False))
-        what = ""
+    def _wrong(self, row: Generated, seen: tuple[int, int] | None) -> str:
+        seq, split, kind, timestamp, records, highest = row
+        if split >= 0:
+            return self._wrong_of_split(split, kind, timestamp, highest)
+        before = self._last
         if kind == WATERMARK:
-            self._splits[split] = max(last, timestamp), False
-            if timestamp <= last:
-                what = "does not grow"
-            elif timestamp != MAX_WATERMARK and not self._is_due(row):
-                what = "not the highest timestamp less the bound"
-        else:
-            self._splits[split] = last, timestamp == IDLE
+            self._last = max(before, timestamp)
+            self.last_end = seq if timestamp == MAX_WATERMARK else self.last_end
+        if seen is not None and not self._splits and seen != (records, highest):
+            return "not the records that were sent"
+        if kind != WATERMARK:
+            return ""
+        if timestamp <= before:
+            return "does not grow"
+        if timestamp == MAX_WATERMARK:
+            self.end = row
+            return ""
+        if not self._splits:
+            return self._wrong_bound(timestamp, highest)
+        if all(watermark != timestamp for watermark, _ in self._splits.values()):
+            return "no split has reached it"
+        self._overtaken |= {split for split, (at, is_idle) in self._splits.items() if not is_idle and at < timestamp}
+        return ""
+
+    def _wrong_of_split(self, split: int, kind: int, timestamp: int, highest: int) -> str:
+        last, _ = self._splits.get(split, (NO_TIMESTAMP, False))
+        is_watermark = kind == WATERMARK
+        self._splits[split] = (max(last, timestamp), False) if is_watermark else (last, timestamp == IDLE)
         if split in self._overtaken:
             self._overtaken.remove(split)
-            what = "was there, but did not hold back the others"
-        if what:
-            self._merged.wrong.add(what, row)
+            return "was there, but did not hold back the others"
+        if is_watermark and timestamp <= last:
+            return "does not grow"
+        return self._wrong_bound(timestamp, highest) if is_watermark and timestamp != MAX_WATERMARK else ""
 
-    def _is_due(self, row: Generated) -> bool:
+    def _wrong_bound(self, timestamp: int, highest: int) -> str:
         """Rule 8.1."""
-        return self._delay is None or row[3] == row[5] - self._delay
+        if self._delay is None or timestamp == highest - self._delay:
+            return ""
+        return "not the highest timestamp less the bound"
 
-    def emits_after(self, seq: int) -> bool:
-        """Whether it emitted the last watermark of all after this row."""
-        return self._last_end > seq
 
-    def report(self, end_at: int, found: Findings, task: int, operator: int) -> None:
-        """Reports what violates the law; ``end_at``: the row with which the end of event time reached the operator."""
-        (self._alone or self._merged).report(end_at, found, task, operator)
+class Generators:
+    """Examines what the operators of one task generate."""
+
+    def __init__(self, graph: JobGraph, task: Task, found: Findings) -> None:
+        self._found = found
+        self._task = task
+        self._paths = graph.once(EventTimePaths)
+        self._described = graph.once(_strategies_by_vertex).get(task.vertex, ())
+        self._generators: dict[int, Generator] = {}
+        for operator in self._described:
+            edge = graph.once(_visible_edges).get((operator.vertex, operator.operator))
+            outgoing = graph.once(EventTimePaths).outgoing(task.task)
+            channels = [channel for channel in outgoing if graph.channels[channel].edge == edge]
+            seen = SentBefore(channels, outgoing, "timestamp") if channels else None
+            self._generators[operator.operator] = Generator(operator, seen)
+
+    def feed(self, facts: Slice) -> None:
+        """Examines one epoch."""
+        by_operator: dict[int, list[Generated]] = {operator: [] for operator in self._generators}
+        for operator, *row in facts.of("generated_watermark").tuples(("operator", *_COLUMNS)):
+            by_operator.setdefault(operator, []).append(tuple(row))
+        for operator, rows in by_operator.items():
+            generator = self._generator(operator)
+            if generator is None:
+                for seq, *_ in rows:
+                    self._broken("generated by an operator that is not described", operator, seq)
+                continue
+            for wrong, generated in generator.wrong_rows(facts, rows):
+                self._broken_row(wrong, operator, generated)
+
+    def _generator(self, operator: int) -> Generator | None:
+        if operator not in self._generators:
+            described = self._paths.operator(self._task.vertex, operator)
+            if described is None:
+                return None
+            self._generators[operator] = Generator(described, None)
+        return self._generators[operator]
+
+    def _broken(self, what: str, operator: int, seq: int, **shown: object) -> None:
+        place = {"task": self._task.task, "operator": operator, "seq": seq}
+        self._found.broken(what, (self._task.task, seq), **place, **shown)
+
+    def _broken_row(self, what: str, operator: int, row: Generated) -> None:
+        seq, split, kind, timestamp, records, highest = row
+        self._broken(
+            what, operator, seq, split=split, kind=named(ElementKind, kind), timestamp=timestamp, records=records,
+            max_timestamp=highest,
+        )  # fmt: skip
+
+    def end(self, whole: bool, end_of: Callable[[int], int]) -> None:
+        """Settles what only the end shows. ``end_of``: the row with which an origin emits the end of event time."""
+        for operator in self._described:
+            if operator.kind != "watermarks":
+                continue
+            number, generator = operator.operator, self._generators[operator.operator]
+            end_at = end_of(self._paths.origin_of_input(operator.vertex, number))
+            if generator.end is not None and generator.end[0] < end_at:
+                self._broken_row("the end of event time before the inputs reached it", number, generator.end)
+            if whole and 0 <= end_at < NEVER and generator.last_end <= end_at and has_strategy(operator):
+                # Rule 8.7: an operator that assigns timestamps lets the end of event time pass.
+                self._broken("the end of event time does not pass", number, end_at)
+
+
+def has_strategy(operator: Operator) -> bool:
+    """Whether the description of the operator includes its strategy."""
+    return isinstance(operator.params.get("watermarks"), Mapping)
+
+
+def _strategies_by_vertex(graph: JobGraph) -> dict[int, list[Operator]]:
+    found: dict[int, list[Operator]] = {}
+    for operator in graph.operators:
+        if operator.kind == "watermarks" or has_strategy(operator):
+            found.setdefault(operator.vertex, []).append(operator)
+    return found
+
+
+def _visible_edges(graph: JobGraph) -> dict[tuple[int, int], int]:
+    """Per strategy (vertex, operator) the first edge that carries every record that it saw, once and in order."""
+    paths = graph.once(EventTimePaths)
+    found: dict[tuple[int, int], int] = {}
+    for edge in sorted(graph.edges.values()):
+        if edge.side_output or edge.partitioner == "BROADCAST":
+            continue
+        operator = paths.behind(edge, lambda operator: operator.kind == "map" and not operator.input_tag)
+        if operator is not None and has_strategy(operator):
+            found.setdefault((operator.vertex, operator.operator), edge.edge)
+    return found

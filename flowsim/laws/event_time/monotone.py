@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-
 from flowsim.facts.kinds import Level
-from flowsim.laws.event_time.marks import FEW, Marks, sent_event_time
+from flowsim.laws.event_time.marks import sent_event_time
 from flowsim.laws.event_time.paths import IDLE, STATUS, WATERMARK
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law, needs_channels
@@ -17,6 +15,7 @@ from flowsim.units import NO_TIMESTAMP
 ID: Final = "watermark-monotone"
 _LEAST: Final = NO_TIMESTAMP - 1
 """Below all watermarks: there is none yet to grow from."""
+_UNKNOWN: Final = (_LEAST, False)
 
 
 class Monotone:
@@ -25,71 +24,37 @@ class Monotone:
     def __init__(self, task: int, found: Findings) -> None:
         self._task = task
         self._found = found
-        self._last: dict[int, int] = {}
-        """By channel; below all since the channel became idle."""
-        self._idle: set[int] = set()
-        """Channels whose last mark was IDLE."""
-        self._last_of_input: dict[int, int] = {}
+        self._channels: dict[int, tuple[int, bool]] = {}
+        """The last watermark since the channel became idle, and whether IDLE was the last mark."""
+        self._inputs: dict[int, int] = {}
 
     def feed(self, facts: Slice) -> None:
-        sent = facts.once(sent_event_time)
-        self._found.examined += sent.watermarks
-        for channel, marks in sent.by_channel.items():
-            if sent.statuses or channel in self._idle or len(marks) <= FEW or not self._grows(channel, marks):
-                self._channel(channel, marks)
-        if facts.has("task_watermark"):
-            self._inputs(facts)
-
-    def _grows(self, channel: int, marks: Marks) -> bool:
-        """Whether watermarks alone strictly increase; then nothing is wrong."""
-        timestamps = marks.columns[2]
-        if timestamps[0] <= self._last.get(channel, _LEAST) or (timestamps[1:] <= timestamps[:-1]).any():
-            return False
-        self._last[channel] = int(timestamps[-1])
-        return True
-
-    def _channel(self, channel: int, marks: Marks) -> None:
-        before, is_idle = self._last.get(channel, _LEAST), channel in self._idle
-        for seq, kind, timestamp in marks.rows:
-            if kind == STATUS:
-                is_idle = timestamp == IDLE
-                before = _LEAST if is_idle else before
+        for channel, marks in facts.once(sent_event_time).items():
+            before, is_idle = self._channels.get(channel, _UNKNOWN)
+            for seq, (kind, value) in marks:
+                if kind == STATUS:
+                    is_idle = value == IDLE
+                    before = _LEAST if is_idle else before
+                    continue
+                self._found.examined += 1
+                if is_idle:
+                    # Rule 5.8: an idle output drops watermarks.
+                    self._broken("watermark while idle", seq, channel=channel, timestamp=value)
+                elif value <= before:
+                    self._broken("watermark does not grow", seq, channel=channel, timestamp=value, before=before)
+                before, is_idle = value, False
+            self._channels[channel] = before, is_idle
+        for seq, index, kind, value in facts.of("task_watermark").tuples(("seq", "input", "kind", "timestamp")):
+            if kind != WATERMARK:
                 continue
-            if is_idle:
-                # Rule 5.8: an idle output drops watermarks.
-                self._found.broken(
-                    "watermark while idle", (self._task, seq),
-                    task=self._task, seq=seq, channel=channel, timestamp=timestamp,
-                )  # fmt: skip
-            elif timestamp <= before:
-                self._found.broken(
-                    "watermark does not grow", (self._task, seq),
-                    task=self._task, seq=seq, channel=channel, timestamp=timestamp, before=before,
-                )  # fmt: skip
-            before, is_idle = timestamp, False
-        self._last[channel] = before
-        (self._idle.add if is_idle else self._idle.discard)(channel)
+            self._found.examined += 1
+            last = self._inputs.get(index, _LEAST)
+            if value <= last:
+                self._broken("task watermark does not grow", seq, input=index, timestamp=value, before=last)
+            self._inputs[index] = value
 
-    def _inputs(self, facts: Slice) -> None:
-        rows = facts.of("task_watermark")
-        mask = rows.column("kind") == WATERMARK
-        count = int(np.count_nonzero(mask))
-        self._found.examined += count
-        if count > FEW:
-            timestamps, inputs = rows.column("timestamp")[mask], rows.column("input")[mask]
-            only = int(inputs[0])
-            grow = (inputs == only).all() and (timestamps[1:] > timestamps[:-1]).all()
-            if grow and timestamps[0] > self._last_of_input.get(only, _LEAST):
-                self._last_of_input[only] = int(timestamps[-1])
-                return
-        for seq, index, timestamp in rows.tuples(("seq", "input", "timestamp"), mask):
-            before = self._last_of_input.get(index, _LEAST)
-            if timestamp <= before:
-                self._found.broken(
-                    "task watermark does not grow", (self._task, seq),
-                    task=self._task, seq=seq, input=index, timestamp=timestamp, before=before,
-                )  # fmt: skip
-            self._last_of_input[index] = timestamp
+    def _broken(self, what: str, seq: int, **shown: int) -> None:
+        self._found.broken(what, (self._task, seq), task=self._task, seq=seq, **shown)
 
     def end(self, whole: bool) -> None:
         return None
@@ -101,15 +66,12 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Monotone:
 
 _COUNTS: Final = """\
 - Not applicable: no row in `channels`.
-- Rows examined: WATERMARK rows of `sent` plus WATERMARK rows of `task_watermark`.
-- Channels: take the rows of `sent` of kind WATERMARK or STATUS, per channel, by seq. A WATERMARK row is a
-  violation (once) when
-  - the WATERMARK row before it on the channel, with no STATUS row of -1 (IDLE) between them, has a timestamp >= its
-    own; or
-  - the row directly before it (among WATERMARK and STATUS rows) is a STATUS row of -1: an idle output drops
-    watermarks (rule 5.8).
-- Tasks: per (task, input), WATERMARK rows of `task_watermark` by seq: a row whose timestamp is <= that of the
-  WATERMARK row before it is a violation.
+- Rows examined: WATERMARK rows of `sent` and of `task_watermark`.
+- Channels: of the WATERMARK and STATUS rows of a channel in `sent`, by seq, a WATERMARK is a violation (once) when
+  - the WATERMARK before it, with no STATUS of IDLE between them, has a timestamp >= its own; or
+  - the row directly before it is a STATUS of IDLE: an idle output drops watermarks (rule 5.8).
+- Tasks: a WATERMARK row of `task_watermark` is a violation when the one before of its task and input, by seq, has a
+  timestamp >= its own.
 """
 
 LAWS: Final = (

@@ -1,13 +1,13 @@
-"""Where the event time of a place in a chain comes from, and how inputs and outputs combine it (rules 5.8, 8.7, 8.16)."""
+"""Where the event time of a place in a chain comes from: its origin (rules 8.7, 11.2, 11.3)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from flowsim.facts.kinds import ElementKind
-from flowsim.laws.job_graph import JobGraph, Operator
-from flowsim.units import NO_TIMESTAMP
+from flowsim.laws.job_graph import Edge, JobGraph, Operator
+from flowsim.units import MAX_WATERMARK
 
 ACTIVE: Final = 0
 IDLE: Final = -1
@@ -25,6 +25,8 @@ ASYNC: Final = "async_wait"
 
 Emission = tuple[int, int]
 """Kind (WATERMARK or STATUS) and timestamp or status."""
+LAST: Final[Emission] = (WATERMARK, MAX_WATERMARK)
+"""The end of event time."""
 
 
 class EventTimePaths:
@@ -53,6 +55,17 @@ class EventTimePaths:
         """What feeds the operator in its chain: an operator of a smaller index, so that a walk along the chain ends."""
         feeder = operator.input_operator
         return self._operators.get((operator.vertex, feeder)) if feeder < operator.operator else None
+
+    def outgoing(self, task: int) -> list[int]:
+        """The channels on which a task sends."""
+        return sorted(channel for channels in self.channels_by_origin.get(task, {}).values() for channel in channels)
+
+    def behind(self, edge: Edge, is_passed: Callable[[Operator], bool]) -> Operator | None:
+        """The last operator before an edge, but for those that are passed over."""
+        operator = self._operators.get((edge.source_vertex, edge.source_operator))
+        while operator is not None and is_passed(operator):
+            operator = self.feeder(operator)
+        return operator
 
     def origin_of_output(self, vertex: int, operator: int) -> int:
         """The last operator that generates or queues watermarks among the operator and those that feed it."""
@@ -104,73 +117,9 @@ def _queues(operator: Operator) -> bool:
     return operator.kind == ASYNC and not isinstance(operator.params.get("watermarks"), Mapping)
 
 
-class InputsModel:
-    """Combines the event time of the inputs of one task (rule 8.16); that of a single input passes as it is."""
-
-    __slots__ = ("_all_idle", "_idle", "_marks", "_reached")
-
-    def __init__(self, inputs: int) -> None:
-        self._marks = [NO_TIMESTAMP] * inputs
-        self._idle = [False] * inputs
-        self._all_idle = False
-        self._reached = NO_TIMESTAMP
-
-    @property
-    def has_idle(self) -> bool:
-        """Whether one of several inputs is idle."""
-        return True in self._idle
-
-    def take(self, index: int, kind: int, value: int) -> Sequence[Emission]:
-        """What reaches the head operator when one input emits a watermark or status."""
-        if len(self._marks) == 1:
-            return ((kind, value),)
-        if not 0 <= index < len(self._marks):
-            return ()
-        was_idle = self._all_idle
-        if kind == WATERMARK:
-            self._marks[index] = max(self._marks[index], value)
-        self._idle[index] = kind == STATUS and value == IDLE
-        active = [mark for mark, idle in zip(self._marks, self._idle, strict=True) if not idle]
-        self._all_idle = not active
-        lowest = min(active) if active else max(self._marks)
-        emitted: list[Emission] = []
-        if lowest > self._reached:
-            self._reached = lowest
-            emitted.append((WATERMARK, lowest))
-        if kind == STATUS and self._all_idle is not was_idle:
-            emitted.append((kind, value))
-        return emitted
-
-
-class Announced:
-    """What an output lets pass: no watermark while it is idle, and only changes of status (rule 5.8)."""
-
-    __slots__ = ("status",)
-
-    def __init__(self) -> None:
-        self.status = ACTIVE
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether it drops watermarks."""
-        return self.status == IDLE
-
-    def passing(self, emitted: Sequence[Emission]) -> list[Emission]:
-        """The watermarks and statuses that pass, in order."""
-        passed = []
-        for kind, value in emitted:
-            if kind == STATUS:
-                if value == self.status:
-                    continue
-                self.status = value
-            elif self.status == IDLE:
-                continue
-            passed.append((kind, value))
-        return passed
-
-
-def name_of(kind: int, value: int) -> str:
+def name_of(emission: Emission) -> str:
     """A watermark or status, for evidence."""
+    kind, value = emission
     if kind == STATUS:
         return "ACTIVE" if value == ACTIVE else "IDLE"
     return f"watermark {value}"

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from flowsim.facts.kinds import AsyncAction, Level
-from flowsim.laws.event_time.causes import Causes
-from flowsim.laws.event_time.lanes import AlikeLanes, HeldBackLane, Lane
-from flowsim.laws.event_time.marks import NO_MARKS, SentMarks, sent_event_time
-from flowsim.laws.event_time.paths import FREE, INPUTS, WATERMARK, EventTimePaths
-from flowsim.laws.event_time.queues import queues_of
-from flowsim.laws.event_time.strategies import Strategies
+from flowsim.laws.async_wait.places import operators_by_vertex
+from flowsim.laws.event_time.generators import NEVER, Generators
+from flowsim.laws.event_time.marks import Mark, sent_event_time, statuses, watermarks
+from flowsim.laws.event_time.origins import Origins
+from flowsim.laws.event_time.paths import FREE, INPUTS, LAST, WATERMARK, EventTimePaths
+from flowsim.laws.event_time.queues import Queue, QueueOutput
+from flowsim.laws.event_time.readers import AlikeChannels, HeldBackReader, Reader
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law, needs_channels
 from flowsim.laws.slices import Slice
@@ -21,62 +22,118 @@ ID: Final = "task-watermark"
 _PUT: Final = int(AsyncAction.PUT)
 
 
+class Reading(NamedTuple):
+    """A reader, and what it reads: a channel, or what is taken into the queue of an operator."""
+
+    origin: int
+    channel: int
+    queue: Queue | None
+    reader: Reader | HeldBackReader
+    own: QueueOutput | None = None
+    """What the origin, a queue, emits if the statuses of the channel itself are those that count."""
+
+
 class TaskEventTime:
-    """Follows every origin of event time in one task to the channels and queues that it reaches."""
+    """Follows every origin of event time in one task to the channels and queues that read it."""
 
     def __init__(self, graph: JobGraph, task: Task, found: Findings) -> None:
         self._found = found
-        self._causes = Causes(task.inputs)
-        self._queues = queues_of(graph, task, found)
-        self._free: AlikeLanes | None = None
-        self._lanes: list[tuple[int, int, Lane | HeldBackLane]] = []
-        """Origin and channel of each."""
-        paths = graph.once(EventTimePaths)
-        for origin, channels in paths.channels_by_origin.get(task.task, {}).items():
-            if origin == FREE:
-                self._free = AlikeLanes(found, task.task, channels) if len(channels) > 1 else None
-            elif origin not in self._queues:
-                is_held = origin == INPUTS and paths.holds_back(task.vertex)
-                may_end = paths.makes_the_first(task.vertex, origin)
-                for channel in channels:
-                    place = {"task": task.task, "channel": channel}
-                    lane = HeldBackLane(found, place) if is_held else Lane(found, place, may_end)
-                    self._lanes.append((origin, channel, lane))
-        self._strategies = Strategies(graph, task, found)
+        self._task = task
+        self._paths = graph.once(EventTimePaths)
+        self._origins = Origins(task.inputs)
+        operators = graph.once(operators_by_vertex).get(task.vertex, ())
+        self._queues = {operator.operator: Queue(operator) for operator in sorted(operators)}
+        self._outputs: dict[int, tuple[int, QueueOutput]] = {}
+        """Per queue the origin of its statuses, where facts call for them, and what it emits."""
+        self._readings: list[Reading] = []
+        self._free: AlikeChannels | None = None
+        for number in self._queues:
+            origin = self._paths.origin_of_statuses(task.vertex, number)
+            if origin != FREE:
+                self._outputs[number] = origin, QueueOutput()
+                self._read_queue(number)
+        for origin, channels in self._paths.channels_by_origin.get(task.task, {}).items():
+            if origin != FREE:
+                self._readings += [self._reading(origin, channel) for channel in channels]
+            elif len(channels) > 1:
+                self._free = AlikeChannels(found, task.task, channels)
+        self._generators = Generators(graph, task, found)
+        self._end_of_inputs: int | None = None
+        """The row with which the inputs reached the end of event time."""
+
+    def _read_queue(self, number: int) -> None:
+        """What an operator takes into its queue is what reaches it."""
+        origin = self._paths.origin_of_input(self._task.vertex, number)
+        if origin in self._queues and self._queues[origin].is_legacy:
+            # Its emitter may wait with a watermark for a place in the next queue, and statuses overtake both.
+            return
+        reader = self._reader(origin, {"task": self._task.task, "operator": number}, takes_statuses=False)
+        self._readings.append(Reading(origin, -1, self._queues[number], reader))
+
+    def _reading(self, origin: int, channel: int) -> Reading:
+        place = {"task": self._task.task, "channel": channel}
+        if origin in self._queues and origin not in self._outputs:
+            reader = Reader(self._found, place, takes_statuses=False)
+            return Reading(origin, channel, self._queues[origin], reader, QueueOutput(emits_statuses=False))
+        return Reading(origin, channel, None, self._reader(origin, place, takes_statuses=True))
+
+    def _reader(self, origin: int, place: dict[str, int], takes_statuses: bool) -> Reader | HeldBackReader:
+        if origin == INPUTS and self._paths.holds_back(self._task.vertex):
+            return HeldBackReader(self._found, place, takes_statuses)
+        may_end = origin not in self._queues and self._paths.makes_the_first(self._task.vertex, origin)
+        return Reader(self._found, place, may_end, takes_statuses)
 
     def feed(self, facts: Slice) -> None:
-        reaching = self._causes.reaching(facts)
-        passing = self._causes.passing(reaching)
         sent = facts.once(sent_event_time)
         self._count(facts, sent)
-        for origin, channel, lane in self._lanes:
-            causes, marks = passing.get(origin), sent.by_channel.get(channel)
-            if causes is not None or marks is not None:
-                lane.feed(causes or NO_MARKS, marks or NO_MARKS)
-        if self._free is not None and sent.by_channel:
-            self._free.feed(sent.by_channel)
+        causes = self._origins.causes(facts)
         for queue in self._queues.values():
-            queue.steps.feed(facts)
-        for queue in self._queues.values():
-            queue.feed(reaching, passing, sent.by_channel)
-        self._strategies.feed(facts, passing.get(INPUTS))
+            queue.feed(facts)
+        for number, (origin, output) in self._outputs.items():
+            causes[number] = output.causes(self._queues[number].left, statuses(causes.get(origin, ())))
+        for origin, channel, taking, reader, own in self._readings:
+            marks = sent.get(channel, ())
+            if own is not None and taking is not None:
+                reader.feed(own.causes(taking.left, statuses(marks)), watermarks(marks))
+                continue
+            reader.feed(causes.get(origin, ()), marks if taking is None else taking.taken)
+            if origin not in self._queues:
+                reader.settle()
+        if self._free is not None:
+            self._free.feed(sent)
+        if self._end_of_inputs is None:
+            self._end_of_inputs = next((seq for seq, emission in causes.get(INPUTS, ()) if emission == LAST), None)
+        self._generators.feed(facts)
 
-    def _count(self, facts: Slice, sent: SentMarks) -> None:
-        count = sent.watermarks + sent.statuses + len(facts.of("task_watermark")) + len(facts.of("generated_watermark"))
+    def _count(self, facts: Slice, sent: dict[int, list[Mark]]) -> None:
+        count = sum(map(len, sent.values())) + len(facts.of("task_watermark")) + len(facts.of("generated_watermark"))
         steps = facts.of("async_elements")
         if len(steps):
-            puts = (steps.column("action") == _PUT) & (steps.column("kind") == WATERMARK)
-            count += int(np.count_nonzero(puts))
+            count += int(np.count_nonzero((steps.column("action") == _PUT) & (steps.column("kind") == WATERMARK)))
         self._found.examined += count
 
     def end(self, whole: bool) -> None:
-        for _, _, lane in self._lanes:
-            lane.end(whole)
+        under_way: dict[int, list[Mark]] = {}
+        for number, (_, output) in self._outputs.items():
+            under_way[number] = [] if whole else output.under_way(self._queues[number])
+        for origin, _, queue, reader, own in self._readings:
+            if own is not None and queue is not None and not whole:
+                reader.feed(own.under_way(queue), ())
+            reader.feed(under_way.get(origin, ()), ())
+            reader.end(whole)
         if self._free is not None:
             self._free.end(whole)
-        for queue in self._queues.values():
-            queue.end(whole)
-        self._strategies.end(whole, self._queues)
+        self._generators.end(whole, self._end_of)
+
+    def _end_of(self, origin: int) -> int:
+        """The row with which an origin emits the end of event time (rules 4.10, 8.7); -1 where no facts say that."""
+        if origin in self._outputs:
+            found = self._outputs[origin][1].end_at
+        elif origin == INPUTS:
+            found = self._end_of_inputs
+        else:
+            return -1
+        return NEVER if found is None else found
 
 
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> TaskEventTime:
@@ -84,78 +141,64 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> TaskEventTime:
 
 
 _COUNTS: Final = """\
-**Origins** (also of idle and timers). An operator *makes watermarks* when `params.watermarks` is an object, and
-*keeps them back* when its kind is `async_wait` (and it makes none). The origin of what leaves an operator is the last
-that makes watermarks or keeps them back among it and those that feed it in its chain (`input_operator`); it is *free*
-when an operator of kind `source` or `watermarks` that makes none comes first. Else it is the task's *inputs*, and free
-for a task without inputs. The origin of what reaches an operator is that of what leaves its feeder; what reaches the
-head comes from the inputs. The **origin of statuses** is the same, but operators that keep watermarks back are passed
-over: a status is not queued (rule 11.3).
+**Origins** (also of laws idle and timers). An operator *generates* watermarks when `params.watermarks` is an object; it
+*queues* them when it generates none and is of kind `async_wait`. The origin of what leaves an operator is the last that
+generates or queues among it and those that feed it in its chain (`input_operator`); it is *free* where a `source` or
+`watermarks` operator that generates none comes first. Otherwise it is the *inputs* of the task, or free in a task
+without inputs. The origin of what reaches an operator is that of what leaves its feeder; for the head it is the inputs.
+The *origin of statuses* passes over operators that queue, since a status is not queued (rule 11.3).
 
-**What an origin tells** is a list of causes by seq, each with the WATERMARKs and STATUSes that it makes:
-- an operator that makes watermarks: its rows of `generated_watermark` with split -1, each one cause;
-- the inputs: each row of `task_watermark` is a cause. With one input it makes itself. With several, each has a
-  watermark (at first `MIN`, only growing) and is idle or not (a WATERMARK makes it active); *together* is the lowest
-  watermark of those that are not idle, the highest of all when all are. Where together exceeds all before, a
-  WATERMARK of it; then, where the row is a STATUS and with it changes whether all inputs are idle, that STATUS (rule
-  8.16). Rows of inputs that the task has not make nothing.
-- an operator that keeps watermarks back: each of its EMIT rows in `async_elements`, of either kind, is a cause, and
-  each cause of its origin of statuses of which a STATUS passes (below) is one that makes that STATUS. An EMIT row comes
-  *behind* what it handed on. So a WATERMARK that left is made not by its own EMIT row but by the cause directly before
-  that row (where there is none: by the beginning, a cause of seq -1), after all else that this one makes; the EMIT row
-  itself makes only what the next one of kind WATERMARK, directly behind it, gives it. In a prefix one may be under way:
-  of the entries of kind WATERMARK that were put and not emitted, the one with the lowest number is *perhaps* made by
-  the last cause (or the beginning), after all else. Where the origin of statuses is free, statuses are as the judged
-  channel has them: each of its own STATUS rows in `sent` is a cause, which counts for what passes, but itself makes
-  nothing and is not judged by this law.
+**Causes.** What an origin emits is a list of causes by seq, each with the marks (WATERMARKs and STATUSes) that it makes:
+- an operator that generates: each of its rows of `generated_watermark` with split -1 is a cause that makes itself;
+- the inputs: each row of `task_watermark` is a cause. With one input it makes itself. With several, the watermark of an
+  input is its highest so far (`MIN` at first), and it is idle after a STATUS of IDLE until its next row. The combined
+  watermark is the lowest of the inputs that are not idle, or the highest of all where all are idle. A row makes a
+  WATERMARK where the combined one exceeds all before; then, where the row is a STATUS and changes whether all inputs are
+  idle, that STATUS (rule 8.16). Rows of inputs that the task does not have make nothing;
+- an operator that queues: causes are its EMIT rows in `async_elements` and, from its origin of statuses, those that
+  make a STATUS, with that STATUS. An EMIT row is recorded after its element was sent, so a WATERMARK that is emitted
+  belongs to the cause before its EMIT row, or to the *beginning*, before all causes. In a prefix the last cause also
+  makes the next WATERMARK: that of the lowest entry that was put behind all emitted entries. Where the origin of
+  statuses is free, the STATUS rows of the judged channel itself are such causes; they make nothing and are not judged.
 
-Of these pass only STATUSes other than the one before (at first ACTIVE), and no WATERMARK while the last STATUS is
-IDLE (rule 5.8). Causes of which nothing passes are left out; but not those of an operator that keeps watermarks back.
+Of the marks that an origin makes, only those *pass* that an output lets through (rule 5.8): a STATUS other than the last
+one (at first ACTIVE), and a WATERMARK while that is not IDLE. Causes of which nothing passes are left out, but not those
+of an operator that queues.
 
 - Not applicable: no row in `channels`.
-- Rows examined: WATERMARK and STATUS rows of `sent`, all rows of `task_watermark`, all rows of `generated_watermark`,
-  and the PUT rows of kind WATERMARK in `async_elements`.
-- Per channel, with the origin of what leaves the edge's source operator: each cause *owns* the WATERMARK and STATUS
-  rows of `sent` between it and the next cause. Violations:
-  - every such row that is not the next of what its cause makes (rows before the first cause: every one, unless the
-    beginning makes it). Where the origin is the head of a task without inputs, a WATERMARK of `MAX` is never one: the
-    task itself sends it (rule 4.10), law end asks for it;
-  - 1 for each cause (the beginning included) that does not own all that it makes; in a prefix not the last cause. What
-    is only perhaps made need not be there.
-- Per task and operator of kind `async_wait`, what it takes into its queue is judged like a channel: its PUT rows of
-  kind WATERMARK behind its first OPEN row in `lifecycle` (without one there are none), against the WATERMARKs alone of
-  what the origin of what reaches it makes (here, too, causes that make no WATERMARK stay causes, as the EMIT rows of an
-  operator before it). For the head these are all of them, for another operator those that pass (rule 5.8). It is not
-  judged where that origin, or that of its statuses, is free, or where that origin is an async operator of the legacy
-  design: its emitter may wait for a place in the next queue with a watermark in its hands, and statuses overtake both.
-  Where the origin is the inputs and the head has `params.interruptible_timers`, the next paragraph goes for it, too.
-- Where the origin is the inputs and the head of the chain has `params.interruptible_timers`, watermarks may be held
-  back and merged (rule 9.18): a WATERMARK row is a violation when it is not above all before on the channel, or no
-  cause with a lower seq makes it. STATUSes are judged as above.
-- Free origins, per task: with the n-th WATERMARK or STATUS rows of all its channels of free origin side by side, 1
-  for each n for which kind or timestamp differ or, in a whole run, a channel has none (rule 8.18). In a prefix only n
-  that all channels have are compared.
-- Each row of `generated_watermark` is a violation (once) when
-  - its operator is not in `operators`; or
-  - split is -1, the operator has no rows of other splits, an edge *shows* it, and `records` and `max_timestamp` are
-    not the number and the highest timestamp (none: `MIN`) of the RECORD rows that the task sent over that edge
-    before. It is shown by the lowest edge without `side_output`, not BROADCAST, between which and it lie only
-    operators of kind `map`;
-  - it is a WATERMARK that does not exceed all before of the same task, operator and split (rule 8.5); or
-  - it is a WATERMARK of `MAX` with split -1, the operator is of kind `watermarks`, the origin of what reaches it is
-    the inputs or an operator that keeps watermarks back (whose origin of statuses is not free), and none of its causes
-    with a lower seq makes `MAX`, perhaps or not (rule 8.7); or
-  - it is any other WATERMARK of a split, or of an operator without splits, `params.watermarks.kind` is `bounded` or
-    `monotonous`, and it is not `max_timestamp` - `bound_ms` - 1 (rule 8.1); or
-  - it is any other WATERMARK with split -1 of an operator with splits, and the highest WATERMARK before of no split
-    (rule 8.6); or
-  - it is the first row of a split after a WATERMARK with split -1 that was above the split's highest, while the split
-    was not idle (by its last row): it is still there and should have held the others back (rule 8.6).
-- In a whole run, 1 for each operator of kind `watermarks` that makes watermarks, whose inputs make `MAX`, and that
-  has no later WATERMARK of `MAX` with split -1.
+- Rows examined: WATERMARK and STATUS rows of `sent`, all rows of `task_watermark` and `generated_watermark`, and the PUT
+  rows of kind WATERMARK in `async_elements`.
+- Channels: the origin is that of what leaves the source operator of the edge. Each cause *owns* the WATERMARK and STATUS
+  rows of `sent` between it and the next cause, and the beginning those before the first. Violations:
+  - each row that is not the next mark of its cause; but not a WATERMARK of `MAX` where the origin is the head of a task
+    without inputs: the task itself sends it (rule 4.10, law end);
+  - 1 for each cause (the beginning included) that does not own all its marks; in a prefix not for the last cause.
+- Queues: the PUT rows of kind WATERMARK of an operator of kind `async_wait` after its first OPEN row in `lifecycle` are
+  judged as a channel, against the WATERMARKs alone of the origin of what reaches it. They are not judged where the origin
+  of statuses is free, or that origin is an async operator of the legacy design: its emitter may wait with a watermark
+  for a place in the next queue, and statuses overtake both.
+- Both, where the origin is the inputs and the head has `params.interruptible_timers`: watermarks may be held back and
+  merged (rule 9.18), so a WATERMARK is a violation only when it is not above all before, or no cause with a lower seq
+  makes it.
+- Free origins, per task: 1 for each n for which the n-th WATERMARK or STATUS rows of its channels of free origin differ
+  in kind or timestamp or, in a whole run, a channel has none (rule 8.18).
+- A row of `generated_watermark` is a violation (once) when its operator is not in `operators`, or
+  - its split is -1 after no row of another split, an edge *shows* its records, and `records` and `max_timestamp` are not
+    the number and the highest timestamp (none: `MIN`) of the RECORD rows sent over that edge before. That is the
+    lowest edge without `side_output`, not BROADCAST, between which and the operator are only operators of kind `map`;
+  - it is a WATERMARK that does not exceed all before of its task, operator and split (rule 8.5);
+  - it is a WATERMARK of `MAX` with split -1 of an operator of kind `watermarks` before the origin of what reaches that
+    passes `MAX` (rule 8.7; only where this origin is the inputs or queues, and its origin of statuses is not free);
+  - it is a WATERMARK below `MAX` of a split, or with split -1 after no row of another split, the strategy is `bounded`
+    or `monotonous`, and it is not `max_timestamp` - `bound_ms` - 1 (rule 8.1);
+  - it is a WATERMARK below `MAX` with split -1 after a row of a split, and not the highest so far of any (rule 8.6); or
+  - it is the first row of a split after a WATERMARK with split -1 above the highest of that split, which was not idle
+    by its last row: it should have held the others back (rule 8.6).
+- In a whole run, 1 for each operator of kind `watermarks` that generates, whose origin as above passes `MAX`, and that has
+  no later WATERMARK of `MAX` with split -1.
 
-A scripted source that speaks of event time itself has strategies of kind `custom`, as has every generator of the
-user's: what they say is not foretold.
+Strategies of kind `custom` (scripted sources with watermarks of their own, generators of users) may generate anything
+that grows.
 """
 
 LAWS: Final = (

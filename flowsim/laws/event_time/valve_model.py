@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
-
-import numpy as np
+from typing import Final
 
 from flowsim.laws.event_time.paths import ACTIVE, IDLE, STATUS, WATERMARK
-from flowsim.laws.slices import Ints
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
 Emission = tuple[int, int, int]
 """Task input, kind (WATERMARK or STATUS) and timestamp or status."""
 _NOTHING: Final[list[Emission]] = []
 _NOT_ALIGNED: Final = MAX_WATERMARK + 1
-_MANY: Final = 200
-"""Beyond so many channels watermarks are cheaper one by one."""
-
-
-class Advance(NamedTuple):
-    """What many watermarks make an input emit while all its channels are aligned."""
-
-    rows: Ints
-    """Which of the watermarks it emits something for."""
-    values: Ints
-    watermarks: list[int]
-    """The last watermarks of its channels."""
 
 
 class ValveModel:
@@ -59,28 +44,6 @@ class ValveModel:
         if kind == STATUS and (timestamp == ACTIVE) != self._active[channel]:
             return self._on_active(channel) if timestamp == ACTIVE else self._on_idle(channel)
         return _NOTHING
-
-    def advance(self, channels: Ints, timestamps: Ints) -> Advance | None:
-        """Rule 8.9 for watermarks alone, without taking them; None where a channel is not aligned."""
-        count = len(self._active)
-        if count > _MANY or self._last_status == IDLE or not all(self._active) or _NOT_ALIGNED in self._aligned:
-            return None
-        lowest, watermarks = None, []
-        for channel, watermark in enumerate(self._watermarks):
-            reached = np.maximum.accumulate(np.where(channels == channel, timestamps, watermark))
-            watermarks.append(int(reached[-1]))
-            lowest = reached if lowest is None else np.minimum(lowest, reached, out=lowest)
-        assert lowest is not None
-        np.maximum(lowest, self._last, out=lowest)
-        rows = np.flatnonzero(np.diff(lowest, prepend=self._last))
-        return Advance(rows, lowest[rows], watermarks)
-
-    def take(self, advance: Advance) -> None:
-        """Takes the watermarks of an advance."""
-        self._watermarks = advance.watermarks
-        self._aligned = list(advance.watermarks)
-        if len(advance.values):
-            self._last = int(advance.values[-1])
 
     def _on_active(self, channel: int) -> list[Emission]:
         self._active[channel] = True

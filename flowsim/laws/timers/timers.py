@@ -9,8 +9,9 @@ from typing import Final
 import numpy as np
 
 from flowsim.facts.kinds import Level, LifeEvent
-from flowsim.laws.event_time.marks import arrived_event_time, generated_event_time, sent_event_time
-from flowsim.laws.event_time.paths import FREE, INPUTS, WATERMARK, EventTimePaths, InputsModel
+from flowsim.laws.event_time.marks import arrived_event_time, generated_event_time, sent_event_time, watermarks
+from flowsim.laws.event_time.origins import CombinedInputs
+from flowsim.laws.event_time.paths import FREE, INPUTS, WATERMARK, EventTimePaths
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law
 from flowsim.laws.slices import Mask, Rows, Slice
@@ -33,7 +34,7 @@ class KeyedTask:
         self._first = first
         self._found = found
         self._keys = OwnKeys(task, found)
-        self._inputs = None if task.inputs == 1 else InputsModel(task.inputs)
+        self._inputs = None if task.inputs == 1 else CombinedInputs(task.inputs)
         self._services: dict[tuple[int, int], Service] = {}
         """By operator and number."""
         self._last: dict[int, Step] = {}
@@ -64,7 +65,7 @@ class KeyedTask:
         """The watermarks of a slice, in order."""
         steps: list[Step] = []
         if self._inputs is None:
-            steps = [(seq, INPUTS, at) for seq, kind, at in facts.once(arrived_event_time).rows if kind == WATERMARK]
+            steps = [(seq, INPUTS, at) for seq, (_, at) in watermarks(facts.once(arrived_event_time))]
             self._found.examined += len(steps)
         else:
             for seq, index, kind, value in facts.of("task_watermark").tuples(("seq", "input", "kind", "timestamp")):
@@ -72,13 +73,13 @@ class KeyedTask:
                 steps += [(seq, INPUTS, at) for what, at in self._inputs.take(index, kind, value) if what == WATERMARK]
         parts = 1
         for operator, generated in facts.once(generated_event_time).items():
-            steps += [(seq, operator, at) for seq, kind, at in generated.rows if kind == WATERMARK]
+            steps += [(seq, operator, at) for seq, (_, at) in watermarks(generated)]
             parts += 1
         if self._first:
-            sent = facts.once(sent_event_time).by_channel
+            sent = facts.once(sent_event_time)
             for channel in self._first:
                 if channel in sent:
-                    steps += [(seq, FORWARDED, at) for seq, kind, at in sent[channel].rows if kind == WATERMARK]
+                    steps += [(seq, FORWARDED, at) for seq, (_, at) in watermarks(sent[channel])]
                     parts += 1
         if parts > 1:
             steps.sort(key=itemgetter(0))

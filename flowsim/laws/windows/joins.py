@@ -7,7 +7,8 @@ from heapq import heappop, heappush
 from typing import Final
 
 from flowsim.facts.kinds import Level
-from flowsim.laws.event_time.paths import WATERMARK, EventTimePaths, InputsModel
+from flowsim.laws.event_time.origins import CombinedInputs
+from flowsim.laws.event_time.paths import WATERMARK, EventTimePaths
 from flowsim.laws.job_graph import JobGraph, Operator, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law
 from flowsim.laws.slices import Slice
@@ -86,7 +87,7 @@ class JoinMachine:
         self._task = task.task
         self._operator = operator
         self._found = found
-        self._inputs = InputsModel(task.inputs)
+        self._inputs = CombinedInputs(task.inputs)
         self._model = JoinModel(bounds)
         self._last_cause = -1
         """Sequence number of the last intake or watermark."""

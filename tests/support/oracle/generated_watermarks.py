@@ -39,7 +39,7 @@ def judge_generated(
                 findings.broken("made by an operator that is not described", task=task, operator=operator, seq=row[0])
             continue
         reached = ends.reached(described, task)
-        judge = _Generator(described, reached, any(row[1] >= 0 for row in rows), seen.get((task, operator)))
+        judge = _Generator(described, reached, seen.get((task, operator)))
         for row in sorted(rows):
             wrong = judge.wrong(row)
             if wrong:
@@ -71,15 +71,14 @@ def _judge_ends(
 class _Generator:
     """The rows of one operator of one subtask, in order."""
 
-    def __init__(self, operator: Operator, reached_the_end: int, has_splits: bool, seen: Seen | None) -> None:
+    def __init__(self, operator: Operator, reached_the_end: int, seen: Seen | None) -> None:
         described = operator.params.get("watermarks")
         strategy = described if isinstance(described, Mapping) else {}
         kind, bound = strategy.get("kind"), strategy.get("bound_ms", 0)
         self.delay = bound + 1 if kind in _BOUNDED and isinstance(bound, int) else None
         self.reached_the_end = reached_the_end
-        self.has_splits = has_splits
-        self.seen = None if has_splits else seen
-        self.before: dict[int, int] = {}
+        self.seen = seen
+        self.highest = NO_TIMESTAMP
         self.splits: dict[int, tuple[int, bool]] = {}
         """Per split its last watermark and whether it is idle."""
         self.overtaken: set[int] = set()
@@ -88,17 +87,18 @@ class _Generator:
         seq, split, kind, timestamp, _, _ = row
         if split >= 0:
             return self._wrong_of_split(row)
-        if self.seen is not None and self._seen_before(seq, self.seen) != row[4:]:
+        before = self.highest
+        if kind == ElementKind.WATERMARK:
+            self.highest = max(before, timestamp)
+        if self.seen is not None and not self.splits and self._seen_before(seq, self.seen) != row[4:]:
             return "not the records that it gave out"
         if kind != ElementKind.WATERMARK:
             return ""
-        before = self.before.get(-1, NO_TIMESTAMP)
-        self.before[-1] = max(before, timestamp)
         if timestamp <= before:
             return "does not grow"
         if timestamp == MAX_WATERMARK:
             return "" if self.reached_the_end <= seq else "the end of event time before its input reached it"
-        if not self.has_splits:
+        if not self.splits:
             return "" if self._is_due(timestamp, row[5]) else "not the highest timestamp less the bound"
         if all(mark != timestamp for mark, _ in self.splits.values()):
             return "no split has reached it"

@@ -27,12 +27,12 @@ def idle(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
         return not_applicable(LAW, "the job has no channels")
     sent = sent_event_time(facts)
     made: dict[tuple[int, int], list[tuple[int, int, int, int]]] = {}
-    with_splits: set[tuple[int, int]] = set()
+    first_split_row: dict[tuple[int, int], int] = {}
     for seq, task, operator, time_ns, split, kind, timestamp, _, _ in facts.rows("generated_watermark"):
         if split == -1:
             made.setdefault((task, operator), []).append((seq, kind, timestamp, time_ns))
         else:
-            with_splits.add((task, operator))
+            first_split_row[task, operator] = min(seq, first_split_row.get((task, operator), seq))
     findings = Findings(sum(map(len, sent.values())) + sum(map(len, made.values())))
     paths, called_for = EventTimePaths(graph), emissions(facts, graph)
     for task, origins in sorted(paths.channels_by_origin().items()):
@@ -41,7 +41,7 @@ def idle(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
             changes = None if statuses == FREE else _changes(called_for.get((task, statuses), []))
             for channel in channels:
                 _judge_channel(findings, sent.get(channel, []), changes, whole, {"task": task, "channel": channel})
-    timeouts = _Timeouts(facts, graph, paths, set(made) - with_splits)
+    timeouts = _Timeouts(facts, graph, paths, set(made), first_split_row)
     for place, rows in sorted(made.items()):
         _judge_strategy(findings, place, sorted(rows), timeouts)
     return findings.outcome(LAW)
@@ -97,7 +97,11 @@ def _judge_strategy(
 class _Timeouts:
     """When each strategy with a timeout was last heard of, as far as what it gave out tells (rule 8.4)."""
 
-    def __init__(self, facts: Facts, graph: JobGraph, paths: EventTimePaths, judged: set[tuple[int, int]]) -> None:
+    def __init__(
+        self, facts: Facts, graph: JobGraph, paths: EventTimePaths, judged: set[tuple[int, int]],
+        first_split_row: Mapping[tuple[int, int], int],
+    ) -> None:  # fmt: skip
+        self._first_split_row = first_split_row
         self._idle_ms: dict[tuple[int, int], int] = {}
         self._heard: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
         for task, operator in judged:
@@ -140,7 +144,7 @@ class _Timeouts:
 
     def too_early(self, place: tuple[int, int], seq: int, time_ns: int) -> bool:
         """Whether less than the timeout has passed since the strategy was last heard of."""
-        if place not in self._idle_ms:
+        if place not in self._idle_ms or seq > self._first_split_row.get(place, seq):
             return False
         seqs, latest = self._heard[place]
         number = bisect_left(seqs, seq)

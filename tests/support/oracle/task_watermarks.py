@@ -10,7 +10,7 @@ from flowsim.laws.job_graph import JobGraph
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.support.oracle.async_wait.queued_event_time import QueueTold, taken_marks, told_by_queues
 from tests.support.oracle.catalogue import Outcome
-from tests.support.oracle.event_time_paths import FREE, INPUTS, Emission, EventTimePaths, Told, emissions, heard
+from tests.support.oracle.event_time_paths import FREE, INPUTS, Emission, EventTimePaths, Told, emissions
 from tests.support.oracle.facts import Facts, Findings, not_applicable
 from tests.support.oracle.generated_watermarks import judge_generated
 from tests.support.oracle.valve_model import ACTIVE
@@ -51,7 +51,7 @@ def task_watermark(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
                 else:
                     may_end = paths.makes_the_first(vertex, origin)
                     _judge_channel(findings, causes, rows, whole, may_end, place)
-    _judge_queues(findings, paths, queues, (heard(facts, graph) if queues else {}, called_for), whole)
+    _judge_queues(findings, paths, queues, called_for, whole)
     judge_generated(findings, facts, graph, paths, called_for, queues, whole)
     return findings.outcome(LAW)
 
@@ -70,9 +70,9 @@ def _judge_behind_queue(
 
 def _judge_queues(
     findings: Findings, paths: EventTimePaths, queues: dict[tuple[int, int], QueueTold],
-    told: tuple[dict[tuple[int, int], list[Told]], dict[tuple[int, int], list[Told]]], whole: bool,
+    called_for: dict[tuple[int, int], list[Told]], whole: bool,
 ) -> None:  # fmt: skip
-    """What comes into a queue is what is told before it; ``told``: to the head of a chain, and to any other operator."""
+    """What comes into a queue is what is told before it."""
     for (task, operator), queue in sorted(queues.items()):
         vertex = queue.place.task.vertex
         origin = paths.origin_of_input(vertex, operator)
@@ -85,7 +85,7 @@ def _judge_queues(
         if before is not None:
             causes, perhaps = before.causes()
         else:
-            causes = told[0 if queue.place.is_head else 1].get((task, origin), [])
+            causes = called_for.get((task, origin), [])
         rows, place = taken_marks(queue.place), {"task": task, "operator": operator}
         # Statuses do not wait in queues (rule 11.3).
         marks = [(seq, [e for e in made if e[0] == ElementKind.WATERMARK]) for seq, made in causes]

@@ -87,10 +87,8 @@ def taken_marks(place: Place) -> list[tuple[int, int, int]]:
 
 
 def _next_mark(place: Place) -> int | None:
-    emitted = place.firsts(AsyncAction.EMIT)
-    waiting = [
-        (entry, put.timestamp)
-        for entry, put in place.firsts(AsyncAction.PUT).items()
-        if put.kind == ElementKind.WATERMARK and entry not in emitted
-    ]
-    return min(waiting)[1] if waiting else None
+    left = max((step.entry for step in place.steps if step.action == AsyncAction.EMIT), default=-1)
+    for step in sorted(place.steps, key=lambda step: (step.entry, step.seq)):
+        if step.action == AsyncAction.PUT and step.kind == ElementKind.WATERMARK and step.entry > left:
+            return step.timestamp
+    return None

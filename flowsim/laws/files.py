@@ -149,6 +149,6 @@ def _check_seq(path: Path, tasks: TaskRows, seq: Any) -> None:
     if seq is None:
         return
     falls = seq[1:] < seq[:-1]
-    falls[np.cumsum([rows for _, rows in tasks])[:-1] - 1] = False
+    falls[np.cumsum([rows for _, rows in tasks], dtype=np.int64)[:-1] - 1] = False
     if falls.any():
         raise damaged(path, f"seq does not ascend at row {int(np.flatnonzero(falls)[0]) + 1} of those that were read")

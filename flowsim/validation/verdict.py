@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
+from typing import Final
 
 from flowsim.errors import BadInput
 from flowsim.laws.law import Outcome, Verdict
+
+_LINES: Final = 10
+"""So many errors are shown; JSON has all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +69,8 @@ class NotJudged(BadInput):
     """A recording is damaged, or Spark failed; ``report`` has the verdicts that were reached."""
 
     def __init__(self, report: Report) -> None:
-        texts: dict[str, int] = {}
-        for _, text in report.errors:
-            texts[text] = texts.get(text, 0) + 1
-        super().__init__("\n".join(f"{text} ({n} recordings)" if n > 1 else text for text, n in texts.items()))
+        texts = Counter(text for _, text in report.errors)
+        lines = [f"{text} ({n} recordings)" if n > 1 else text for text, n in texts.items()]
+        more = [f"and {len(lines) - _LINES} more"] if len(lines) > _LINES else []
+        super().__init__("\n".join([*lines[:_LINES], *more]))
         self.report = report

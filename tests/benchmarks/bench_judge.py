@@ -1,6 +1,6 @@
 """What judging a big recording costs, in this process and on Spark with the driver's 2 GiB: CPU seconds and wall time.
 
-python tests/benchmarks/bench_judge.py [--facts 10_000_000] [--sliding] [--keep DIR] [--master local[2]] [--engine both]
+python tests/benchmarks/bench_judge.py [--facts 10_000_000] [--runs 1] [--parallelism 8] [--sliding] [--engine both]
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ import pyarrow as pa
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from flowsim.facts.schema import FORMAT_VERSION, GRAPH_TABLES, TABLES, Table
-from flowsim.laws.law import Verdict
 from flowsim.recording.digest import sha256
 from flowsim.recording.epoch_marker import EpochMarker, PartDescription
 from flowsim.recording.graph_file import graph_bytes
-from flowsim.recording.parquet_part import as_numpy, part_bytes
+from flowsim.recording.parquet_part import arrow_schema, as_numpy, part_bytes
 from flowsim.validation.judge import open_runs, validate
 from flowsim.validation.on_spark import OnSpark
 from flowsim.validation.spark_session import spark_session
@@ -36,30 +35,25 @@ from flowsim.validation.verdict import Report
 from tests.benchmarks.big_recording import BigJob, Columns, Rounds
 from tests.benchmarks.big_recording_ends import Row, begun, described, ended
 
-_ARROW = {"q": pa.int64(), "i": pa.int32(), "b": pa.int8(), "s": pa.string()}
-_NUMPY = {"q": np.int64, "i": np.int32, "b": np.int8}
+_NUMPY = {"q": np.int64, "i": np.int32, "h": np.int16, "b": np.int8}
 _FACTS_A_PART = 2_000_000
-
-
-def _schema(table: Table) -> pa.Schema:
-    return pa.schema([pa.field(c.name, _ARROW[c.code], nullable=False) for c in table.columns])
 
 
 def _from_columns(table: Table, columns: Columns) -> pa.Table:
     shape = np.broadcast_shapes(*(np.shape(column) for column in columns.values()))
     seq = columns["seq"]
     arrays = []
-    for column in table.columns:
+    for column in table.stored_columns:
         given = columns.get(column.name, seq if column.name == "time_ns" else 0)
         whole = np.broadcast_to(np.asarray(given), shape).reshape(-1)
-        arrays.append(pa.array(whole.astype(_NUMPY[column.code])))
-    return pa.Table.from_arrays(arrays, schema=_schema(table))
+        arrays.append(pa.array(np.ascontiguousarray(whole.astype(_NUMPY[column.code]))))
+    return pa.Table.from_arrays(arrays, schema=arrow_schema(table))
 
 
 def _from_rows(table: Table, rows: list[dict[str, int | str]]) -> pa.Table:
-    names = {c.name: ("" if c.code == "s" else 0) for c in table.columns}
+    names = {c.name: ("" if c.code == "s" else 0) for c in table.stored_columns}
     full = [{**names, **row, **({"time_ns": row["seq"]} if "seq" in row else {})} for row in rows]
-    return pa.Table.from_pylist(full, _schema(table))
+    return pa.Table.from_pylist(full, arrow_schema(table))
 
 
 def write(job: BigJob, folder: Path) -> int:
@@ -120,6 +114,8 @@ def _add_rows(parts: dict[str, list[pa.Table]], rows: Iterable[Row]) -> None:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--facts", type=int, default=10_000_000)
+    options.add_argument("--runs", type=int, default=1, help="so many recordings, which have these facts together")
+    options.add_argument("--parallelism", type=int, default=8, help="a third of the tasks")
     options.add_argument("--sliding", action="store_true", help="windows of a sliding assigner")
     options.add_argument("--law", action="append", help="only this law; may be given several times")
     options.add_argument("--keep", type=Path, help="write the recording there (or judge what is there) and keep it")
@@ -127,12 +123,17 @@ def main() -> None:
     options.add_argument("--engine", choices=("both", "python", "spark"), default="both")
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        folder = (given.keep or Path(temporary)) / "recording"
-        if not folder.exists():
+        folders = [(given.keep or Path(temporary)) / str(run) for run in range(given.runs)]
+        if not folders[0].exists():
             started = perf_counter()
-            facts = write(BigJob.of_facts(given.facts, sliding=given.sliding), folder)
+            job = BigJob.of_facts(given.facts // given.runs, given.parallelism, sliding=given.sliding)
+            facts = sum(write(job, folder / "recording") for folder in folders)
             print(f"{facts:,} facts written in {perf_counter() - started:.0f} s", flush=True)
-        runs = open_runs([folder])
+        opened = perf_counter()
+        runs = open_runs(folders)
+        print(
+            f"{len(runs)} opened in {perf_counter() - opened:.1f} s, {len(runs[0].graph.tasks)} tasks each", flush=True
+        )
         if given.engine != "spark":
             _show("in this process", lambda: validate(runs, given.law))
         if given.engine != "python":
@@ -150,7 +151,7 @@ def _show(where: str, judge: Callable[[], Report]) -> None:
     cpu_s, started = _cpu_s(), perf_counter()
     report = judge()
     wall_s = perf_counter() - started
-    broken = [line.outcome for line in report.lines if line.outcome.verdict is not Verdict.HOLDS]
+    broken = [line.outcome for line in report.lines if line.broken]
     resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"{where}: {_cpu_s() - cpu_s:.1f} CPU s, {wall_s:.1f} s wall, {resident:.0f} MiB, {len(report.lines)} laws")
     for outcome in broken:

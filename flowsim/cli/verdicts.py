@@ -2,18 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from flowsim.cli.tables import Column, show_table, show_text
+from flowsim.errors import BadInput
 from flowsim.laws.law import Verdict
+from flowsim.recording.reader import Recording
+from flowsim.scenario.run_description import rerun_of
+from flowsim.trace.evidence import EvidenceReader, EvidenceText
 from flowsim.validation.report import as_data, evidence, table
 from flowsim.validation.verdict import Report
 
-ReplayCommand = Callable[[int], str]
-"""How the recording with this number is made again, in words for a terminal."""
+
+class OpenedRuns:
+    """Recordings that a command opened, and what its user calls them."""
+
+    def __init__(self, opened: Sequence[Recording], paths: Sequence[str | Path]) -> None:
+        self._opened = opened
+        self._paths = list(map(str, paths))
+        self._readers: dict[int, EvidenceReader] = {}
+
+    def replay(self, run: int) -> str:
+        """How the recording is made again, in words for a terminal; or why it cannot be."""
+        try:
+            rerun_of(self._opened[run].manifest)
+        except BadInput as error:
+            return f"no replay: {error}"
+        return shlex.join(["flowsim", "replay", self._paths[run]])
+
+    def texts(self, run: int, rows: Sequence[dict[str, object]]) -> list[EvidenceText]:
+        """Rows of evidence in words; none where the recording cannot be read from here."""
+        try:
+            if run not in self._readers:
+                self._readers[run] = EvidenceReader(self._opened[run], self._paths[run])
+            return self._readers[run].texts(rows)
+        except BadInput:
+            return []
+
 
 EVIDENCE_SHOWN = 5
 _NAMES = ("recording", "law")
@@ -21,7 +51,7 @@ _COLUMNS = (Column("verdict", left=True), Column("rows examined"), Column("viola
 _STYLES = {"holds": "green", "violated": "bold red", "vacuous": "yellow", "not applicable": "dim"}
 
 
-def show_report(console: Console, report: Report, replay: ReplayCommand) -> None:
+def show_report(console: Console, report: Report, runs: OpenedRuns) -> None:
     """One line per law and recording, what there is to say of some of them, then the evidence."""
     console.print()
     first = 0 if len(report.recordings) > 1 else 1
@@ -35,30 +65,52 @@ def show_report(console: Console, report: Report, replay: ReplayCommand) -> None
             laws.setdefault((verdict, reason), []).append(law)
     for (verdict, reason), of in laws.items():
         show_text(console, f"{', '.join(dict.fromkeys(of))}: {verdict}: {reason}", "dim")
-    runs = [line.run for line in report.lines if line.outcome.verdict is Verdict.VIOLATED]
-    for run, (recording, law, sentence, rows) in zip(runs, evidence(report), strict=True):
+    violated = [line.run for line in report.lines if line.outcome.verdict is Verdict.VIOLATED]
+    for run, (recording, law, sentence, rows) in zip(violated, evidence(report), strict=True):
         console.print(f"\n{law} is violated in {recording}", style="bold red", soft_wrap=True)
         if sentence:
             console.print(f"  {sentence}", soft_wrap=True)
-        show_evidence(console, rows, "  ")
-        console.print(f"  again: {replay(run)}", soft_wrap=True)
+        texts = runs.texts(run, rows[:EVIDENCE_SHOWN])
+        if texts:
+            _show_texts(console, texts, len(rows))
+        else:
+            show_evidence(console, rows, "  ")
+        console.print(f"  again: {runs.replay(run)}", soft_wrap=True)
 
 
-def report_data(report: Report, replay: ReplayCommand) -> dict[str, Any]:
-    """The report as JSON-able data, with the way to make each violated recording again."""
+def report_data(report: Report, runs: OpenedRuns) -> dict[str, Any]:
+    """The report as JSON-able data, with evidence in words, and the way to make each violated recording again."""
     document: dict[str, Any] = as_data(report)
     for line, data in zip(report.lines, document["laws"], strict=True):
         if line.outcome.violations:
-            data["replay"] = replay(line.run)
+            data["replay"] = runs.replay(line.run)
+            data["in_words"] = [text.as_data() for text in runs.texts(line.run, line.outcome.evidence)]
     return document
+
+
+def _show_texts(console: Console, texts: Sequence[EvidenceText], rows: int) -> None:
+    for text in texts:
+        lines = [
+            f"  - {text.what}{': ' if text.expected else ''}{text.expected}",
+            f"    {text.where}" if text.where else "",
+            f"    {', '.join(f'{name}: {value}' for name, value in text.with_)}" if text.with_ else "",
+            f"    see: {text.trace}",
+        ]
+        for line in filter(None, lines):
+            console.print(line, soft_wrap=True, markup=False, highlight=False)
+    _show_rest(console, rows, "  ")
+
+
+def _show_rest(console: Console, rows: int, indent: str) -> None:
+    if rows > EVIDENCE_SHOWN:
+        console.print(f"{indent}... --json shows {rows}")
 
 
 def show_evidence(console: Console, rows: Sequence[dict[str, object]], indent: str) -> None:
     """The first evidence rows; JSON has more of them."""
     for row in rows[:EVIDENCE_SHOWN]:
         console.print(indent + evidence_text(row), soft_wrap=True)
-    if len(rows) > EVIDENCE_SHOWN:
-        console.print(f"{indent}... --json shows {len(rows)}")
+    _show_rest(console, len(rows), indent)
 
 
 def evidence_text(row: dict[str, object]) -> str:

@@ -9,7 +9,6 @@ import typer
 from rich.console import Console
 
 from flowsim.cli.command import Answer, command, duration_argument, size_argument
-from flowsim.cli.commands.validate import replay_command
 from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.judging import Judge, RecomputePlan
 from flowsim.cli.options import (
@@ -32,7 +31,7 @@ from flowsim.cli.options import (
 from flowsim.cli.progress import count_progress, run_progress
 from flowsim.cli.scenarios import ALLOW_PYTHON_NEEDED, compiled_scenario
 from flowsim.cli.summary import run_data, run_waits, show_run
-from flowsim.cli.verdicts import report_data, show_report
+from flowsim.cli.verdicts import OpenedRuns, report_data, show_report
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.errors import BadInput, InvariantViolation
 from flowsim.facts.kinds import Level
@@ -122,18 +121,16 @@ def _answer(done: ScenarioRun, out: Path, report: Report | None) -> Answer:
     error = None if report is None else report.error
     code = exit_code(done, unexpected) if error is None else ExitCode.BAD_INPUT
 
-    def replay(run: int) -> str:
-        return replay_command(Recording.open(out), out)
-
     waits = run_waits(done)
     document: dict[str, Any] = {**run_data(done, waits), "out": str(out), "exit_code": int(code)}
     if report is not None:
-        document["validation"] = {**report_data(report, replay), "unexpected": unexpected}
+        runs = OpenedRuns([Recording.open(out)], [out])
+        document["validation"] = {**report_data(report, runs), "unexpected": unexpected}
 
     def show(console: Console) -> None:
         show_run(console, done, waits)
         if report is not None:
-            show_report(console, report, replay)
+            show_report(console, report, OpenedRuns([Recording.open(out)], [out]))
         for text in unexpected:
             console.print(text, style="bold red", soft_wrap=True)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -14,11 +13,9 @@ from flowsim.cli.judging import Judge
 from flowsim.cli.options import AllowPath, AllowPython, Engine, Json, Master, Remote
 from flowsim.cli.progress import count_progress
 from flowsim.cli.scenarios import recompute_plan
-from flowsim.cli.verdicts import report_data, show_report
+from flowsim.cli.verdicts import OpenedRuns, report_data, show_report
 from flowsim.errors import BadInput
 from flowsim.recording.parquet_part import write_file
-from flowsim.recording.reader import Recording
-from flowsim.scenario.run_description import rerun_of
 from flowsim.validation.junit import to_junit
 
 Recordings = Annotated[
@@ -71,12 +68,10 @@ def validate(
     if junit is not None:
         _write(junit, to_junit(report))
 
-    def replay(run: int) -> str:
-        return replay_command(opened[run], recordings[run])
-
+    runs = OpenedRuns(opened, recordings)
     code = ExitCode.BAD_INPUT if report.errors else ExitCode.FINE if report.passed else ExitCode.BROKEN
-    document = {**report_data(report, replay), "exit_code": int(code)}
-    return Answer(document, lambda console: show_report(console, report, replay), code, report.error)
+    document = {**report_data(report, runs), "exit_code": int(code)}
+    return Answer(document, lambda console: show_report(console, report, runs), code, report.error)
 
 
 def _write(path: Path, content: str) -> None:
@@ -85,12 +80,3 @@ def _write(path: Path, content: str) -> None:
         write_file(path, content.encode())
     except OSError as error:
         raise BadInput(f"--junit: {path}: cannot be written: {error.strerror or error}") from None
-
-
-def replay_command(recording: Recording, path: str | Path) -> str:
-    """How to make a recording again; where that cannot be, why."""
-    try:
-        rerun_of(recording.manifest)
-    except BadInput as error:
-        return f"no replay: {error}"
-    return shlex.join(["flowsim", "replay", str(path)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +101,9 @@ def test_a_violated_law_ends_with_code_1_evidence_and_the_replay_command(flowsim
     assert called.code == 1
     assert "channel-fifo is violated" in called.out
     assert "again: flowsim replay out/f" in called.out
+    [see, *_] = re.findall(r"see: flowsim (trace .*)", called.out)
+    shown = flowsim(*shlex.split(see))
+    assert (shown.code, "reads record" in shown.out) == (0, True)
     assert "expected law channel-fifo: holds, found: violated" in called.out
 
 

@@ -1,0 +1,104 @@
+"""Where evidence happened: the task, sequence number and time of the facts that rows of evidence speak of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from flowsim.facts.schema import TABLES, WINDOW_INTAKE
+from flowsim.recording.merged_facts import TASK_TABLES
+from flowsim.recording.parquet_part import as_numpy
+from flowsim.recording.reader import Recording
+
+_SIDES: Final = ("received", "sent")
+"""Where both ends of a channel are known, evidence is placed at the receiver."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """None: not known, or of no single fact."""
+
+    task: int | None = None
+    seq: int | None = None
+    time_ns: int | None = None
+
+
+def find_places(recording: Recording, rows: Sequence[Mapping[str, object]]) -> list[Place]:
+    """A place per row of evidence, read from as few parts as possible; raises BadInput for a damaged one."""
+    places = [_in_the_row(row) for row in rows]
+    for number, (row, place) in enumerate(zip(rows, places, strict=True)):
+        if place.seq is None:
+            places[number] = _by_position(recording, row, place)
+    wanted = {(one.task, one.seq) for one in places if one.seq is not None and one.time_ns is None}
+    times = _times(recording, {(task, seq) for task, seq in wanted if task is not None and seq is not None})
+    return [
+        one if one.time_ns is not None or one.task is None or one.seq is None
+        else replace(one, time_ns=times.get((one.task, one.seq)))
+        for one in places
+    ]  # fmt: skip
+
+
+def _in_the_row(row: Mapping[str, object]) -> Place:
+    return Place(_integer(row, "task"), _integer(row, "seq"), _integer(row, "time_ns"))
+
+
+def _integer(row: Mapping[str, object], name: str) -> int | None:
+    value = row.get(name)
+    return value if type(value) is int else None
+
+
+def _by_position(recording: Recording, row: Mapping[str, object], place: Place) -> Place:
+    """The fact at a position of a channel, or the intake that a missing fact should have followed."""
+    channel, position = _integer(row, "channel"), _integer(row, "position")
+    if channel is not None and position is not None:
+        for side in [row["side"]] if row.get("side") in _SIDES else _SIDES:
+            found = _first(recording, str(side), {"channel": channel, "position": position})
+            if found is not None:
+                return found
+    intakes, operator = _integer(row, "intakes_before"), _integer(row, "operator")
+    if intakes and operator is not None and place.task is not None:
+        return _first(recording, WINDOW_INTAKE.name, {"task": place.task, "operator": operator}, intakes) or place
+    return place
+
+
+def _first(recording: Recording, table: str, where: Mapping[str, int], count: int = 1) -> Place | None:
+    """The ``count``-th row of a table with these values."""
+    columns = ["task", "seq", "time_ns", *(name for name in where if name != "task")]
+    if TABLES[table].level > recording.level:
+        return None
+    for epoch in range(len(recording.epochs)):
+        part = recording.part(table, epoch, columns)
+        wanted: npt.NDArray[np.bool_] = np.ones(part.num_rows, dtype=np.bool_)
+        for name, value in where.items():
+            wanted &= as_numpy(part[name]) == value
+        found = np.flatnonzero(wanted)
+        if len(found) >= count:
+            place = int(found[count - 1])
+            return Place(*(int(as_numpy(part[name])[place]) for name in ("task", "seq", "time_ns")))
+        count -= len(found)
+    return None
+
+
+def _times(recording: Recording, wanted: set[tuple[int, int]]) -> dict[tuple[int, int], int]:
+    times: dict[tuple[int, int], int] = {}
+    for epoch, marker in enumerate(recording.markers):
+        for table in TASK_TABLES:
+            tasks = {task for task, _ in wanted}
+            about = marker.parts.get(table.name)
+            if about is None or not any(task in tasks for task, _ in about.tasks):
+                continue
+            part = recording.part(table.name, epoch, ("task", "seq", "time_ns"))
+            task_of, seqs, at = (as_numpy(part[name]) for name in ("task", "seq", "time_ns"))
+            mask = np.isin(seqs, [seq for _, seq in wanted]) & np.isin(task_of, sorted(tasks))
+            for place in np.flatnonzero(mask).tolist():
+                fact = int(task_of[place]), int(seqs[place])
+                if fact in wanted:
+                    wanted.discard(fact)
+                    times[fact] = int(at[place])
+            if not wanted:
+                return times
+    return times

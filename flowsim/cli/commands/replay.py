@@ -39,7 +39,7 @@ def replay(
     allow_path: AllowPath = False,
     json_output: Json = False,
 ) -> Answer:
-    """Run a recorded scenario again, and compare row by row; exit code 1 when they differ."""
+    """Run a recorded scenario again; exit code 1 when the recording differs."""
     opened = Recording.open(recording)
     opened.verify()
     if out is not None and opened.directory.resolve().is_relative_to(out.resolve()):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
 import numpy as np
 
@@ -14,9 +13,7 @@ from flowsim.laws.job_graph import JobGraph, Operator, Task
 from flowsim.laws.law import Findings, KeyPart
 from flowsim.laws.slices import Slice
 from flowsim.laws.windows.key_part import rows_of
-
-LATE_KINDS: Final = ("window", "interval_join")
-"""Kinds of operators that can find a record late."""
+from flowsim.laws.windows.plan import LATE_KINDS
 
 
 @dataclass(slots=True)

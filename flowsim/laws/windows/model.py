@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from flowsim.facts.kinds import FireCause
-from flowsim.laws.windows.bulk import Added
 from flowsim.laws.windows.merging import MergingWindows
 from flowsim.laws.windows.panes import Account, Pane, PaneId
 from flowsim.laws.windows.plan import WindowPlan, last_of
@@ -16,9 +15,9 @@ from flowsim.laws.windows.unmatched import Unmatched
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
 from flowsim.values.java_long import wrapped
 
-Intake = tuple[int, int, int, int, int, int, int, int]
+Intake = tuple[int, int, int, int, int, int, int, int, int]
 """A record that the operator took in: its number in the operator, from 1, sequence number, key, timestamp, fingerprint,
-time_ns, and what ``WindowPlan.assign`` answered for it."""
+time_ns, the watermark that was recorded with it, and what ``WindowPlan.assign`` answered for it."""
 
 _ELEMENT: Final = int(FireCause.ELEMENT)
 _EVENT_TIME_TIMER: Final = int(FireCause.EVENT_TIME_TIMER)
@@ -36,6 +35,8 @@ class WindowModel:
     def __init__(self, plan: WindowPlan) -> None:
         self.plan = plan
         self.fires, self.merges, self.drops = Unmatched(), Unmatched(), Unmatched()
+        self.misread: list[tuple[int, int, int]] = []
+        """Sequence number of each record that was not recorded with the watermark of the task, that one, and this one."""
         self.late = 0
         """How many records were late."""
         self.watermark = NO_TIMESTAMP
@@ -49,7 +50,7 @@ class WindowModel:
         """What follows from it has happened before the recording breaks off."""
         known = plan.trigger if plan.predictable else None
         self._trigger = NEVER if known is None else trigger_of(known)
-        self._steady = self._trigger.steady and plan.evictor is None
+        self._steady = self._trigger.steady and plan.evictor is None and not plan.merging
         self._silent_clock = plan.predictable and not plan.event_time and not self._trigger.by_clock
         """Timers of processing time only clean up, so no firing shows that they have run."""
         self._panes: dict[PaneId, Pane] = {}
@@ -68,98 +69,61 @@ class WindowModel:
 
     def advance(self, seq: int, watermark: int) -> None:
         """A watermark of the task: every event-time timer up to it runs (rule 9.4)."""
-        self._forget_outdated()
+        if self._outdated:
+            self._forget_outdated()
         self._cause, self._certain = seq, False
         self.watermark = watermark
         poll = self._event_timers.poll
         while (due := poll(watermark)) is not None:
             self._run(due[1], True, due[0])
 
-    def add(self, added: Iterable[Added]) -> None:
-        """Contents that windows get before they end (``bulk.add_up``)."""
-        for key, start, rows, total, xor in added:
-            of = (key, start, start + self.plan.size_ms)
-            pane = self._panes.get(of)
-            if pane is None:
-                pane = self._panes[of] = self._new_pane(of)
-            pane.rows += rows
-            pane.total += total
-            pane.xor ^= xor
-            if not pane.steady:
-                self._ask(pane, start)
-
-    def take_in(self, records: Iterable[Intake], added: bool = False) -> None:
-        """Records that came one after the other, without watermarks between them.
-
-        ``added``: they were added to those of their windows that had not ended.
-        """
-        self._forget_outdated()
-        if self._merging:
-            for record in records:
-                self.take_in_merging(record, ())
-        elif self.plan.shape == "sliding":
-            self._take_in_sliding(records, added)
-        else:
-            pane_of = self._panes.get
-            for record in records:
-                _, _, key, _, fingerprint, _, start, end = record
-                pane = pane_of((key, start, end))
-                if pane is not None and pane.steady:
-                    pane.rows += 1
-                    pane.total += fingerprint >> 31
-                    pane.xor ^= fingerprint
-                    continue
-                self._begin_record(record)
-                if start == end or not self._put(record, (key, start, end)):
-                    self._find_late(record)
-
-    def _take_in_sliding(self, records: Iterable[Intake], added: bool) -> None:
-        size, slide, pane_of = self.plan.size_ms, self.plan.slide_ms, self._panes.get
+    def take_in(self, records: Iterable[Intake]) -> None:
+        """Records that came one after the other."""
+        pane_of, size = self._panes.get, self.plan.size_ms
         for record in records:
-            _, _, key, _, fingerprint, _, newest, too_old = record
-            begun = placed = False
-            for start in range(newest, too_old, -slide):
-                end = start + size
-                if end > MAX_WATERMARK:
-                    end = wrapped(end)
-                if added and end - 1 > self.watermark:
-                    placed = True
-                    continue
-                pane = pane_of((key, start, end))
-                if pane is not None and pane.steady:
-                    pane.rows += 1
-                    pane.total += fingerprint >> 31
-                    pane.xor ^= fingerprint
-                    placed = True
-                    continue
-                if not begun:
-                    self._begin_record(record)
-                    begun = True
-                placed = self._put(record, (key, start, end)) or placed
-            if not placed:
-                self._find_late(record)
+            _, _, key, _, fingerprint, _, found, start, windows = record
+            pane = pane_of((key, start, start + size)) if windows == 1 and found == self.watermark else None
+            if pane is not None and pane.steady:
+                pane.rows += 1
+                pane.total += fingerprint >> 31
+                pane.xor ^= fingerprint
+            else:
+                self.take_in_one(record)
 
-    def take_in_merging(self, record: Intake, absorbed: Collection[tuple[int, int]]) -> None:
+    def take_in_one(self, record: Intake, absorbed: Collection[tuple[int, int]] = ()) -> None:
         """A record, and by processing time the windows whose merge was recorded with it (rules 10.7, 10.10, 10.27)."""
-        self._begin_record(record)
-        pane = self._merge((record[2], record[6], record[7]), absorbed)
-        if not self._put(record, pane):
-            self._windows.forget(pane)
+        if self._outdated:
+            self._forget_outdated()
+        self.intakes, self._cause, key, _, fingerprint, time_ns, found, newest, windows = record
+        self._rank, self._certain, self.now_ms = self.intakes, False, time_ns // NS_PER_MS
+        if found != self.watermark:
+            self.misread.append((self._cause, found, self.watermark))
+        if self._silent_clock:
+            # The last millisecond of such a window, and the one after it, in which it can still merge, are over.
+            while (due := self._clock_timers.poll(self.now_ms - 2)) is not None:
+                self._run(due[1], False, due[0], silent=True)
+        if self._merging:
+            of = self._merge((key, newest, windows), absorbed)
+            placed = self._put(record, of)
+            if not placed:
+                self._windows.forget(of)
+        else:
+            placed = False
+            for start in range(newest, newest - windows * self.plan.slide_ms, -self.plan.slide_ms):
+                of = (key, start, wrapped(start + self.plan.size_ms))
+                pane = self._panes.get(of)
+                if pane is not None and pane.steady:
+                    pane.count_record(fingerprint)
+                    placed = True
+                else:
+                    placed = self._put(record, of) or placed
+        if not placed:
             self._find_late(record)
 
     def _forget_outdated(self) -> None:
         for pane in self._outdated:
             self._forget(pane)
         self._outdated.clear()
-
-    def _begin_record(self, record: Intake) -> None:
-        self.intakes = self._rank = record[0]
-        self._cause, self._certain = record[1], False
-        self.now_ms = record[5] // NS_PER_MS
-        if self._silent_clock:
-            # The last millisecond of such a window, and the one after it, in which it can still merge, are over.
-            while (due := self._clock_timers.poll(self.now_ms - 2)) is not None:
-                self._run(due[1], False, due[0], silent=True)
 
     def _put(self, record: Intake, of: PaneId) -> bool:
         """Adds a record to a window that is not late (rule 10.9), and asks the trigger."""
@@ -170,9 +134,9 @@ class WindowModel:
             pane = self._panes[of] = self._new_pane(of)
         elif plan.event_time and pane.cleanup <= self.watermark:
             return False
-        number, _, _, timestamp, fingerprint, time_ns, _, _ = record
+        _, _, _, timestamp, fingerprint, time_ns, *_ = record
         if not pane.rows:
-            pane.since = number, time_ns
+            pane.since = self.intakes, time_ns
         pane.count_record(fingerprint)
         if plan.evictor is not None:
             pane.keep_record(timestamp, fingerprint)
@@ -190,10 +154,10 @@ class WindowModel:
         pane.steady = self._steady and not answer and cleaned_up
 
     def _find_late(self, record: Intake) -> None:
-        number, seq, key, timestamp, fingerprint, *_ = record
+        _, seq, key, timestamp, fingerprint, *_ = record
         if self.plan.is_record_late(timestamp, self.watermark):
             self.late += 1
-            self.drops.expect((number, key, timestamp, fingerprint, int(self.plan.late_output)), seq)
+            self.drops.expect((self.intakes, key, timestamp, fingerprint, int(self.plan.late_output)), seq)
 
     def reach_clock(self, seq: int, at: int) -> None:
         """A recorded firing shows that the clock has reached ``at``: all timers before it have run."""

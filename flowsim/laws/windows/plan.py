@@ -8,14 +8,16 @@ from typing import Final
 
 import numpy as np
 
-from flowsim.laws.job_graph import Operator
+from flowsim.laws.job_graph import JobGraph, Operator
 from flowsim.laws.slices import Ints
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
 from flowsim.values.java_long import wrapped
 
 GLOBAL: Final = (NO_TIMESTAMP, MAX_WATERMARK)
-NO_WINDOW: Final = (0, 0)
-"""Start and end where a record belongs to no window; no window is empty."""
+_SIZE_OF_GLOBAL: Final = MAX_WATERMARK - NO_TIMESTAMP
+
+LATE_KINDS: Final = ("window", "interval_join")
+"""Kinds of operators that can find a record late."""
 
 _SHAPES: Final = {
     "tumbling_event_time": "tumbling", "tumbling_processing_time": "tumbling",
@@ -55,6 +57,8 @@ class WindowPlan:
     evictor: Evictor | None
     unknown_evictor: bool
     """An evictor decides what remains, in a way that cannot be predicted."""
+    may_delete_cleanup: bool
+    """A trigger that is asked about a timer may delete the timer of the cleanup (rules 10.15, 10.23)."""
 
     @property
     def merging(self) -> bool:
@@ -66,13 +70,6 @@ class WindowPlan:
         return self.trigger is not None and not self.unknown_evictor
 
     @property
-    def adds_up(self) -> bool:
-        """Whether a record that comes before its window ends changes nothing but the contents of that window."""
-        by_time = self.event_time and not self.merging and self.lateness_ms >= 0
-        simple = {"event_time", "end_of_stream", "never", "purging"}
-        return by_time and self.predictable and self.evictor is None and set(_kinds(self.trigger)) <= simple
-
-    @property
     def unjudged(self) -> str:
         """What of such an operator is not judged."""
         if self.unknown_evictor:
@@ -80,22 +77,21 @@ class WindowPlan:
         return "" if self.trigger is not None else "when it fires"
 
     def assign(self, timestamp: Ints, time_ns: Ints, gap: Ints) -> tuple[Ints, Ints]:
-        """Per record the start of its window, and the end; ``NO_WINDOW`` where it has none (rules 10.1 to 10.6).
+        """Per record the start of its newest window, and how many it has (rules 10.1 to 10.6); of a session, the end.
 
-        Sliding windows: the start of its newest window, and the start of the first one that is too old for it. The
-        remainder is never negative, as after Flink's correction; bounds wrap around like Java's longs.
+        The remainder is never negative, as after Flink's correction; bounds wrap around like Java's longs.
         """
+        one: Ints = np.ones(len(timestamp), dtype=np.int64)
         if self.shape == "global":
-            return np.full(len(timestamp), GLOBAL[0]), np.full(len(timestamp), GLOBAL[1])
+            return one * GLOBAL[0], one
         at: Ints = timestamp if self.event_time else time_ns // NS_PER_MS
         if self.merging:
             return at, at + (gap if self.shape == "dynamic_session" else self.size_ms)
         start: Ints = at - (at - self.offset_ms) % self.slide_ms
-        bound = start + self.size_ms if self.shape == "tumbling" else at - self.size_ms
-        outside = (start > at) & (self.shape == "sliding")
-        if self.event_time:
-            outside |= at == NO_TIMESTAMP
-        return (np.where(outside, 0, start), np.where(outside, 0, bound)) if outside.any() else (start, bound)
+        if self.shape == "sliding":
+            too_old = at - self.size_ms
+            one = np.where((start > at) | (too_old >= start), 0, -((too_old - start) // self.slide_ms))
+        return start, one * (at != NO_TIMESTAMP) if self.event_time else one
 
     def cleanup_of(self, last: int) -> int:
         """When a window is cleaned up, by its last millisecond (rule 10.8)."""
@@ -115,6 +111,17 @@ def last_of(start: int, end: int) -> int:
     return end - 1 if end > NO_TIMESTAMP else MAX_WATERMARK
 
 
+def late_operators(graph: JobGraph) -> Mapping[int, list[tuple[Operator, WindowPlan | None]]]:
+    """The operators of each job vertex that can find a record late, with the plans of judged windows."""
+    inputs = {task.vertex: task.inputs for task in graph.tasks.values()}
+    found: dict[int, list[tuple[Operator, WindowPlan | None]]] = {}
+    for operator in graph.operators:
+        if operator.kind in LATE_KINDS and operator.vertex in inputs:
+            plan = window_plan(operator) if inputs[operator.vertex] == 1 else None
+            found.setdefault(operator.vertex, []).append((operator, plan))
+    return found
+
+
 def window_plan(operator: Operator) -> WindowPlan | None:
     """The plan of a window operator at the head of its chain whose assigner is known; else None."""
     params = operator.params
@@ -122,15 +129,19 @@ def window_plan(operator: Operator) -> WindowPlan | None:
     if operator.kind != "window" or operator.input_operator != -1 or shape is None:
         return None
     needed = [params.get(name) for name in _NUMBERS[shape]]
-    if any(not isinstance(n, int) or n < 1 for n in needed) or params.get("stagger", "aligned") != "aligned":
+    if (
+        any(not isinstance(n, int) or not 0 < n <= MAX_WATERMARK for n in needed)
+        or params.get("stagger", "aligned") != "aligned"
+    ):
         return None
     event_time = str(params.get("assigner")).endswith("_event_time")
     evictor, unknown = _evictor(params.get("evictor"), shape)
-    size = _number(params, "gap_ms") if shape == "session" else _number(params, "size_ms")
+    size = _number(params, "gap_ms" if shape == "session" else "size_ms", _SIZE_OF_GLOBAL)
     return WindowPlan(
         shape, event_time, size, _number(params, "slide_ms", size), _number(params, "offset_ms"),
         _number(params, "lateness_ms"), bool(params.get("late_output", False)),
         _predictable(known_trigger(params.get("trigger"), shape), shape, event_time), evictor, unknown,
+        _may_delete_cleanup(params.get("trigger")),
     )  # fmt: skip
 
 
@@ -158,6 +169,14 @@ def _predictable(trigger: Mapping[str, object] | None, shape: str, event_time: b
     """No row shows when a processing-time window is cleaned up, so whether a watermark still finds it is not known."""
     by_watermark = {"event_time", "continuous_event_time", "end_of_stream"}
     return None if not event_time and shape != "global" and by_watermark & set(_kinds(trigger)) else trigger
+
+
+def _may_delete_cleanup(given: object) -> bool:
+    while (
+        isinstance(given, Mapping) and given.get("kind") in ("purging", "timeout") and not given.get("clear_on_timeout")
+    ):
+        given = given.get("of")
+    return not isinstance(given, Mapping) or given.get("kind") in ("timeout", "custom")
 
 
 def _kinds(given: object) -> list[str]:

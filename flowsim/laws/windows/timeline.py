@@ -15,7 +15,6 @@ import numpy as np
 from flowsim.facts.kinds import ElementKind, FireCause, WindowResult
 from flowsim.laws.law import Findings, KeyPart
 from flowsim.laws.slices import Ints, Part, Row, Slice
-from flowsim.laws.windows.bulk import add_up, can_add_up
 from flowsim.laws.windows.key_part import is_in, rows_of
 from flowsim.laws.windows.model import Intake, WindowModel
 from flowsim.laws.windows.plan import WindowPlan
@@ -63,89 +62,59 @@ class WindowTimeline:
         """The merges that are recorded behind an intake show what happened before it."""
         self._waiting: Intake | None = None
         self._merges: list[tuple[int, Row]] = []
-        self._added = False
-        """Of this slice, contents that windows get before they end have been added at once."""
 
     def feed(self, facts: Slice) -> None:
         """Takes all rows in order: the records between two other rows at once."""
         events = facts.merged(*self._parts(facts))
-        seqs, own_seqs, records = self._records(facts, events)
+        seqs, own_seqs, records = self._records(facts)
         at = [seq for seq, _, _ in events]
-        before = np.searchsorted(seqs, at).tolist()
-        own_before = before if own_seqs is seqs else np.searchsorted(own_seqs, at).tolist()
+        before, own_before = np.searchsorted(seqs, at).tolist(), np.searchsorted(own_seqs, at).tolist()
         first, taken, own = self.model.intakes, 0, 0
         for (seq, what, row), upto, own_upto in zip(events, before, own_before, strict=True):
             if upto > taken:
                 self._take_in(islice(records, own_upto - own), first + upto)
-                taken, own = upto, own_upto
-            if what == _MERGE:
-                self._fire_before = None
-                if self._waiting is None:
-                    self._merge(seq, row)
-                else:
-                    self._merges.append((seq, row))
+                taken, own, self._last_cause = upto, own_upto, int(seqs[upto - 1])
+            if what == _MERGE and self._waiting is not None:
+                self._merges.append((seq, row))
                 continue
-            if self._waiting is not None:
-                self._release()
+            self._release()
             if what == _FIRE:
                 self._fire(seq, row)
                 continue
             self._fire_before = None
-            if what == _DROP:
+            if what == _MERGE:
+                self._merge(seq, row)
+            elif what == _DROP:
                 self._drop(seq, row)
             else:
                 self._last_cause = seq
                 self.model.advance(seq, row[0])
         if len(seqs) > taken:
             self._take_in(records, first + len(seqs))
-        if len(seqs):
-            self._last_cause = max(self._last_cause, int(seqs[-1]))
+            self._last_cause = int(seqs[-1])
 
     def _parts(self, facts: Slice) -> list[Part]:
         """The columns of all rows but intakes, in the order of the constants."""
         marks = facts.of("task_watermark")
-        parts: list[Part] = []
-        if len(marks):
-            mask = (marks.column("input") == 0) & (marks.column("kind") == ElementKind.WATERMARK)
-            parts.append(("task_watermark", ("timestamp",), mask))
-        else:
-            parts.append(("task_watermark", ()))
-        for table, columns in _COLUMNS.items():
-            rows = facts.of(table)
-            parts.append((table, columns, rows_of(rows, self.operator)) if len(rows) else (table, ()))
-        return parts
+        mask = (marks.column("input") == 0) & (marks.column("kind") == ElementKind.WATERMARK)
+        parts: list[Part] = [("task_watermark", ("timestamp",), mask)]
+        return parts + [(table, names, rows_of(facts.of(table), self.operator)) for table, names in _COLUMNS.items()]
 
-    def _records(self, facts: Slice, events: list[tuple[int, int, Row]]) -> tuple[Ints, Ints, Iterator[Intake]]:
-        """Sequence numbers of all intakes, those of the intakes that the model takes one by one, and these intakes."""
+    def _records(self, facts: Slice) -> tuple[Ints, Ints, Iterator[Intake]]:
+        """Sequence numbers of the intakes of all keys and of the own keys, and these intakes."""
         rows = facts.of("window_intake")
-        if not len(rows):
-            seqs = rows.column("seq")
-            return seqs, seqs, iter(())
         mask = rows_of(rows, self.operator)
-        columns = [rows.column(name) if mask.all() else rows.column(name)[mask] for name in _INTAKE]
-        seqs, clock = columns[0], np.maximum.accumulate(np.maximum(columns[4], self._clock_ns))
-        columns[4] = clock
+        seq, key, timestamp, fingerprint, time_ns, watermark, gap = (rows.column(name)[mask] for name in _INTAKE)
+        clock = np.maximum.accumulate(np.maximum(time_ns, self._clock_ns))
         self._clock_ns = int(clock[-1]) if len(clock) else self._clock_ns
-        numbers: Ints = np.arange(self.model.intakes + 1, self.model.intakes + 1 + len(seqs))
+        number = np.arange(self.model.intakes + 1, self.model.intakes + 1 + len(seq))
+        assigned = self._plan.assign(timestamp, clock, gap)
+        columns: list[Ints] = [number, seq, key, timestamp, fingerprint, clock, watermark, *assigned]
         if self._part is not None:
-            own = columns[1] % self._part[1] == self._part[0]
-            numbers, *columns = (column[own] for column in (numbers, *columns))
-        own_seqs, key, timestamp, fingerprint, time_ns, found, gap = columns
-        self.intakes += len(own_seqs)
-        marks = [(seq, row[0]) for seq, what, row in events if what == _MARK]
-        watermarks = np.array([self.model.watermark, *(watermark for _, watermark in marks)], dtype=np.int64)
-        expected = watermarks[np.searchsorted([seq for seq, _ in marks], own_seqs)]
-        for place in np.flatnonzero(found != expected).tolist():
-            seq, of_row = int(own_seqs[place]), int(found[place])
-            self._wrong_watermark(self._fires, "window_intake", seq, of_row, int(expected[place]))
-        start, bound = self._plan.assign(timestamp, time_ns, gap)
-        given: tuple[Ints, ...] = (numbers, own_seqs, key, timestamp, fingerprint, time_ns, start, bound)
-        self._added = can_add_up(self._plan, timestamp, watermarks)
-        if self._added:
-            added, left = add_up(self._plan, key, fingerprint, start, bound, expected)
-            self.model.add(added)
-            given = tuple(column[left] for column in given)
-        return seqs, given[1], zip(*(column.tolist() for column in given), strict=True)
+            own = rows_of(rows, self.operator, self._part)[mask]
+            columns = [column[own] for column in columns]
+        self.intakes += len(columns[0])
+        return seq, columns[1], zip(*(column.tolist() for column in columns), strict=True)
 
     def _wrong_watermark(self, findings: Findings, table: str, seq: int, found: int, expected: int) -> None:
         where = {"operator": self.operator, "table": table, "seq": seq, "expected": expected, "found": found}
@@ -154,15 +123,22 @@ class WindowTimeline:
     def _take_in(self, records: Iterator[Intake], intakes: int) -> None:
         """Intakes that follow each other, those of other parts beside ``records``; ``intakes``: their number so far."""
         self._fire_before = None
+        model = self.model
         if not self._waits:
-            self.model.take_in(records, self._added)
+            model.take_in(records)
         else:
             for record in records:
                 self._release()
                 self._waiting = record
             if self._waiting is not None and self._waiting[0] != intakes:
                 self._release()
-        self.model.intakes = intakes
+        model.intakes = intakes
+        self._report_misread()
+
+    def _report_misread(self) -> None:
+        for misread in self.model.misread:
+            self._wrong_watermark(self._fires, "window_intake", *misread)
+        self.model.misread.clear()
 
     def _release(self) -> None:
         """The row behind an intake is no merge: all that were recorded with it are known."""
@@ -170,7 +146,7 @@ class WindowTimeline:
         if record is None:
             return
         self._waiting, self._merges = None, []
-        self.model.take_in_merging(record, {row[2:4] for _, row in merges if row[1] == record[2]})
+        self.model.take_in_one(record, {row[2:4] for _, row in merges if row[1] == record[2]})
         for seq, row in merges:
             self._merge(seq, row)
 
@@ -232,6 +208,7 @@ class WindowTimeline:
     def end(self, whole: bool) -> None:
         """Reports what is missing or unexpected."""
         self._release()
+        self._report_misread()
         model, last_cause = self.model, None if whole else self._last_cause
         context = ("watermark", "intakes_before")
         for findings, table, unmatched, columns in (

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from flowsim.facts.kinds import Level
-from flowsim.laws.job_graph import JobGraph, Operator, Task
+from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, KeyPart, Law
 from flowsim.laws.slices import Slice
-from flowsim.laws.windows.lateness import LATE_KINDS, LateCounts, LateOperator, compare_late_counts
-from flowsim.laws.windows.plan import WindowPlan, window_plan
+from flowsim.laws.windows.lateness import LateCounts, LateOperator, compare_late_counts
+from flowsim.laws.windows.plan import LATE_KINDS, late_operators
 from flowsim.laws.windows.timeline import WindowTimeline
 
 WINDOW_FIRE: Final = "window-fire"
@@ -33,7 +33,7 @@ class WindowMachine:
         self._sends = task.vertex in graph.once(_senders_to_the_side)
         self._windows: list[WindowTimeline] = []
         self._others: list[LateOperator] = []
-        for operator, plan in graph.once(_late_operators)[task.vertex]:
+        for operator, plan in graph.once(late_operators)[task.vertex]:
             if plan is not None:
                 self._windows.append(WindowTimeline(task.task, operator.operator, plan, fires, drops, part))
             else:
@@ -72,18 +72,7 @@ class WindowMachine:
 
 def make(graph: JobGraph, task: Task, found: FoundByLaw, part: KeyPart | None = None) -> WindowMachine | None:
     """The machine for a task, or for some of its keys."""
-    return WindowMachine(graph, task, found, part) if task.vertex in graph.once(_late_operators) else None
-
-
-def _late_operators(graph: JobGraph) -> Mapping[int, list[tuple[Operator, WindowPlan | None]]]:
-    """The operators of each job vertex that can find a record late, with the plans of judged windows."""
-    inputs = {task.vertex: task.inputs for task in graph.tasks.values()}
-    found: dict[int, list[tuple[Operator, WindowPlan | None]]] = {}
-    for operator in graph.operators:
-        if operator.kind in LATE_KINDS and operator.vertex in inputs:
-            plan = window_plan(operator) if inputs[operator.vertex] == 1 else None
-            found.setdefault(operator.vertex, []).append((operator, plan))
-    return found
+    return WindowMachine(graph, task, found, part) if task.vertex in graph.once(late_operators) else None
 
 
 def _senders_to_the_side(graph: JobGraph) -> set[int]:
@@ -92,7 +81,7 @@ def _senders_to_the_side(graph: JobGraph) -> set[int]:
 
 
 def _needs_windows(graph: JobGraph) -> str:
-    plans = (plan for operators in graph.once(_late_operators).values() for _, plan in operators)
+    plans = (plan for operators in graph.once(late_operators).values() for _, plan in operators)
     if any(plan is not None for plan in plans):
         return ""
     return "the job has no window with a known assigner at the head of a chain with one input"
@@ -107,7 +96,7 @@ def _needs_late_operators(graph: JobGraph) -> str:
 def _unjudged(graph: JobGraph) -> str:
     """The window operators of which something is not judged, and what; '' where all is."""
     missing = []
-    for operators in graph.once(_late_operators).values():
+    for operators in graph.once(late_operators).values():
         for operator, plan in operators:
             what = "all" if plan is None else plan.unjudged
             if operator.kind == "window" and what:

@@ -53,7 +53,7 @@ class History:
     def row(self, timestamp: int, now_ms: int = 0, gap: int = 0) -> History:
         number = 1 << self.records
         self.records += 1
-        return self._add("window_intake", 0, now_ms * MS, 7, 70, timestamp, number, self.watermark, gap)
+        return self._add("window_intake", 0, now_ms * MS, 7, 70, timestamp, number, self.watermark, gap, 0)
 
     def merge(self, start: int, end: int, into_start: int, into_end: int) -> History:
         return self._add("window_merge", 0, 0, 7, 70, start, end, into_start, into_end, self.watermark)

@@ -43,8 +43,8 @@ def test_the_honest_job_fires_on_time_late_but_allowed_and_at_the_end() -> None:
 @pytest.mark.parametrize(("timestamp", "start"), [(-1, -5), (0, 0), (4, 0), (5, 5), (-6, -10)])
 def test_windows_start_where_flinks_do(timestamp: int, start: int) -> None:
     columns = (np.array([number]) for number in (timestamp, 0, 0))
-    starts, ends = plan(size_ms=5).assign(*columns)
-    assert (starts.tolist(), ends.tolist()) == ([start], [start + 5])
+    starts, windows = plan(size_ms=5).assign(*columns)
+    assert (starts.tolist(), windows.tolist()) == ([start], [1])
 
 
 def test_cleanup_never_passes_the_end_of_time() -> None:

@@ -1,17 +1,15 @@
-"""The machine of the window laws: parts of the keys add up, and whole columns count what rows count."""
+"""The machine of the window laws: parts of the keys add up."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
 from random import Random
-from typing import Any
 
 import pytest
 
 from flowsim.laws.job_graph import job_graph
 from flowsim.laws.law import Findings, reads_of
-from flowsim.laws.windows import bulk, timeline
 from flowsim.laws.windows.lateness import LateCounts, compare_late_counts
 from flowsim.laws.windows.window_laws import LATENESS, LAWS, make
 from tests.support.facts.cases import Case, small, with_windows
@@ -63,19 +61,3 @@ def test_parts_of_the_keys_count_together_what_one_machine_counts() -> None:
         for parts in (1, 2, 3):
             assert judged_in_parts(case, parts) == expected, (case.name, parts)
     assert damaged > 20
-
-
-def test_whole_columns_count_what_rows_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = []
-
-    def noted(*args: Any) -> Any:
-        calls.append(args)
-        return bulk.add_up(*args)
-
-    monkeypatch.setattr(timeline, "add_up", noted)
-    monkeypatch.setattr(bulk, "FEWEST", 1 << 60)
-    by_rows = [judged(case) for case in cases()]
-    assert not calls
-    monkeypatch.setattr(bulk, "FEWEST", 1)
-    assert [judged(case) for case in cases()] == by_rows
-    assert len(calls) > 100

@@ -78,6 +78,12 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
         ),
         FaultKind("join_forgets_bound", Component.OPERATOR, "an interval join takes its bounds for exclusive", "joins"),
         FaultKind("join_repeats_pair", Component.OPERATOR, "an interval join finds one record twice", "joins"),
+        FaultKind(
+            "cleanup_not_registered", Component.OPERATOR, "nothing removes what the first window keeps", "cleanup"
+        ),
+        FaultKind(
+            "cleanup_left_at_merge", Component.OPERATOR, "the cleanup timers of windows that merge stay", "cleanup"
+        ),
         FaultKind("purge_forgotten", Component.OPERATOR, "a purge leaves the contents of the window", "window-fire"),
         FaultKind("timer_fires_twice", Component.OPERATOR, "the first timer that fires stays in its queue", "timers"),
         FaultKind(
@@ -184,19 +190,6 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
             "leak_segment", Component.WRITER, "a segment of an output pool is handed out and never recycled", "segments"
         ),
         FaultKind("backlog_counts_events", Component.READER, "an event that waits counts as a data buffer", "backlog"),
-        FaultKind("backlog_before_flush", Component.READER, "a buffer counts in the backlog before a flush", "backlog"),
-        FaultKind(
-            "empty_buffer_sent",
-            Component.WRITER,
-            "a buffer without bytes is sent to a receiver that has exclusive buffers",
-            "backlog",
-        ),
-        FaultKind(
-            "received_buffer_leaks",
-            Component.READER,
-            "the receiver never frees the memory of the first data buffer of a channel",
-            "in-flight",
-        ),
         FaultKind(
             "credit_from_nowhere", Component.READER, "the receiver announces a credit without a buffer", "in-flight"
         ),

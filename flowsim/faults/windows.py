@@ -20,6 +20,7 @@ from flowsim.operators.windowing.window_contents import WindowContents
 from flowsim.operators.windowing.window_lifetime import WindowLifetime
 from flowsim.operators.windowing.window_operator import WindowOperator
 from flowsim.operators.windowing.windows import Window
+from flowsim.timers.internal_timer_service import InternalTimerService
 
 
 class VanishingLatePolicy(LatePolicy):
@@ -84,6 +85,8 @@ WINDOW_FAULTS: Final = frozenset(
         "session_loses_rows",
         "window_fires_twice",
         "purge_forgotten",
+        "cleanup_not_registered",
+        "cleanup_left_at_merge",
     )
 )
 
@@ -144,9 +147,11 @@ class FaultyPaneStore(PaneStore):
 
 
 class FaultyLifetime(WindowLifetime):
-    """Keeps late records, drops a record that is in time, overlooks a late one, or lets a window live once more."""
+    """Keeps late records, drops a record that is in time, overlooks a late one, lets a window live once more, never
+    registers the cleanup timer of the first window, or leaves those of windows that merge.
+    """
 
-    __slots__ = ("_faults", "_operator", "_repeating", "_overlooks_late")
+    __slots__ = ("_faults", "_first", "_operator", "_repeating", "_overlooks_late")
 
     def __init__(
         self,
@@ -160,6 +165,7 @@ class FaultyLifetime(WindowLifetime):
         self._operator = operator
         self._repeating = repeating
         self._overlooks_late = "late_row_vanishes" in faults
+        self._first: Window | None = None
 
     def is_cleanup_time(self, window: Window, time: int) -> bool:
         is_repeated = self._repeating is not None and self._repeating.repeats(window, time)
@@ -176,6 +182,16 @@ class FaultyLifetime(WindowLifetime):
             self._overlooks_late = False
             return False
         return is_late
+
+    def register_cleanup_timer(self, window: Window, timers: InternalTimerService[Window]) -> None:
+        if self._first is None:
+            self._first = window
+        if window != self._first or "cleanup_not_registered" not in self._faults:
+            super().register_cleanup_timer(window, timers)
+
+    def delete_cleanup_timer(self, window: Window, timers: InternalTimerService[Window]) -> None:
+        if "cleanup_left_at_merge" not in self._faults:
+            super().delete_cleanup_timer(window, timers)
 
     def _drops_record(self) -> bool:
         return "late_row_lost_early" in self._faults and self._operator.records_in == 2

@@ -25,6 +25,8 @@ from flowsim.facts.kinds import (
     FireCause,
     MailAction,
     SegmentAction,
+    TimeDomain,
+    TimerAction,
     WindowResult,
 )  # fmt: skip
 from flowsim.laws.java_key import owner_subtask, recorded_key_hash
@@ -69,15 +71,15 @@ class BigJob:
     @property
     def block_facts(self) -> int:
         """Facts of a window task for one buffer."""
-        return 2 * (self.records + 1) + 7
+        return 3 * (self.records + 1) + 6
 
     @property
     def window_facts(self) -> int:
-        return self.parallelism * self.block_facts + 2 * KEYS + 7
+        return self.parallelism * self.block_facts + 3 * KEYS + 7
 
     @property
     def sink_facts(self) -> int:
-        return KEYS + 7 + big_recording_async.facts_a_round(KEYS)
+        return KEYS + 6 + big_recording_async.facts_a_round(KEYS)
 
     @classmethod
     def of_facts(cls, facts: int, parallelism: int = 8, records: int = 20, sliding: bool = False) -> BigJob:
@@ -139,13 +141,11 @@ class Rounds:
             {"seq": seq + 4, "task": task, "channel": channel, "kind": CreditKind.GOT, "credits": 1, "balance": 2},
         )
 
-    def _arrival(
-        self, seq: Array, recycled: Array, task: Array, channel: Array, r: Array, size: int
-    ) -> Iterator[tuple[str, Columns]]:
-        """A data buffer at its receiver, and when its memory is free again."""
-        place = {"task": task, "channel": channel, "number": r, "kind": BufferKind.DATA, "bytes": size, "whole": 1}
-        yield "buffers", {"seq": seq, **place, "side": BufferSide.RECEIVED, "credits": 1}
-        yield "buffers", {"seq": recycled, **place, "side": BufferSide.RECYCLED, "credits": -1, "backlog": -1}
+    def _arrival(self, seq: Array, task: Array, channel: Array, r: Array, size: int) -> tuple[str, Columns]:
+        return "buffers", {
+            "seq": seq, "task": task, "channel": channel, "side": BufferSide.RECEIVED, "number": r, "kind": BufferKind.DATA,
+            "bytes": size, "credits": 1, "whole": 1,
+        }  # fmt: skip
 
     def _of_sources(self) -> Iterator[tuple[str, Columns]]:
         p, k = self.p, self.k
@@ -182,27 +182,38 @@ class Rounds:
         row = {"task": p + w, "timestamp": self.timestamp, "fingerprint": self.fingerprint}
         yield (
             "received",
-            {"seq": base + 2 + 2 * j, "channel": s * p + w, "position": r * (k + 2) + j, "epoch": r, **row},
+            {"seq": base + 2 + 3 * j, "channel": s * p + w, "position": r * (k + 2) + j, "epoch": r, **row},
         )
         taken = {**row, "key_hash": self.key_hash[w, j % KEYS], "key": self.key[w, j % KEYS],
                  "watermark": self.before.reshape(-1, 1, 1, 1)}  # fmt: skip
-        yield "window_intake", {"seq": base + 3 + 2 * j, **taken}
+        yield "window_intake", {"seq": base + 3 + 3 * j, **taken}
+        yield "timers", {"seq": (base + 4 + 3 * j)[:, :1, :, :KEYS], **self._timers(), "action": TimerAction.REGISTER,
+                         "watermark": self.before.reshape(-1, 1, 1, 1)}  # fmt: skip
         late = self.r >= 2
         dropped = {name: np.broadcast_to(column, self.timestamp.shape)[late, :, :, k] for name, column in taken.items()}
-        place = np.broadcast_to(base + 2 + 2 * (k + 1), (*self.timestamp.shape[:3], 1))[late, :, :, 0]
+        place = np.broadcast_to(base + 2 + 3 * (k + 1), (*self.timestamp.shape[:3], 1))[late, :, :, 0]
         yield "late_drop", {"seq": place, **dropped}
         r, s, w = np.ix_(self.r, np.arange(p), np.arange(p))
         base = 5 + p + r * self.job.window_facts + s * block
         action = {"task": p + w, "action": r * p + s, "kind": ActionKind.DEFAULT_ACTION, "priority": -1}
         yield "actions", {"seq": base, **action}
-        yield from self._arrival(base + 1, base + block - 1, p + w, s * p + w, r, 40 * (k + 2))
-        after = base + 3 + 2 * (k + 1)
+        yield self._arrival(base + 1, p + w, s * p + w, r, 40 * (k + 2))
+        after = base + 3 + 3 * (k + 1)
         yield "received", {"seq": after, "task": p + w, "channel": s * p + w, "position": r * (k + 2) + k + 1, "epoch": r,
                            "kind": ElementKind.WATERMARK, "timestamp": (r + 1) * SIZE_MS - 1}  # fmt: skip
         yield "credits", {"seq": after + 1, "task": p + w, "channel": s * p + w, "kind": CreditKind.ANNOUNCED, "credits": 1,
                           "balance": -1}  # fmt: skip
         yield "actions", {"seq": after + 2, **action, "phase": ActionPhase.END}
         yield from self._fires()
+
+    def _timers(self) -> Columns:
+        """One per round, window task and key, for the end of the window."""
+        r, _, w, key = np.ix_(self.r, np.arange(1), np.arange(self.p), np.arange(KEYS))
+        end = (r + 1) * SIZE_MS
+        return {
+            "task": self.p + w, "domain": TimeDomain.EVENT_TIME, "timestamp": end - 1, "key_hash": self.key_hash[w, key],
+            "key": self.key[w, key], "window_start": end - SIZE_MS, "window_end": end,
+        }  # fmt: skip
 
     def _fires(self) -> Iterator[tuple[str, Columns]]:
         p, k = self.p, self.k
@@ -218,8 +229,10 @@ class Rounds:
             chosen = np.where(of_key[each][:, None, None, :], numbers, 0)
             total[:, :, each] = (chosen >> 31).sum(axis=(2, 3))
             xor[:, :, each] = np.bitwise_xor.reduce(np.bitwise_xor.reduce(chosen, axis=3), axis=2)
+        fires = (base + 1 + 2 * key)[:, None]
+        yield "timers", {"seq": fires, **self._timers(), "action": TimerAction.FIRE, "watermark": end[:, None] - 1}
         yield "window_fire", {
-            "seq": base + 1 + key, "task": p + w, "key_hash": self.key_hash[w, key], "key": self.key[w, key],
+            "seq": base + 2 + 2 * key, "task": p + w, "key_hash": self.key_hash[w, key], "key": self.key[w, key],
             "window_start": end - SIZE_MS, "window_end": end, "watermark": end - 1,
             "rows": p * of_key.sum(axis=2).T[:, None, :], "fingerprint_sum": total, "fingerprint_xor": xor,
             "result": WindowResult.FIRE, "cause": FireCause.EVENT_TIME_TIMER, "at": end - 1,
@@ -230,7 +243,7 @@ class Rounds:
             "timestamp": end - 1,
             "fingerprint": mixed(xor),
         }
-        yield "sent", {"seq": base + 1 + KEYS + key, "task": p + w, **result}
+        yield "sent", {"seq": base + 1 + 2 * KEYS + key, "task": p + w, **result}
         sink = 5 + 1 + r * self.job.sink_facts
         yield "received", {"seq": sink + 2 + 3 * key, "task": 2 * p + w, "epoch": r, **result}
         yield from big_recording_async.rounds(
@@ -240,7 +253,7 @@ class Rounds:
         base = 5 + p + r * self.job.window_facts + p * self.job.block_facts
         mark = {"kind": ElementKind.WATERMARK, "timestamp": (r + 1) * SIZE_MS - 1}
         yield "task_watermark", {"seq": base, "task": p + w, **mark}
-        last = base + 1 + 2 * KEYS
+        last = base + 1 + 3 * KEYS
         yield "sent", {"seq": last, "task": p + w, "channel": p * p + w, "position": r * (KEYS + 1) + KEYS, **mark}
         yield from self._buffer(last + 1, p + w, p * p + w, p + w, r, 40 * (KEYS + 1))
 
@@ -251,12 +264,12 @@ class Rounds:
         action = {"task": task, "action": r, "kind": ActionKind.DEFAULT_ACTION, "priority": -1}
         mark = {"kind": ElementKind.WATERMARK, "timestamp": (r + 1) * SIZE_MS - 1}
         yield "actions", {"seq": base, **action}
-        yield from self._arrival(base + 1, base + self.job.sink_facts - 1, task, channel, r, 40 * (KEYS + 1))
+        yield self._arrival(base + 1, task, channel, r, 40 * (KEYS + 1))
         marked = base + 2 + 3 * KEYS
         yield "received", {"seq": marked, "task": task, "channel": channel, "position": r * (KEYS + 1) + KEYS,
                            "epoch": r, **mark}  # fmt: skip
         yield "task_watermark", {"seq": marked + 1, "task": task, **mark}
-        after = base + self.job.sink_facts - 3
+        after = base + self.job.sink_facts - 2
         yield "credits", {"seq": after, "task": task, "channel": channel, "kind": CreditKind.ANNOUNCED, "credits": 1,
                           "balance": -1}  # fmt: skip
         yield "actions", {"seq": after + 1, **action, "phase": ActionPhase.END}

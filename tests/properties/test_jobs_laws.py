@@ -97,7 +97,7 @@ BUSY = ScriptedSource(
 """On-time and late rows at both subtasks, so that every fault finds something to break."""
 
 NEEDS_A_STRATEGY = ("watermark_too_high", "idle_but_speaking", "never_active_again")
-NEEDS_OTHER_WINDOWS = ("session_loses_rows", "purge_forgotten", "timer_under_wrong_key")
+NEEDS_OTHER_WINDOWS = ("session_loses_rows", "purge_forgotten", "timer_under_wrong_key", "cleanup_left_at_merge")
 
 BROKEN = [kind for kind in FAULT_KINDS.values() if kind.law is not None]
 
@@ -115,7 +115,7 @@ def test_these_properties_can_fail(kind: FaultKind) -> None:
             return interval_join((BUSY, BUSY), (-1, 0), {"parallelism": 2})
         if kind.name in NEEDS_OTHER_WINDOWS:
             return sessions_and_counts({})
-        return windows(BUSY, 0, {"parallelism": 2})
+        return windows(BUSY, 3 if kind.law == "cleanup" else 0, {"parallelism": 2})
 
     run = assert_laws(job(), must_examine=ALWAYS)
     with pytest.raises(AssertionError, match=f"law violated: {kind.law}"):

@@ -127,7 +127,7 @@ class JoinMachine:
             self._broken(what, seq, **dict(zip(columns, row, strict=True)))
 
 
-def _joins(graph: JobGraph) -> Mapping[int, tuple[Operator, Bounds | None]]:
+def joins_of(graph: JobGraph) -> Mapping[int, tuple[Operator, Bounds | None]]:
     """The interval join of each job vertex, with its bounds; None where it is not judged."""
     found: dict[int, tuple[Operator, Bounds | None]] = {}
     for operator in graph.operators:
@@ -143,20 +143,20 @@ def _bounds(lower: object, upper: object) -> Bounds | None:
 
 
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> JoinMachine | None:
-    operator, bounds = graph.once(_joins).get(task.vertex, (None, None))
+    operator, bounds = graph.once(joins_of).get(task.vertex, (None, None))
     return None if operator is None or bounds is None else JoinMachine(task, operator.operator, bounds, found[ID])
 
 
 def _needs_joins(graph: JobGraph) -> str:
     return (
         ""
-        if any(bounds is not None for _, bounds in graph.once(_joins).values())
+        if any(bounds is not None for _, bounds in graph.once(joins_of).values())
         else "the job has no interval join that is judged"
     )
 
 
 def _unjudged(graph: JobGraph) -> str:
-    names = [operator.name for operator, bounds in graph.once(_joins).values() if bounds is None]
+    names = [operator.name for operator, bounds in graph.once(joins_of).values() if bounds is None]
     return f"not judged: {', '.join(names)}" if names else ""
 
 

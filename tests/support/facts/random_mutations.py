@@ -26,6 +26,7 @@ from flowsim.facts.kinds import (
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.support.facts.fact_builder import FactBuilder, Row
 from tests.support.facts.mutating import both_sides, insert_element
+from tests.support.facts.valid_graph import LATENESS_MS
 
 Where = Callable[[Row], bool]
 Damage = Callable[[FactBuilder, Random], None]
@@ -99,6 +100,12 @@ def of_kind(*kinds: int) -> Where:
 
 def of_side(side: BufferSide, *kinds: BufferKind) -> Where:
     return lambda row: row["side"] == side and (not kinds or row["kind"] in kinds)
+
+
+def cleans_up(row: Row) -> bool:
+    """Registers the timer that cleans a window up."""
+    end = int(row["window_end"])
+    return row["action"] == TimerAction.REGISTER and end != 0 and row["timestamp"] == end - 1 + LATENESS_MS
 
 
 def doing(*actions: int) -> Where:
@@ -289,12 +296,6 @@ _FLOWING: Final = (
     ("backlog", "a buffer arrives with another size", change("buffers", "bytes", of_side(BufferSide.RECEIVED))),
     ("backlog", "buffers are numbered in the other order",
      swap("buffers", "number", of_side(BufferSide.RECEIVED), lambda r: r["channel"])),
-    ("backlog", "a sender reads its queue wrongly at a flush", change("buffers", "backlog", of_side(BufferSide.FLUSHED))),
-    ("backlog", "a flush is requested twice", repeat("buffers", of_side(BufferSide.FLUSHED))),
-    ("backlog", "an empty buffer is sent",
-     change("buffers", "bytes", of_side(BufferSide.SENT, BufferKind.DATA), by=-40)),
-    ("in-flight", "a buffer is not recycled", delete("buffers", of_side(BufferSide.RECYCLED))),
-    ("in-flight", "a buffer is recycled twice", repeat("buffers", of_side(BufferSide.RECYCLED))),
     ("in-flight", "too few buffers are reserved", change("buffers", "credits", of_side(BufferSide.RECEIVED), by=-1000)),
     ("segments", "a movement is not told",
      delete("segments", lambda r: r["action"] != SegmentAction.RESIZED)),
@@ -344,6 +345,7 @@ _TIMED: Final = (
     ("timers", "a timer misreads the watermark",
      change("timers", "watermark", lambda r: int(r["watermark"]) > NO_TIMESTAMP, by=-1)),
     ("timers", "a timer has another hash", change("timers", "key_hash")),
+    ("cleanup timers", "a window has no timer of its cleanup", delete("timers", cleans_up)),
     ("timers", "a timer fires for another window", change("timers", "window_start", doing(TimerAction.FIRE), by=-1)),
     ("task-watermark", "a strategy is ahead of its records", change("generated_watermark", "timestamp", of_kind(WATERMARK))),
     ("task-watermark", "a strategy saw other records", change("generated_watermark", "max_timestamp", of_kind(WATERMARK))),
@@ -377,7 +379,11 @@ _JOINED: Final = (
     ("joins", "two records are joined twice", repeat("join_pairs")),
     ("joins", "another record is joined", change("join_pairs", "right_fingerprint")),
     ("joins", "a pair has another timestamp", change("join_pairs", "timestamp")),
-    ("joins", "a join misreads its watermark", change("window_intake", "watermark", by=-1)),
+    (
+        "joins",
+        "a join misreads its watermark",
+        change("window_intake", "watermark", lambda r: int(r["watermark"]) > NO_TIMESTAMP, by=-1),
+    ),
 )
 
 

@@ -77,7 +77,8 @@ def sessions_and_counts(settings: dict[str, int]) -> StreamExecutionEnvironment:
     keyed = env.add_source(ScriptedSource([*script, watermark(30), record(("a", 9), 40)])).key_by(
         lambda pair: pair[0], Types.STRING()
     )
-    keyed.window(EventTimeSessionWindows.with_gap(Duration.of_millis(5))).process(Contents()).name("sessions")
+    sessions = keyed.window(EventTimeSessionWindows.with_gap(Duration.of_millis(5))).allowed_lateness(1)
+    sessions.process(Contents()).name("sessions")
     keyed.count_window(2).reduce(lambda first, second: second).name("counts")
     return env
 

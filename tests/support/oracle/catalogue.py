@@ -84,6 +84,10 @@ LAWS: Final[Sequence[Law]] = (
         "An interval join calls its function once for every two records of a key that lie within its bounds, unless one of "
         "them is late or forgotten, and for no others.",
         ("10.33", "10.34", "10.35", "10.36"), Level.ELEMENTS),
+    Law("cleanup",
+        "Whatever a window or an interval join keeps of a key has a timer that removes it, and no timer is left behind for a "
+        "window that became part of another.",
+        ("10.8", "10.15", "10.23", "10.26", "10.36"), Level.FULL),
     Law("conservation",
         "No operator gains or loses records: what goes into each is what the one before gave out, and its kind accounts for "
         "the rest.",
@@ -100,7 +104,7 @@ LAWS: Final[Sequence[Law]] = (
     Law("backlog",
         "The backlog that a sender tells is the number of data buffers in its queue, less one that waits for a flush; "
         "buffers leave the queue in order and arrive as they left.",
-        ("5.18", "5.22", "5.23", "5.26", "6.12", "6.14"), Level.FULL),
+        ("5.18", "5.23", "5.26", "6.12", "6.14"), Level.FULL),
     Law("in-flight",
         "No data arrives beyond the credit that its receiver gave, and no more credit is out than empty buffers are reserved.",
         ("6.2", "6.3", "6.5", "6.8", "6.11"), Level.FULL),

@@ -15,6 +15,7 @@ from tests.support.oracle.async_wait.retries import async_retries
 from tests.support.oracle.backlog import backlog
 from tests.support.oracle.catalogue import LAWS, Law, Outcome
 from tests.support.oracle.channels import channel_end, channel_fifo
+from tests.support.oracle.cleanup import cleanup
 from tests.support.oracle.conservation import conservation
 from tests.support.oracle.credits import credits
 from tests.support.oracle.distribution import distribution
@@ -51,6 +52,7 @@ CHECKS: Final[dict[str, Check]] = {
     "late-rows": late_rows,
     "lateness": lateness,
     "joins": joins,
+    "cleanup": cleanup,
     "conservation": conservation,
     "credits": credits,
     "actions": actions,

@@ -109,7 +109,15 @@ def test_a_loss_inside_the_recording_of_a_failed_run_is_seen(outcomes_of: Mappin
 def test_a_law_without_rows_is_vacuous_and_no_pass(outcomes_of: Mapping[str, Outcomes]) -> None:
     verdicts = {law: o.verdict for law, o in outcomes_of["without records"].items()}
     vacuous = {law for law, verdict in verdicts.items() if verdict is Verdict.VACUOUS}
-    assert vacuous == {"key-routing", "distribution", "window-fire", "late-rows", "lateness", "async-retries"}
+    assert vacuous == {
+        "key-routing",
+        "distribution",
+        "window-fire",
+        "late-rows",
+        "lateness",
+        "async-retries",
+        "cleanup",
+    }
 
 
 def test_a_run_killed_before_its_first_part_passes_no_law(outcomes_of: Mapping[str, Outcomes]) -> None:

@@ -1,0 +1,201 @@
+"""Law cleanup: what a window or an interval join keeps of a key has a timer that removes it (rules 10.8, 10.26, 10.36)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from operator import itemgetter
+from typing import Final
+
+from flowsim.facts.kinds import Level, TimeDomain, TimerAction
+from flowsim.laws.job_graph import JobGraph, Task
+from flowsim.laws.law import Findings, FoundByLaw, Law
+from flowsim.laws.slices import Row, Slice
+from flowsim.laws.windows.joins import Bounds, joins_of
+from flowsim.laws.windows.key_part import rows_of
+from flowsim.laws.windows.merging import MergingWindows
+from flowsim.laws.windows.panes import PaneId
+from flowsim.laws.windows.plan import WindowPlan, last_of, late_operators
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+from flowsim.values.java_long import wrapped
+
+ID: Final = "cleanup"
+_REGISTER, _FIRE = int(TimerAction.REGISTER), int(TimerAction.FIRE)
+_EVENT_TIME: Final = int(TimeDomain.EVENT_TIME)
+_TIMERS: Final = ("action", "domain", "timestamp", "key", "window_start", "window_end")
+_TAKEN: Final = ("seq", "key", "watermark", "side", "timestamp", "time_ns", "gap")
+
+Piece = PaneId
+"""What one timer removes: a window of a key, or the records of a key, a side (from 1) and a time of an interval join."""
+
+
+class CleanupMachine:
+    """Examines one operator of one subtask: whether what it keeps and the timers that remove it go together."""
+
+    def __init__(self, task: int, operator: int, plan: WindowPlan | Bounds, found: Findings) -> None:
+        self._place = {"task": task, "operator": operator}
+        self._plan = plan
+        self._found = found
+        self._windows = MergingWindows()
+        self._kept: set[Piece] = set()
+        self._waiting: set[Piece] = set()
+        """The pieces whose timers wait."""
+        self._touched: dict[Piece, None] = {}
+        """Of the record or timer that is handled: pieces that must have a timer when that is over."""
+        self._absorbed: list[Piece] = []
+        self._settled: set[Row] = set()
+        """Records that are handled: another one of the same key and windows changes nothing until the next timer row."""
+        self._cause = -1
+        self._fires = False
+        """A timer is handled, not a record."""
+
+    def feed(self, facts: Slice) -> None:
+        mask = rows_of(facts.of("timers"), self._place["operator"])
+        rows: list[tuple[int, int | None, Row]] = []
+        rows += ((seq, None, row) for seq, _, row in facts.merged(("timers", _TIMERS, mask)))
+        rows += self._intakes(facts)
+        rows.sort(key=itemgetter(0))
+        self._found.examined += len(rows)
+        settled = self._settled
+        for seq, watermark, row in rows:
+            if watermark is None:
+                self._take_timer(seq, row)
+            elif row not in settled or self._touched:
+                self._settle(seq)
+                pieces = self._pieces(row[0], row[1], row[2], watermark)
+                self._kept.update(pieces)
+                without_timer = [piece for piece in pieces if piece not in self._waiting]
+                self._touched.update(dict.fromkeys(without_timer))
+                if not without_timer and not self._absorbed:
+                    settled.add(row)
+
+    def _intakes(self, facts: Slice) -> Iterable[tuple[int, int, Row]]:
+        rows = facts.of("window_intake")
+        mask = rows_of(rows, self._place["operator"])
+        seq, key, watermark, side, *about = (rows.column(name)[mask] for name in _TAKEN)
+        assigned = self._plan.assign(*about) if isinstance(self._plan, WindowPlan) else (about[0], side)
+        taken = zip(*(column.tolist() for column in (key, *assigned)), strict=True)
+        return zip(seq.tolist(), watermark.tolist(), taken, strict=True)
+
+    def _pieces(self, key: int, first: int, second: int, watermark: int) -> list[Piece]:
+        """What a record is added to; ``first`` and ``second``: as ``WindowPlan.assign``, or its timestamp and side."""
+        plan = self._plan
+        if not isinstance(plan, WindowPlan):
+            reach = max(-plan[0] if second else plan[1], 0)
+            return [(key, 2 if second else 1, wrapped(first + reach))] if first >= watermark else []
+        if plan.merging:
+            whole, absorbed, _ = self._windows.unite((key, first, second))
+            self._kept.difference_update(absorbed)
+            self._absorbed += absorbed
+            windows = [whole]
+        else:
+            starts = range(first, first - second * plan.slide_ms, -plan.slide_ms)
+            windows = [(key, start, wrapped(start + plan.size_ms)) for start in starts]
+        late = watermark if plan.event_time else NO_TIMESTAMP
+        pieces = [window for window in windows if plan.cleanup_of(last_of(*window[1:])) > late]
+        if plan.merging and not pieces:
+            self._windows.forget(windows[0])
+        return [piece for piece in pieces if plan.cleanup_of(last_of(*piece[1:])) != MAX_WATERMARK]
+
+    def _take_timer(self, seq: int, row: Row) -> None:
+        action, domain, at, key, start, end = row
+        if action == _FIRE:
+            self._settled.clear()
+            self._settle(seq, True)
+        plan, piece = self._plan, (key, start, end)
+        if not isinstance(plan, WindowPlan):
+            piece = (key, start, at)
+        elif (domain == _EVENT_TIME) != plan.event_time or at != plan.cleanup_of(last_of(start, end)):
+            return
+        if action == _REGISTER:
+            self._waiting.add(piece)
+            return
+        self._settled.clear()
+        self._waiting.discard(piece)
+        if action == _FIRE:
+            self._kept.discard(piece)
+            self._windows.forget(piece)
+        elif not (self._fires and isinstance(plan, WindowPlan) and plan.may_delete_cleanup):
+            self._touched[piece] = None
+
+    def _settle(self, seq: int = -1, fires: bool = False) -> None:
+        """The record or timer before ``seq`` has been handled."""
+        for piece in self._touched:
+            if piece in self._kept and piece not in self._waiting:
+                self._broken("kept without a timer that removes it", piece)
+        for piece in self._absorbed:
+            if piece in self._waiting:
+                self._waiting.discard(piece)
+                self._broken("absorbed, but the timer that removes it waits", piece)
+        self._touched.clear()
+        self._absorbed.clear()
+        self._cause, self._fires = seq, fires
+
+    def _broken(self, what: str, piece: Piece) -> None:
+        names = (
+            ("key", "window_start", "window_end") if isinstance(self._plan, WindowPlan) else ("key", "side", "until")
+        )
+        where = {**self._place, "seq": self._cause, **dict(zip(names, piece, strict=True))}
+        self._found.broken(what, (self._place["task"], self._cause), **where)
+
+    def end(self, whole: bool) -> None:
+        """In a prefix the last record or timer may be handled in part."""
+        if whole:
+            self._settle()
+
+
+def _judged(graph: JobGraph) -> Mapping[int, tuple[int, WindowPlan | Bounds]]:
+    """By job vertex the judged operator at its head."""
+    found: dict[int, tuple[int, WindowPlan | Bounds]] = {}
+    for vertex, operators in graph.once(late_operators).items():
+        for operator, plan in operators:
+            if plan is not None:
+                found[vertex] = operator.operator, plan
+    for vertex, (operator, bounds) in graph.once(joins_of).items():
+        if bounds is not None:
+            found[vertex] = operator.operator, bounds
+    return found
+
+
+def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> CleanupMachine | None:
+    judged = graph.once(_judged).get(task.vertex)
+    return None if judged is None else CleanupMachine(task.task, *judged, found[ID])
+
+
+def _needs_judged(graph: JobGraph) -> str:
+    return "" if graph.once(_judged) else "the job has no window or interval join that is judged"
+
+
+_COUNTS: Final = """\
+- Not applicable: neither window-fire nor joins has a judged operator. Judged are the operators of both.
+- A *piece* is what one timer removes: of a window operator a window of a key, whose timer has its bounds and its cleanup
+  time (see window-fire; `domain` as its clock); of an interval join the records of a key, a side and a timestamp t, whose
+  timer is of event time at t + reach (see joins), with the side from 1 as both bounds of its window. A piece is *kept*
+  from the intake of a record that is added to it, by the `watermark` column of this row not late, until its timer fires
+  or, where windows merge, an intake makes it part of a larger window. Windows whose cleanup time is `MAX` are no pieces.
+- A timer *waits* from its REGISTER row in `timers` to its next DELETE or FIRE row. A record or a timer that fires is
+  *handled* from its row to the next row of either kind of its operator.
+- Rows examined: `window_intake` and `timers` rows of judged operators.
+- Violations, when a record or timer has been handled (in a prefix not the last one): 1 for each piece that a record was
+  added to, or whose timer has a DELETE row among the handling, that is kept and whose timer does not wait; and 1 for
+  each piece that a larger window absorbed and whose timer waits. A DELETE row does not count in the handling of a timer
+  where the trigger is not one of Flink's, or is or contains a `timeout` with `clear_on_timeout`: that one takes the timer
+  of its nested trigger away, which may be the same (rules 10.15, 10.23).
+- So with law timers, by which every timer fires that is due, nothing is kept once event time has reached `MAX`.
+"""
+
+LAWS: Final = (
+    Law(
+        ID,
+        "Whatever a window or an interval join keeps of a key has a timer that removes it, and no timer is left behind for a "
+        "window that became part of another.",
+        ("10.8", "10.15", "10.23", "10.26", "10.36"),
+        Level.FULL,
+        {
+            "window_intake": ("operator", *_TAKEN[1:]),
+            "timers": ("operator", *_TIMERS),
+        },
+        _make,
+        _needs_judged,
+        counts=_COUNTS,
+    ),
+)

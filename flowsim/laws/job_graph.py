@@ -111,9 +111,20 @@ class JobGraph:
             self._once[function] = function(self)
         return cast(_T, self._once[function])
 
+    def operators_of(self, vertex: int) -> list[Operator]:
+        """The operators of a job vertex."""
+        return self.once(_operators_by_vertex).get(vertex, [])
+
     def tasks_of(self, vertex: int) -> list[Task]:
         """The subtasks of a job vertex."""
         return [task for task in self.tasks.values() if task.vertex == vertex]
+
+
+def _operators_by_vertex(graph: JobGraph) -> dict[int, list[Operator]]:
+    found: dict[int, list[Operator]] = {}
+    for operator in graph.operators:
+        found.setdefault(operator.vertex, []).append(operator)
+    return found
 
 
 def job_graph(facts: Facts) -> JobGraph:

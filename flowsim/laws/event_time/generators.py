@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.elements import SentBefore
-from flowsim.laws.event_time.paths import IDLE, WATERMARK, EventTimePaths
+from flowsim.laws.event_time.paths import IDLE, WATERMARK, EventTimePaths, strategy_of
 from flowsim.laws.job_graph import JobGraph, Operator, Task
 from flowsim.laws.law import Findings, named
 from flowsim.laws.slices import Slice
@@ -26,10 +26,9 @@ class Generator:
 
     def __init__(self, operator: Operator, seen: SentBefore | None) -> None:
         """``seen``: the records that it saw, where every one of them is sent on."""
-        described = operator.params.get("watermarks")
-        strategy = described if isinstance(described, Mapping) else {}
-        kind, bound = strategy.get("kind"), strategy.get("bound_ms", 0)
-        self._delay = bound + 1 if kind in _BOUNDED and isinstance(bound, int) else None
+        strategy = strategy_of(operator) or {}
+        bound = strategy.get("bound_ms", 0)
+        self._delay = bound + 1 if strategy.get("kind") in _BOUNDED and isinstance(bound, int) else None
         self._seen = seen
         self._last = NO_TIMESTAMP
         """The highest watermark of the whole operator."""
@@ -98,14 +97,23 @@ class Generators:
         self._found = found
         self._task = task
         self._paths = graph.once(EventTimePaths)
-        self._described = graph.once(_strategies_by_vertex).get(task.vertex, ())
-        self._generators: dict[int, Generator] = {}
-        for operator in self._described:
-            edge = graph.once(_visible_edges).get((operator.vertex, operator.operator))
-            outgoing = graph.once(EventTimePaths).outgoing(task.task)
-            channels = [channel for channel in outgoing if graph.channels[channel].edge == edge]
-            seen = SentBefore(channels, outgoing, "timestamp") if channels else None
-            self._generators[operator.operator] = Generator(operator, seen)
+        self._described = [
+            operator
+            for operator in graph.operators_of(task.vertex)
+            if operator.kind == "watermarks" or strategy_of(operator) is not None
+        ]
+        self._generators = {op.operator: Generator(op, self._seen(graph, op)) for op in self._described}
+
+    def _seen(self, graph: JobGraph, operator: Operator) -> SentBefore | None:
+        """The records of the first edge that carries every record that a strategy saw, once and in order."""
+        if strategy_of(operator) is None:
+            return None
+        for edge in self._paths.edges_of(operator, lambda behind: behind.kind == "map" and not behind.input_tag):
+            if not edge.side_output and edge.partitioner != "BROADCAST":
+                outgoing = self._paths.outgoing(self._task.task)
+                channels = [channel for channel in outgoing if graph.channels[channel].edge == edge.edge]
+                return SentBefore(channels, outgoing, "timestamp") if channels else None
+        return None
 
     def feed(self, facts: Slice) -> None:
         """Examines one epoch."""
@@ -149,32 +157,6 @@ class Generators:
             end_at = end_of(self._paths.origin_of_input(operator.vertex, number))
             if generator.end is not None and generator.end[0] < end_at:
                 self._broken_row("the end of event time before the inputs reached it", number, generator.end)
-            if whole and 0 <= end_at < NEVER and generator.last_end <= end_at and has_strategy(operator):
+            if whole and 0 <= end_at < NEVER and generator.last_end <= end_at and strategy_of(operator) is not None:
                 # Rule 8.7: an operator that assigns timestamps lets the end of event time pass.
                 self._broken("the end of event time does not pass", number, end_at)
-
-
-def has_strategy(operator: Operator) -> bool:
-    """Whether the description of the operator includes its strategy."""
-    return isinstance(operator.params.get("watermarks"), Mapping)
-
-
-def _strategies_by_vertex(graph: JobGraph) -> dict[int, list[Operator]]:
-    found: dict[int, list[Operator]] = {}
-    for operator in graph.operators:
-        if operator.kind == "watermarks" or has_strategy(operator):
-            found.setdefault(operator.vertex, []).append(operator)
-    return found
-
-
-def _visible_edges(graph: JobGraph) -> dict[tuple[int, int], int]:
-    """Per strategy (vertex, operator) the first edge that carries every record that it saw, once and in order."""
-    paths = graph.once(EventTimePaths)
-    found: dict[tuple[int, int], int] = {}
-    for edge in sorted(graph.edges.values()):
-        if edge.side_output or edge.partitioner == "BROADCAST":
-            continue
-        operator = paths.behind(edge, lambda operator: operator.kind == "map" and not operator.input_tag)
-        if operator is not None and has_strategy(operator):
-            found.setdefault((operator.vertex, operator.operator), edge.edge)
-    return found

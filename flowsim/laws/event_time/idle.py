@@ -3,74 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
-from flowsim.facts.kinds import Level
-from flowsim.laws.event_time.idle_strategies import IdleStrategies
+from flowsim.facts.kinds import Level, LifeEvent
+from flowsim.laws.elements import SentBefore
 from flowsim.laws.event_time.marks import Mark, generated_event_time, sent_event_time, statuses
 from flowsim.laws.event_time.origins import Origins
-from flowsim.laws.event_time.paths import ACTIVE, FREE, IDLE, STATUS, WATERMARK, EventTimePaths, name_of
+from flowsim.laws.event_time.paths import ACTIVE, FREE, IDLE, STATUS, WATERMARK, EventTimePaths, strategy_of
+from flowsim.laws.event_time.readers import Reader
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law, needs_channels
 from flowsim.laws.slices import Slice
+from flowsim.units import NS_PER_MS
 
 ID: Final = "idle"
+_RUNNING: Final = int(LifeEvent.RUNNING)
+_GENERATED: Final = ("seq", "operator", "split", "kind", "timestamp", "time_ns")
+_STRAIGHT: Final = ("map", "filter", "flat_map")
+"""Kinds of operators that emit while they process a record, and at no other time."""
+_TIMED: Final = ("bounded", "monotonous", "none")
+"""Kinds of strategies that are idle only by their timeout."""
+Moment = tuple[int, int]
+"""A sequence number and ``time_ns``."""
 
 
-class ChannelStatus:
-    """The status of one channel beside that of its origin."""
+class Channel(NamedTuple):
+    """A channel, and what compares its statuses with those of their origin; None where no facts call for them."""
 
-    __slots__ = ("_cause", "_channel", "_expected", "_found", "_is_missing", "_task", "status")
+    origin: int
+    number: int
+    reader: Reader | None
 
-    def __init__(self, found: Findings, task: int, channel: int) -> None:
-        self._found = found
-        self._task = task
-        self._channel = channel
-        self.status = ACTIVE
-        self._expected = ACTIVE
-        self._cause = -1
-        self._is_missing = False
-        """Whether the last change of the origin is not sent yet."""
 
-    def feed(self, changes: Sequence[Mark] | None, marks: Sequence[Mark]) -> None:
-        """``changes`` of the origin, None where no facts call for statuses."""
-        following = iter(changes or ())
-        change = next(following, None)
-        for seq, emission in marks:
-            while change is not None and change[0] <= seq:
-                self._change(*change)
-                change = next(following, None)
-            kind, value = emission
-            if kind == WATERMARK:
-                if self.status == IDLE:
-                    self._broken("watermark while idle", seq, found=name_of(emission))
-                continue
-            if changes is not None and value != self._expected:
-                self._broken("not the status of its origin", seq, found=name_of(emission), expected=self._name())
-            elif value == self.status:
-                self._broken("no change", seq, found=name_of(emission))
-            else:
-                self._is_missing = False
-            self.status = value
-        while change is not None:
-            self._change(*change)
-            change = next(following, None)
+class Timeout(NamedTuple):
+    """The timeout of a strategy, and the records that show when it had one."""
 
-    def _change(self, cause: int, emission: tuple[int, int]) -> None:
-        self.end(True)
-        self._cause, self._expected, self._is_missing = cause, emission[1], True
-
-    def end(self, whole: bool) -> None:
-        """In a prefix the last change may follow."""
-        if self._is_missing and whole:
-            self._broken("a change is not sent", self._cause, expected=self._name())
-
-    def _name(self) -> str:
-        return name_of((STATUS, self._expected))
-
-    def _broken(self, what: str, seq: int, **shown: str) -> None:
-        place = {"task": self._task, "channel": self._channel, "seq": seq}
-        self._found.broken(what, (self._task, seq), **place, **shown)
+    nanoseconds: int
+    records: SentBefore
 
 
 class TaskStatuses:
@@ -78,33 +47,99 @@ class TaskStatuses:
 
     def __init__(self, graph: JobGraph, task: Task, found: Findings) -> None:
         self._found = found
+        self._task = task.task
         self._origins = Origins(task.inputs)
-        self._strategies = IdleStrategies(graph, task, found)
-        self._is_idle = False
-        """Whether a channel is idle."""
-        self._channels: list[tuple[int, int, ChannelStatus]] = []
-        """With the origin of its statuses and its number."""
-        paths = graph.once(EventTimePaths)
-        for origin, channels in paths.channels_by_origin.get(task.task, {}).items():
-            statuses_of = paths.origin_of_statuses(task.vertex, origin)
-            self._channels += [(statuses_of, number, ChannelStatus(found, task.task, number)) for number in channels]
+        self._paths = graph.once(EventTimePaths)
+        self._channels: list[Channel] = []
+        for origin, channels in self._paths.channels_by_origin.get(task.task, {}).items():
+            of_statuses = self._paths.origin_of_statuses(task.vertex, origin)
+            for channel in channels:
+                reader = None if of_statuses == FREE else Reader(found, {"task": task.task, "channel": channel})
+                self._channels.append(Channel(of_statuses, channel, reader))
+        self._sent: dict[int, int] = {}
+        """The status of each channel."""
+        self._generated: dict[int, int] = {}
+        """The status of each operator."""
+        self._timeouts = self._timeouts_of(graph, task)
+        self._with_splits: set[int] = set()
+        self._started: list[Moment] = []
+
+    def _timeouts_of(self, graph: JobGraph, task: Task) -> dict[int, Timeout]:
+        found: dict[int, Timeout] = {}
+        for operator in graph.operators_of(task.vertex):
+            strategy = strategy_of(operator) or {}
+            idle_ms = strategy.get("idle_ms")
+            if strategy.get("kind") not in _TIMED or not isinstance(idle_ms, int):
+                continue
+            edges = {edge.edge for edge in self._paths.edges_of(operator, lambda behind: behind.kind in _STRAIGHT)}
+            outgoing = self._paths.outgoing(task.task)
+            channels = [channel for channel in outgoing if graph.channels[channel].edge in edges]
+            found[operator.operator] = Timeout(idle_ms * NS_PER_MS, SentBefore(channels, outgoing, "time_ns"))
+        return found
 
     def feed(self, facts: Slice) -> None:
         sent, generated = facts.once(sent_event_time), facts.once(generated_event_time)
         self._found.examined += sum(map(len, sent.values())) + sum(map(len, generated.values()))
-        # Watermarks alone change nothing, unless an input is idle: one that has a watermark is not.
-        if self._is_idle or self._origins.has_idle_inputs or facts.once(_has_statuses):
+        # Watermarks alone change nothing, unless something is idle.
+        if IDLE in self._sent.values() or self._origins.has_idle_inputs or facts.once(_has_statuses):
             causes = self._origins.causes(facts)
-            self._is_idle = False
-            for origin, channel, status in self._channels:
-                changes = None if origin == FREE else statuses(causes.get(origin, ()))
-                status.feed(changes, sent.get(channel, ()))
-                self._is_idle |= status.status == IDLE
-        self._strategies.feed(facts)
+            for channel in self._channels:
+                self._examine_channel(channel, causes.get(channel.origin, ()), sent.get(channel.number, ()))
+        idle = self._idle_strategies(facts)
+        if self._timeouts:
+            lives = facts.of("lifecycle").tuples(("seq", "time_ns", "event"))
+            self._started += [(seq, time_ns) for seq, time_ns, event in lives if event == _RUNNING]
+            for operator, timeout in self._timeouts.items():
+                self._examine_timeout(operator, timeout, idle.get(operator, ()), facts)
+
+    def _examine_channel(self, channel: Channel, causes: Sequence[Mark], marks: Sequence[Mark]) -> None:
+        if channel.reader is not None:
+            channel.reader.feed(statuses(causes), statuses(marks))
+            channel.reader.settle()
+        status = self._sent.get(channel.number, ACTIVE)
+        for seq, (kind, value) in marks:
+            if kind == WATERMARK:
+                if status == IDLE:
+                    self._broken("watermark while idle", seq, channel=channel.number, timestamp=value)
+                continue
+            if value == status and channel.reader is None:
+                self._broken("no change", seq, channel=channel.number, status=value)
+            status = value
+        self._sent[channel.number] = status
+
+    def _idle_strategies(self, facts: Slice) -> dict[int, list[Moment]]:
+        """Where operators became idle that had no splits before."""
+        found: dict[int, list[Moment]] = {}
+        for seq, operator, split, kind, value, time_ns in facts.of("generated_watermark").tuples(_GENERATED):
+            status = self._generated.get(operator, ACTIVE)
+            if split != -1:
+                self._with_splits.add(operator)
+            elif kind == WATERMARK:
+                if status == IDLE:
+                    self._broken("watermark while idle", seq, operator=operator, timestamp=value)
+            else:
+                if value == status:
+                    self._broken("no change", seq, operator=operator, status=value)
+                elif value == IDLE and operator not in self._with_splits:
+                    found.setdefault(operator, []).append((seq, time_ns))
+                self._generated[operator] = value
+        return found
+
+    def _examine_timeout(self, operator: int, timeout: Timeout, idle: Sequence[Moment], facts: Slice) -> None:
+        before = timeout.records.before(facts, [seq for seq, _ in idle])
+        for (seq, time_ns), (_, last_record) in zip(idle, before, strict=True):
+            last = max([last_record, *(at for start, at in self._started if start < seq)])
+            if time_ns - last <= timeout.nanoseconds:
+                shown = {"time_ns": time_ns, "last_record_ns": last, "timeout_ns": timeout.nanoseconds}
+                self._broken("idle before the timeout has passed", seq, operator=operator, **shown)
+
+    def _broken(self, what: str, seq: int, **shown: int) -> None:
+        self._found.broken(what, (self._task, seq), task=self._task, seq=seq, **shown)
 
     def end(self, whole: bool) -> None:
-        for _, _, status in self._channels:
-            status.end(whole)
+        for channel in self._channels:
+            if channel.reader is not None:
+                channel.reader.end(whole)
 
 
 def _has_statuses(facts: Slice) -> bool:
@@ -120,13 +155,9 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> TaskStatuses:
 _COUNTS: Final = """\
 - Not applicable: no row in `channels`.
 - Rows examined: WATERMARK and STATUS rows of `sent`, rows of `generated_watermark` with split -1.
-- Channels: the status is that of the last STATUS row, at first ACTIVE. With *origin* meaning the origin of statuses (see
-  task-watermark) and *changes* its STATUSes that pass, a row of `sent`, by seq, is a violation (once) when
-  - it is a WATERMARK and the status is IDLE;
-  - it is a STATUS other than the last change with a lower seq (at first ACTIVE), and the origin is not free; or
-  - it is any other STATUS that equals the status.
-- 1 for each change (of an origin that is not free) that no STATUS row of the channel, itself no violation, repeats before
-  the next change; in a prefix not for the last one.
+- Channels: a row of `sent` is a violation when it is a WATERMARK and the last STATUS of the channel is IDLE. The STATUS
+  rows of a channel are judged as law task-watermark does, against the STATUSes alone of their origin. Where that is free, a
+  STATUS is a violation when it equals the one before (at first ACTIVE).
 - Strategies: per task and operator, a row of `generated_watermark` with split -1 is a violation when it is a WATERMARK
   and the last STATUS is IDLE, a STATUS that equals the one before (at first ACTIVE), or an IDLE that is too early.
 - Too early (rule 8.4) may be an operator that had no row of another split before, with `params.watermarks.idle_ms` and

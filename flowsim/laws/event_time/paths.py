@@ -32,11 +32,12 @@ LAST: Final[Emission] = (WATERMARK, MAX_WATERMARK)
 class EventTimePaths:
     """The origin of what leaves and of what reaches each operator of a job; use with ``JobGraph.once``."""
 
-    __slots__ = ("_operators", "_with_inputs", "channels_by_origin")
+    __slots__ = ("_edges", "_operators", "_with_inputs", "channels_by_origin")
 
     def __init__(self, graph: JobGraph) -> None:
         self._operators = {(o.vertex, o.operator): o for o in graph.operators}
         self._with_inputs = {task.vertex for task in graph.tasks.values() if task.inputs}
+        self._edges = sorted(graph.edges.values())
         self.channels_by_origin: dict[int, dict[int, list[int]]] = {}
         """Per task and origin the channels that carry it."""
         origins: dict[int, int] = {}
@@ -60,8 +61,11 @@ class EventTimePaths:
         """The channels on which a task sends."""
         return sorted(channel for channels in self.channels_by_origin.get(task, {}).values() for channel in channels)
 
-    def behind(self, edge: Edge, is_passed: Callable[[Operator], bool]) -> Operator | None:
-        """The last operator before an edge, but for those that are passed over."""
+    def edges_of(self, operator: Operator, is_passed: Callable[[Operator], bool]) -> list[Edge]:
+        """The edges between which and the operator are only operators that are passed over, in order."""
+        return [edge for edge in self._edges if self._behind(edge, is_passed) is operator]
+
+    def _behind(self, edge: Edge, is_passed: Callable[[Operator], bool]) -> Operator | None:
         operator = self._operators.get((edge.source_vertex, edge.source_operator))
         while operator is not None and is_passed(operator):
             operator = self.feeder(operator)
@@ -89,7 +93,7 @@ class EventTimePaths:
 
     def _origin(self, vertex: int, operator: Operator | None) -> int:
         while operator is not None:
-            if isinstance(operator.params.get("watermarks"), Mapping) or _queues(operator):
+            if strategy_of(operator) is not None or _queues(operator):
                 return operator.operator
             if operator.kind in ("source", "watermarks"):
                 return FREE
@@ -113,8 +117,14 @@ class EventTimePaths:
         return head is not None and head.params.get("interruptible_timers") is True
 
 
+def strategy_of(operator: Operator) -> Mapping[str, object] | None:
+    """The settings of the watermark strategy of an operator, if it has one that is described."""
+    found = operator.params.get("watermarks")
+    return found if isinstance(found, Mapping) else None
+
+
 def _queues(operator: Operator) -> bool:
-    return operator.kind == ASYNC and not isinstance(operator.params.get("watermarks"), Mapping)
+    return operator.kind == ASYNC and strategy_of(operator) is None
 
 
 def name_of(emission: Emission) -> str:

@@ -1,4 +1,7 @@
-"""Where the event time of a place in a chain comes from, and what several inputs make of it (rules 5.8, 8.7, 8.16)."""
+"""Where the event time of a place in a chain comes from, and what it is there: "Origins" and "Causes" of docs/laws.md.
+
+Slow and plain: everything is looked up in whole chains and whole histories.
+"""
 
 from __future__ import annotations
 
@@ -12,188 +15,149 @@ from tests.support.oracle.facts import Facts
 from tests.support.oracle.valve_model import ACTIVE, IDLE
 
 INPUTS: Final = -1
-"""The origin of event time: what the inputs of the task make together. An origin >= 0 is an operator that makes watermarks,
-or keeps them in a queue (rule 11.2)."""
+"""The inputs of the task are the origin. An origin >= 0 is an operator that generates or queues watermarks."""
 FREE: Final = -2
-"""The origin of event time: a source that speaks for itself, of which nothing can be foretold."""
-
-ASYNC: Final = "async_wait"
-"""Kind of the operators that keep watermarks back."""
+"""No facts say what the event time must be."""
 
 Emission = tuple[int, int]
 """Kind (WATERMARK or STATUS) and timestamp or status."""
+Told = tuple[int, list[Emission]]
+"""Sequence number of a cause, and what it makes."""
+
+
+def generates(operator: Operator) -> bool:
+    return isinstance(operator.params.get("watermarks"), Mapping)
+
+
+def queues(operator: Operator) -> bool:
+    return operator.kind == "async_wait" and not generates(operator)
 
 
 class EventTimePaths:
-    """Of one job: the origin of what leaves an operator and of what reaches it."""
-
-    __slots__ = ("_graph", "_operators", "_with_inputs")
+    """The origins of one job."""
 
     def __init__(self, graph: JobGraph) -> None:
         self._graph = graph
-        self._operators = {(o.vertex, o.operator): o for o in graph.operators}
-        self._with_inputs = {task.vertex for task in graph.tasks.values() if task.inputs}
 
     def operator(self, vertex: int, operator: int) -> Operator | None:
-        return self._operators.get((vertex, operator))
+        """The last that is described under this number."""
+        found = [o for o in self._graph.operators if (o.vertex, o.operator) == (vertex, operator)]
+        return found[-1] if found else None
 
     def feeder(self, operator: Operator) -> Operator | None:
-        """What feeds the operator in its chain. It has a smaller index: a damaged recording must not send a judge in circles."""
-        feeder = operator.input_operator
-        return self._operators.get((operator.vertex, feeder)) if feeder < operator.operator else None
+        """What feeds the operator in its chain, if that comes before it there."""
+        if operator.input_operator >= operator.operator:
+            return None
+        return self.operator(operator.vertex, operator.input_operator)
+
+    def upstream(self, operator: Operator | None) -> list[Operator]:
+        """The operator, what feeds it, what feeds that, and so on."""
+        return [] if operator is None else [operator, *self.upstream(self.feeder(operator))]
 
     def origin_of_output(self, vertex: int, operator: int) -> int:
-        """The last that makes watermarks among the operator and those that feed it."""
-        return self._origin(vertex, self._operators.get((vertex, operator)))
+        return self._first_origin(vertex, self.upstream(self.operator(vertex, operator)))
 
     def origin_of_input(self, vertex: int, operator: int) -> int:
-        """The same for what reaches the operator."""
-        found = self._operators.get((vertex, operator))
-        if found is None or found.input_operator < 0:
-            return self._of_head(vertex)
-        return self._origin(vertex, self._operators.get((vertex, found.input_operator)))
-
-    def keeps_back(self, vertex: int, operator: int) -> bool:
-        """Whether watermarks wait in a queue of the operator (rule 11.2)."""
-        found = self._operators.get((vertex, operator))
-        return found is not None and _queues(found)
+        return self._first_origin(vertex, self.upstream(self.operator(vertex, operator))[1:])
 
     def origin_of_statuses(self, vertex: int, origin: int) -> int:
-        """Statuses are not queued (rule 11.3): theirs lies before every operator that keeps watermarks back."""
-        while self.keeps_back(vertex, origin):
-            origin = self.origin_of_input(vertex, origin)
-        return origin
+        """An operator that queues passes statuses on: the first origin before it that does not queue."""
+        upstream = self.upstream(self.operator(vertex, origin)) if origin >= 0 else []
+        if not any(map(queues, upstream[:1])):
+            return origin
+        return self._first_origin(vertex, [operator for operator in upstream if not queues(operator)])
 
-    def _origin(self, vertex: int, operator: Operator | None) -> int:
-        while operator is not None:
-            if isinstance(operator.params.get("watermarks"), Mapping) or _queues(operator):
+    def _first_origin(self, vertex: int, upstream: Iterable[Operator]) -> int:
+        for operator in upstream:
+            if generates(operator) or queues(operator):
                 return operator.operator
-            if operator.kind in ("source", "watermarks"):
+            if operator.kind in {"source", "watermarks"}:
                 return FREE
-            operator = self.feeder(operator)
-        return self._of_head(vertex)
+        return INPUTS if any(t.inputs for t in self._graph.tasks.values() if t.vertex == vertex) else FREE
 
-    def _of_head(self, vertex: int) -> int:
-        return INPUTS if vertex in self._with_inputs else FREE
+    def keeps_back(self, vertex: int, operator: int) -> bool:
+        found = self.operator(vertex, operator)
+        return found is not None and queues(found)
 
     def is_assigned(self, vertex: int, operator: int) -> bool:
-        """Whether what leaves the operator went through one that assigns timestamps: then the end is its to tell (rule 8.7)."""
-        found = self._operators.get((vertex, operator))
-        while found is not None and found.kind != "watermarks":
-            found = self.feeder(found)
-        return found is not None
+        """Whether an operator that assigns timestamps lies before the output."""
+        return any(found.kind == "watermarks" for found in self.upstream(self.operator(vertex, operator)))
 
     def makes_the_first(self, vertex: int, origin: int) -> bool:
-        """Whether the origin is a source: the last watermark of all is its task's (rule 4.10)."""
-        return origin >= 0 and self._operators[vertex, origin].input_operator < 0 and vertex not in self._with_inputs
+        """Whether the origin is the head of a task without inputs."""
+        found = self.operator(vertex, origin)
+        has_inputs = any(task.inputs for task in self._graph.tasks.values() if task.vertex == vertex)
+        return found is not None and found.input_operator < 0 and not has_inputs
 
     def holds_back(self, vertex: int) -> bool:
-        """Whether the head of the vertex spreads the timers of one watermark over several actions (rule 9.18)."""
-        head = self._operators.get((vertex, 0))
+        """Whether the head has interruptible timers."""
+        head = self.operator(vertex, 0)
         return head is not None and head.params.get("interruptible_timers") is True
 
     def channels_by_origin(self) -> dict[int, dict[int, list[int]]]:
         """Per task and origin the channels that carry it."""
+        of_edge = {
+            edge.edge: self.origin_of_output(edge.source_vertex, edge.source_operator)
+            for edge in self._graph.edges.values()
+        }
         found: dict[int, dict[int, list[int]]] = {}
-        for channel in sorted(self._graph.channels.values()):
-            edge = self._graph.edges[channel.edge]
-            origin = self.origin_of_output(edge.source_vertex, edge.source_operator)
-            found.setdefault(channel.source_task, {}).setdefault(origin, []).append(channel.channel)
+        for number, channel in sorted(self._graph.channels.items()):
+            found.setdefault(channel.source_task, {}).setdefault(of_edge[channel.edge], []).append(number)
         return found
 
 
-def _queues(operator: Operator) -> bool:
-    return operator.kind == ASYNC and not isinstance(operator.params.get("watermarks"), Mapping)
+def combined(rows: Sequence[tuple[int, ...]], inputs: int) -> list[Told]:
+    """What the rows (seq, input, kind, value) of ``task_watermark`` of one task make together (rule 8.16)."""
+    if inputs == 1:
+        return [(seq, [(kind, value)]) for seq, _, kind, value in rows]
+    histories: list[list[Emission]] = [[] for _ in range(inputs)]
+    causes: list[Told] = []
+    highest, were_idle = NO_TIMESTAMP, False
+    for seq, index, kind, value in rows:
+        if index not in range(inputs):
+            continue
+        histories[index].append((kind, value))
+        idle = [history[-1:] == [(ElementKind.STATUS, IDLE)] for history in histories]
+        marks = [max([NO_TIMESTAMP, *(v for k, v in history if k == ElementKind.WATERMARK)]) for history in histories]
+        together = (
+            max(marks) if all(idle) else min(mark for mark, is_idle in zip(marks, idle, strict=True) if not is_idle)
+        )
+        made: list[Emission] = [(ElementKind.WATERMARK, together)] if together > highest else []
+        if kind == ElementKind.STATUS and all(idle) != were_idle:
+            made.append((kind, value))
+        highest, were_idle = max(highest, together), all(idle)
+        causes.append((seq, made))
+    return causes
 
 
-class InputsModel:
-    """Rule 8.16 for the inputs of one task; a single input is passed on as it is."""
-
-    __slots__ = ("_all_idle", "_idle", "_marks", "_reached")
-
-    def __init__(self, inputs: int) -> None:
-        self._marks = [NO_TIMESTAMP] * inputs
-        self._idle = [False] * inputs
-        self._all_idle = False
-        self._reached = NO_TIMESTAMP
-
-    def take(self, index: int, kind: int, value: int) -> list[Emission]:
-        """What the operator is told when one input emits a watermark or status."""
-        if len(self._marks) == 1:
-            return [(kind, value)]
-        if not 0 <= index < len(self._marks):
-            return []
-        was_idle = self._all_idle
-        if kind == ElementKind.WATERMARK:
-            self._marks[index] = max(self._marks[index], value)
-        self._idle[index] = kind == ElementKind.STATUS and value == IDLE
-        active = [mark for mark, idle in zip(self._marks, self._idle, strict=True) if not idle]
-        self._all_idle = not active
-        lowest = min(active) if active else max(self._marks)
-        told: list[Emission] = []
-        if lowest > self._reached:
-            self._reached = lowest
-            told.append((ElementKind.WATERMARK, lowest))
-        if kind == ElementKind.STATUS and self._all_idle is not was_idle:
-            told.append((kind, value))
-        return told
-
-
-class Announced:
-    """What an output lets pass: no watermark while it is idle, and only changes of status (rule 5.8)."""
-
-    __slots__ = ("status",)
-
-    def __init__(self) -> None:
-        self.status = ACTIVE
-
-    def passing(self, told: Sequence[Emission]) -> list[Emission]:
-        passed = []
-        for kind, value in told:
-            if kind == ElementKind.STATUS:
-                if value == self.status:
-                    continue
-                self.status = value
-            elif self.status == IDLE:
-                continue
-            passed.append((kind, value))
-        return passed
-
-
-Told = tuple[int, list[Emission]]
-"""Sequence number of a cause, and what it makes an operator tell its outputs."""
+def passing(emissions: Sequence[Emission]) -> list[bool]:
+    """Which of the watermarks and statuses of one output pass (rule 5.8)."""
+    passes, status = [], ACTIVE
+    for kind, value in emissions:
+        if kind == ElementKind.STATUS:
+            passes.append(value != status)
+            status = value
+        else:
+            passes.append(status != IDLE)
+    return passes
 
 
 def emissions(facts: Facts, graph: JobGraph) -> dict[tuple[int, int], list[Told]]:
-    """Per task and origin (not FREE, none that keeps watermarks back) what must be sent, cause by cause.
-
-    A cause that makes nothing is left out.
-    """
-    return {place: _passed(causes) for place, causes in heard(facts, graph).items()}
-
-
-def heard(facts: Facts, graph: JobGraph) -> dict[tuple[int, int], list[Told]]:
-    """The same as the first operator behind the origin hears it when no output lies between."""
+    """Per task and origin that does not queue, what passes its output, cause by cause; causes of nothing are left out."""
     arrived: dict[int, list[tuple[int, ...]]] = {}
-    for seq, task, _, index, kind, value in facts.rows("task_watermark"):
+    for seq, task, _, index, kind, value in sorted(facts.rows("task_watermark")):
         arrived.setdefault(task, []).append((seq, index, kind, value))
-    generated: dict[tuple[int, int], list[tuple[int, ...]]] = {}
-    for seq, task, operator, _, split, kind, value, _, _ in facts.rows("generated_watermark"):
+    causes = {
+        (task, INPUTS): combined(rows, graph.tasks[task].inputs if task in graph.tasks else 1)
+        for task, rows in arrived.items()
+    }
+    for seq, task, operator, _, split, kind, value, _, _ in sorted(facts.rows("generated_watermark")):
         if split == -1:
-            generated.setdefault((task, operator), []).append((seq, kind, value))
-    found: dict[tuple[int, int], list[Told]] = {}
-    for task, rows in arrived.items():
-        model = InputsModel(graph.tasks[task].inputs if task in graph.tasks else 1)
-        found[task, INPUTS] = _not_empty((seq, model.take(*row)) for seq, *row in sorted(rows))
-    for (task, operator), rows in generated.items():
-        found[task, operator] = [(seq, [(kind, value)]) for seq, kind, value in sorted(rows)]
-    return found
+            causes.setdefault((task, operator), []).append((seq, [(kind, value)]))
+    return {place: _passed(of_place) for place, of_place in causes.items()}
 
 
-def _passed(causes: Iterable[Told]) -> list[Told]:
-    output = Announced()
-    return _not_empty((seq, output.passing(told)) for seq, told in causes)
-
-
-def _not_empty(causes: Iterable[Told]) -> list[Told]:
-    return [(seq, told) for seq, told in causes if told]
+def _passed(causes: list[Told]) -> list[Told]:
+    passes = iter(passing([emission for _, made in causes for emission in made]))
+    passed = [(seq, [emission for emission in made if next(passes)]) for seq, made in causes]
+    return [cause for cause in passed if cause[1]]

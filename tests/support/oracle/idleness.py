@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Mapping
 
 from flowsim.facts.kinds import ElementKind, LifeEvent
 from flowsim.laws.job_graph import JobGraph
-from flowsim.units import NO_TIMESTAMP, NS_PER_MS
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
 from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.event_time_paths import FREE, EventTimePaths, Told, emissions
 from tests.support.oracle.facts import Facts, Findings, not_applicable
@@ -55,25 +55,30 @@ def _changes(causes: list[Told]) -> list[tuple[int, int]]:
 def _judge_channel(
     findings: Findings, rows: list[Sent], changes: list[tuple[int, int]] | None, whole: bool, place: dict[str, int]
 ) -> None:
-    status = ACTIVE
-    begins = [seq for seq, _ in changes or ()]
-    told: set[int] = set()
+    """``changes``: the statuses that the channel must have; None where no facts say that."""
+    statuses = [row for row in rows if row[1] == ElementKind.STATUS]
     for seq, kind, value in rows:
-        if kind == ElementKind.WATERMARK:
-            if status == IDLE:
-                findings.broken("speaks while idle", seq=seq, timestamp=value, **place)
-            continue
-        number = bisect_right(begins, seq) - 1
-        if changes is not None and value != (changes[number][1] if number >= 0 else ACTIVE):
-            findings.broken("not what all its inputs are", seq=seq, status=_name(value), **place)
-        elif value == status:
+        before = [status for at, _, status in statuses if at < seq][-1:] or [ACTIVE]
+        if kind == ElementKind.WATERMARK and before == [IDLE]:
+            findings.broken("watermark while idle", seq=seq, timestamp=value, **place)
+        if kind == ElementKind.STATUS and changes is None and before == [value]:
             findings.broken("no change", seq=seq, status=_name(value), **place)
-        elif changes is not None:
-            told.add(number)
-        status = value
-    for number, (seq, value) in enumerate(changes or ()):
-        if number not in told and (whole or number < len(begins) - 1):
-            findings.broken("a change is not told", seq=seq, status=_name(value), **place)
+    if changes is None:
+        return
+    begins = [-1, *(seq for seq, _ in changes)]
+    called_for = [[], *([value] for _, value in changes)]
+    for number, begin in enumerate(begins):
+        end = begins[number + 1] if number + 1 < len(begins) else MAX_WATERMARK
+        left = list(called_for[number])
+        for seq, _, value in statuses:
+            if not begin <= seq < end:
+                continue
+            if left == [value]:
+                left = []
+            else:
+                findings.broken("not what all its inputs are", seq=seq, status=_name(value), **place)
+        if left and (whole or number < len(begins) - 1):
+            findings.broken("a change is not sent", seq=begin, status=_name(left[0]), **place)
 
 
 def _judge_strategy(

@@ -11,7 +11,7 @@ from flowsim.laws.java_key import owner_subtask
 from flowsim.laws.job_graph import JobGraph
 from flowsim.units import NO_TIMESTAMP, NS_PER_MS
 from tests.support.oracle.catalogue import Outcome
-from tests.support.oracle.event_time_paths import FREE, INPUTS, EventTimePaths, InputsModel
+from tests.support.oracle.event_time_paths import FREE, INPUTS, EventTimePaths, combined
 from tests.support.oracle.facts import Facts, Findings, Row, not_applicable
 from tests.support.oracle.routing import described_keys
 
@@ -68,9 +68,8 @@ def _steps(facts: Facts, graph: JobGraph) -> dict[int, list[Step]]:
         if task in steps:
             arrived.setdefault(task, []).append((seq, index, kind, value))
     for task, rows in arrived.items():
-        model = InputsModel(graph.tasks[task].inputs if task in graph.tasks else 1)
-        for seq, index, kind, value in sorted(rows):
-            told = model.take(index, kind, value)
+        inputs = graph.tasks[task].inputs if task in graph.tasks else 1
+        for seq, told in combined(sorted(rows), inputs):
             steps[task] += [(seq, _MARK, (INPUTS, at)) for what, at in told if what == ElementKind.WATERMARK]
     for seq, task, operator, _, split, kind, value, _, _ in facts.rows("generated_watermark"):
         if task in steps and split == -1 and kind == ElementKind.WATERMARK:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from flowsim.facts.kinds import AsyncAction, ElementKind
 from flowsim.laws.job_graph import JobGraph
 from tests.support.oracle.async_wait.places import Place, async_facts
-from tests.support.oracle.event_time_paths import FREE, Announced, Emission, EventTimePaths, Told
+from tests.support.oracle.event_time_paths import FREE, Emission, EventTimePaths, Told, passing
 from tests.support.oracle.facts import Facts
 
 BEGINNING = -1
@@ -39,16 +39,21 @@ class QueueTold:
         ]
         steps += [(seq, (ElementKind.STATUS, status), False) for seq, status in statuses]
         steps.sort(key=lambda step: step[0])
-        output = Announced()
         causes: list[Told] = [(BEGINNING, [])]
+        made: list[tuple[list[Emission] | None, Emission]] = []
+        """Each watermark and status in order, and which cause or None makes it, if it passes."""
         for seq, emission, is_behind in steps:
-            passed = [] if emission is None else output.passing([emission])
-            if is_behind:
-                causes[-1][1].extend(passed)
-                causes.append((seq, []))
-            else:
-                causes.append((seq, passed if self.statuses is not None else []))
-        perhaps = [] if self.next_mark is None else output.passing([(ElementKind.WATERMARK, self.next_mark)])
+            before = causes[-1][1]
+            causes.append((seq, []))
+            if emission is not None:
+                owner = before if is_behind else causes[-1][1]
+                made.append((owner if is_behind or self.statuses is not None else None, emission))
+        perhaps: list[Emission] = []
+        if self.next_mark is not None:
+            made.append((perhaps, (ElementKind.WATERMARK, self.next_mark)))
+        for (cause, emission), passes in zip(made, passing([emission for _, emission in made]), strict=True):
+            if passes and cause is not None:
+                cause.append(emission)
         return causes, perhaps
 
 

@@ -25,12 +25,18 @@ class ElementKind(IntEnum):
 
 
 class BufferSide(IntEnum):
-    """Who saw the buffer (``buffers.side``)."""
+    """Who saw the buffer, and what happened to it (``buffers.side``)."""
 
     SENT = 0
     RECEIVED = 1
     QUEUED = 2
     """It was added to its subpartition, perhaps still empty and being filled."""
+    FLUSHED = 3
+    """A flush of a subpartition took effect: what it holds can be read, also a buffer that is being filled (rule 5.22)."""
+    SKIPPED = 4
+    """Its reader found no more bytes in it: nothing is sent (rule 5.23)."""
+    RECYCLED = 5
+    """Its memory at the receiver, in an exclusive or a floating buffer, is free again (rule 6.5)."""
 
 
 class BufferKind(IntEnum):

@@ -233,14 +233,18 @@ CHOICES = Table(
      Column("ready", "i", "how many actors were ready")),
 )  # fmt: skip
 BUFFERS = Table(
-    "buffers", Level.FULL, "a buffer or event that was queued by, or left, the sender, or reached the receiver",
+    "buffers", Level.FULL, "a step on the way of a buffer or event through its channel",
     (_SEQ, _TASK, _TIME, _CHANNEL, Column("side", "b", "who saw it", BufferSide),
-     Column("number", "q", "sequence number on the channel, from 0 (rule 6.14); queued: count of what was queued, from 0"),
-     Column("kind", "b", "data or event", BufferKind), Column("bytes", "i", "payload size; queued: -1, not known yet"),
-     Column("backlog", "i", "the backlog it carries (rule 5.26); queued: data buffers in the queue, this one included"),
-     Column("credits", "i", "sender: credits left after sending; receiver: empty buffers still reserved for the channel after "
-            "this one (rule 6.3); -1 when queued, and on a local channel"),
-     Column("whole", "b", "sender: 1 when the queued buffer ended with it, 0 when more of the same buffer follows; else 1")),
+     Column("number", "q", "sent, received, recycled: sequence number on the channel, from 0 (rule 6.14); queued: count of "
+            "what was queued, from 0; else -1"),
+     Column("kind", "b", "data or event", BufferKind),
+     Column("bytes", "i", "payload size; queued and flushed: -1, not known yet"),
+     Column("backlog", "i", "sent and received: the backlog it carries (rule 5.26); recycled: -1; else: data buffers in the "
+            "queue afterwards"),
+     Column("credits", "i", "sent: credits left; received: empty buffers still reserved for the channel after this one "
+            "(rule 6.3); else, and on a local channel, -1"),
+     Column("whole", "b", "sent and skipped: 1 when the queued buffer ended with it, 0 when more of the same buffer may "
+            "follow; else 1")),
 )  # fmt: skip
 CREDITS = Table(
     "credits", Level.FULL, "credits granted by a receiver, or got by a sender (section 6.B)",

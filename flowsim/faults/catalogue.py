@@ -190,6 +190,19 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
             "leak_segment", Component.WRITER, "a segment of an output pool is handed out and never recycled", "segments"
         ),
         FaultKind("backlog_counts_events", Component.READER, "an event that waits counts as a data buffer", "backlog"),
+        FaultKind("backlog_before_flush", Component.READER, "a buffer counts in the backlog before a flush", "backlog"),
+        FaultKind(
+            "empty_buffer_sent",
+            Component.WRITER,
+            "a buffer without bytes is sent to a receiver that has exclusive buffers",
+            "backlog",
+        ),
+        FaultKind(
+            "received_buffer_leaks",
+            Component.READER,
+            "the receiver never frees the memory of the first data buffer of a channel",
+            "in-flight",
+        ),
         FaultKind(
             "credit_from_nowhere", Component.READER, "the receiver announces a credit without a buffer", "in-flight"
         ),

@@ -19,6 +19,7 @@ from flowsim.faults.network import (
     FaultyElements,
     FaultyRecordWriter,
     FaultyViewReader,
+    LeakingChannel,
     LostCredits,
     MisroutingPartitioner,
     OverAnnouncingChannel,
@@ -276,7 +277,10 @@ class FaultySubtaskComponents(SubtaskComponents):
         network_pool: NetworkBufferPool,
         trace: TaskTrace | None,
     ) -> RemoteInputChannel:
-        extra_credits = self._channel_faults(channel_id).count("credit_from_nowhere")
+        faults = self._channel_faults(channel_id)
+        if "received_buffer_leaks" in faults:
+            return LeakingChannel(gate, index, channel_id, exclusive_buffers, client, network_pool, trace)
+        extra_credits = faults.count("credit_from_nowhere")
         return OverAnnouncingChannel(
             gate, index, channel_id, exclusive_buffers, client, network_pool, trace, extra_credits
         )

@@ -8,6 +8,7 @@ from random import Random
 from flowsim.facts.tracer import TaskTrace
 from flowsim.faults.catalogue import Fault
 from flowsim.faults.tasks import TaskStop
+from flowsim.network.buffers.buffer import FREEING, BufferSlice, MemorySegment, NetworkBuffer
 from flowsim.network.connections.partition_request_client import PartitionRequestClient
 from flowsim.network.connections.partition_request_queue import PartitionRequestQueue, Transport
 from flowsim.network.connections.view_reader import (
@@ -16,9 +17,10 @@ from flowsim.network.connections.view_reader import (
     ReaderQueue,
 )
 from flowsim.network.gates.buffer_manager import MemorySegmentProvider
-from flowsim.network.gates.input_channel import InputChannel, Received
+from flowsim.network.gates.input_channel import BufferAndAvailability, InputChannel, Received
 from flowsim.network.gates.remote_input_channel import RemoteGate, RemoteInputChannel
 from flowsim.network.outbox import Outbox
+from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_partition import ResultPartition
 from flowsim.network.partitions.result_subpartition import BufferAndBacklog, ResultSubpartition, SubpartitionView
 from flowsim.network.writers.partitioner import (
@@ -104,6 +106,17 @@ class FaultyRecordWriter(RecordWriter):
         super().notify_end_of_data(mode)
         if "watermark_after_end_of_data" in self._faults:
             super().emit_watermark(MAX_WATERMARK)
+        if "empty_buffer_sent" in self._faults:
+            self._send_an_empty_buffer()
+
+    def _send_an_empty_buffer(self) -> None:
+        """Finishes a buffer without bytes, and lets it leave as if the receiver had no exclusive buffers."""
+        subpartition, builder = self.partition.subpartition(0), self.partition.pool.request_builder(0)
+        if isinstance(subpartition, PipelinedSubpartition) and builder is not None:
+            subpartition.zero_exclusive_buffers = True
+            subpartition.add(builder.create_consumer_from_beginning())
+            builder.finish()
+            builder.close()
 
 
 class LosingCollect:
@@ -162,9 +175,9 @@ class CreditLosingQueue(PartitionRequestQueue):
 
 
 class FaultyViewReader(CreditBasedSequenceNumberingViewReader):
-    """Sends its first buffer without credit, or counts events in the backlog."""
+    """Sends its first buffer without credit, or reports a wrong backlog."""
 
-    __slots__ = ("_free_buffers", "_counts_events")
+    __slots__ = ("_free_buffers", "_faults")
 
     def __init__(
         self,
@@ -178,12 +191,14 @@ class FaultyViewReader(CreditBasedSequenceNumberingViewReader):
         super().__init__(queue, receiver, initial_credit, channel_id, trace)
         self._free_buffers = 1 if "send_without_credit" in faults else 0
         """This many data buffers cost no credit."""
-        self._counts_events = "backlog_counts_events" in faults
+        self._faults = faults
 
     def request_subpartition(self, subpartition: ResultSubpartition) -> None:
         super().request_subpartition(subpartition)
-        if self._counts_events:
+        if "backlog_counts_events" in self._faults:
             self.view = EventCountingView(self.view)
+        if "backlog_before_flush" in self._faults and isinstance(subpartition, PipelinedSubpartition):
+            self.view = TailCountingView(self.view, subpartition)
 
     @property
     def is_available(self) -> bool:
@@ -196,8 +211,8 @@ class FaultyViewReader(CreditBasedSequenceNumberingViewReader):
             super()._pay()
 
 
-class EventCountingView:
-    """Counts an event that is next in the queue as a data buffer of the backlog."""
+class MiscountingView:
+    """Reports a backlog with more than the data buffers that can be read."""
 
     __slots__ = ("_view",)
 
@@ -206,9 +221,10 @@ class EventCountingView:
 
     def poll(self) -> BufferAndBacklog | None:
         polled = self._view.poll()
-        if polled is None or not polled.next_type.is_event:
-            return polled
-        return polled._replace(backlog=polled.backlog + 1)
+        return None if polled is None else polled._replace(backlog=self._backlog(polled))
+
+    def _backlog(self, polled: BufferAndBacklog) -> int:
+        raise NotImplementedError
 
     def is_available(self, has_credit: bool) -> bool:
         return self._view.is_available(has_credit)
@@ -229,6 +245,54 @@ class EventCountingView:
 
     def release(self) -> None:
         self._view.release()
+
+
+class EventCountingView(MiscountingView):
+    """Counts an event that is next in the queue as a data buffer of the backlog."""
+
+    __slots__ = ()
+
+    def _backlog(self, polled: BufferAndBacklog) -> int:
+        return polled.backlog + polled.next_type.is_event
+
+
+class TailCountingView(MiscountingView):
+    """Counts a data buffer at the tail before any flush of it."""
+
+    __slots__ = ("_subpartition",)
+
+    def __init__(self, view: SubpartitionView, subpartition: PipelinedSubpartition) -> None:
+        super().__init__(view)
+        self._subpartition = subpartition
+
+    def _backlog(self, polled: BufferAndBacklog) -> int:
+        return self._subpartition.backlog
+
+
+class LeakingChannel(RemoteInputChannel):
+    """The memory of its first data buffer is never free again."""
+
+    __slots__ = ("_leaks",)
+
+    def __init__(
+        self,
+        gate: RemoteGate,
+        index: int,
+        channel_id: int,
+        exclusive_buffers: int,
+        client: PartitionRequestClient,
+        network_pool: MemorySegmentProvider,
+        trace: TaskTrace | None,
+    ) -> None:
+        super().__init__(gate, index, channel_id, exclusive_buffers, client, network_pool, trace)
+        self._leaks = True
+
+    def next_buffer(self) -> BufferAndAvailability | None:
+        polled = super().next_buffer()
+        if polled is None or not self._leaks or polled.received.event is not None:
+            return polled
+        self._leaks = False
+        return polled._replace(received=BufferSlice(polled.received.payload, NetworkBuffer(MemorySegment(0), FREEING)))
 
 
 class OverAnnouncingChannel(RemoteInputChannel):

@@ -81,6 +81,12 @@ class Recording:
         """Whether the run reached its end; otherwise the facts are a prefix."""
         return self.manifest.status is RunStatus.COMPLETE
 
+    def verify(self) -> None:
+        """Compares every part with the hash in its marker; raises BadInput for the first that differs."""
+        for epoch, marker in enumerate(self.markers):
+            for table, about in marker.parts.items():
+                part_content(self.directory / table / part_name(epoch), about)
+
     def row_count(self, table: str) -> int:
         """How many rows the complete epochs hold."""
         return sum(rows.get(table, 0) for rows in self.epochs)

@@ -82,6 +82,13 @@ def buffers_sentence(
             kept = f", {credits} more reserved" if credits >= 0 else ""
             text = f"receives {what} {number} ({size:,} bytes) from {names.source(channel)}, backlog {backlog}{kept}"
             return Sentence(text, ("6.4", "6.14") if kind == BufferKind.EVENT else ("6.3", "6.4", "6.14"))
+        case BufferSide.FLUSHED:
+            return Sentence(f"flushes what is queued for {names.target(channel)}, backlog {backlog}", ("5.22",))
+        case BufferSide.SKIPPED:
+            text = f"finds no more bytes in a buffer for {names.target(channel)}, backlog {backlog}"
+            return Sentence(text, ("5.23",))
+        case BufferSide.RECYCLED:
+            return Sentence(f"recycles buffer {number} from {names.source(channel)}", ("6.5",))
 
 
 def credits_sentence(

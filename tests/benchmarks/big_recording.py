@@ -71,7 +71,7 @@ class BigJob:
     @property
     def block_facts(self) -> int:
         """Facts of a window task for one buffer."""
-        return 3 * (self.records + 1) + 6
+        return 3 * (self.records + 1) + 7
 
     @property
     def window_facts(self) -> int:
@@ -79,7 +79,7 @@ class BigJob:
 
     @property
     def sink_facts(self) -> int:
-        return KEYS + 6 + big_recording_async.facts_a_round(KEYS)
+        return KEYS + 7 + big_recording_async.facts_a_round(KEYS)
 
     @classmethod
     def of_facts(cls, facts: int, parallelism: int = 8, records: int = 20, sliding: bool = False) -> BigJob:
@@ -141,11 +141,13 @@ class Rounds:
             {"seq": seq + 4, "task": task, "channel": channel, "kind": CreditKind.GOT, "credits": 1, "balance": 2},
         )
 
-    def _arrival(self, seq: Array, task: Array, channel: Array, r: Array, size: int) -> tuple[str, Columns]:
-        return "buffers", {
-            "seq": seq, "task": task, "channel": channel, "side": BufferSide.RECEIVED, "number": r, "kind": BufferKind.DATA,
-            "bytes": size, "credits": 1, "whole": 1,
-        }  # fmt: skip
+    def _arrival(
+        self, seq: Array, recycled: Array, task: Array, channel: Array, r: Array, size: int
+    ) -> Iterator[tuple[str, Columns]]:
+        """A data buffer at its receiver, and when its memory is free again."""
+        place = {"task": task, "channel": channel, "number": r, "kind": BufferKind.DATA, "bytes": size, "whole": 1}
+        yield "buffers", {"seq": seq, **place, "side": BufferSide.RECEIVED, "credits": 1}
+        yield "buffers", {"seq": recycled, **place, "side": BufferSide.RECYCLED, "credits": -1, "backlog": -1}
 
     def _of_sources(self) -> Iterator[tuple[str, Columns]]:
         p, k = self.p, self.k
@@ -197,7 +199,7 @@ class Rounds:
         base = 5 + p + r * self.job.window_facts + s * block
         action = {"task": p + w, "action": r * p + s, "kind": ActionKind.DEFAULT_ACTION, "priority": -1}
         yield "actions", {"seq": base, **action}
-        yield self._arrival(base + 1, p + w, s * p + w, r, 40 * (k + 2))
+        yield from self._arrival(base + 1, base + block - 1, p + w, s * p + w, r, 40 * (k + 2))
         after = base + 3 + 3 * (k + 1)
         yield "received", {"seq": after, "task": p + w, "channel": s * p + w, "position": r * (k + 2) + k + 1, "epoch": r,
                            "kind": ElementKind.WATERMARK, "timestamp": (r + 1) * SIZE_MS - 1}  # fmt: skip
@@ -264,12 +266,12 @@ class Rounds:
         action = {"task": task, "action": r, "kind": ActionKind.DEFAULT_ACTION, "priority": -1}
         mark = {"kind": ElementKind.WATERMARK, "timestamp": (r + 1) * SIZE_MS - 1}
         yield "actions", {"seq": base, **action}
-        yield self._arrival(base + 1, task, channel, r, 40 * (KEYS + 1))
+        yield from self._arrival(base + 1, base + self.job.sink_facts - 1, task, channel, r, 40 * (KEYS + 1))
         marked = base + 2 + 3 * KEYS
         yield "received", {"seq": marked, "task": task, "channel": channel, "position": r * (KEYS + 1) + KEYS,
                            "epoch": r, **mark}  # fmt: skip
         yield "task_watermark", {"seq": marked + 1, "task": task, **mark}
-        after = base + self.job.sink_facts - 2
+        after = base + self.job.sink_facts - 3
         yield "credits", {"seq": after, "task": task, "channel": channel, "kind": CreditKind.ANNOUNCED, "credits": 1,
                           "balance": -1}  # fmt: skip
         yield "actions", {"seq": after + 1, **action, "phase": ActionPhase.END}

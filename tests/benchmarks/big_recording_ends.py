@@ -197,5 +197,7 @@ class _TaskEnd(TaskFacts):
                      whole=1)  # fmt: skip
 
     def _arrive(self, channel: int, number: int, kind: BufferKind, size: int, reserved: int) -> None:
-        self.add("buffers", channel=channel, side=BufferSide.RECEIVED, number=number, kind=kind, bytes=size, credits=reserved,
-                 whole=1)  # fmt: skip
+        arrived = {"channel": channel, "number": number, "kind": kind, "bytes": size, "whole": 1}
+        self.add("buffers", side=BufferSide.RECEIVED, credits=reserved, **arrived)
+        if kind == BufferKind.DATA:
+            self.add("buffers", side=BufferSide.RECYCLED, credits=-1, backlog=-1, **arrived)

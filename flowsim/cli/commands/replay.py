@@ -16,15 +16,18 @@ from flowsim.cli.options import AllowPath, AllowPython, Json
 from flowsim.cli.progress import run_progress
 from flowsim.cli.scenarios import compiled_as_recorded
 from flowsim.errors import BadInput
-from flowsim.recording.manifest import Manifest
 from flowsim.recording.reader import Recording
 from flowsim.scenario.run_description import rerun_of
 from flowsim.scenario.runner import ScenarioRun, run_compiled
+from flowsim.trace.difference import Difference, differences
 
 RecordingPath = Annotated[
     Path, typer.Argument(metavar="RECORDING", help="What 'flowsim run --out' wrote.", show_default=False)
 ]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Keep what the replay writes.")]
+
+
+DIFFERENCES_SHOWN = 5
 
 
 @command
@@ -38,14 +41,15 @@ def replay(
 ) -> Answer:
     """Run a recorded scenario again; exit code 1 when the recording differs."""
     opened = Recording.open(recording)
+    opened.verify()
     if out is not None and opened.directory.resolve().is_relative_to(out.resolve()):
         raise BadInput(f"--out {out}: holds the recording to replay; choose another directory")
     if out is not None:
         done = _again(opened, recording, out, folder, allow_python, allow_path, json_output)
-        return _answer(opened.manifest, done)
+        return _answer(opened, done)
     with TemporaryDirectory(prefix="flowsim-replay-") as temporary:
         done = _again(opened, recording, Path(temporary), folder, allow_python, allow_path, json_output)
-        return _answer(opened.manifest, done)
+        return _answer(opened, done)
 
 
 def _again(
@@ -77,11 +81,12 @@ def _again(
         )
 
 
-def _answer(recorded: Manifest, done: ScenarioRun) -> Answer:
-    again = done.manifest
-    if again is None:
+def _answer(recording: Recording, done: ScenarioRun) -> Answer:
+    recorded, again = recording.manifest, done.manifest
+    if again is None or done.recording is None:
         raise BadInput("the recording was made with recording off: there is nothing to compare")
     tables = sorted(t for t, digest in recorded.table_digests.items() if again.table_digests.get(t) != digest)
+    found = differences(recording, Recording.open(done.recording), tables) if tables else []
     same = again.facts_digest == recorded.facts_digest and again.status is recorded.status
     code = ExitCode.FINE if same else ExitCode.BROKEN
     versions = {
@@ -94,6 +99,7 @@ def _answer(recorded: Manifest, done: ScenarioRun) -> Answer:
         "recorded": {"digest": recorded.facts_digest, "status": recorded.status.value},
         "replayed": {"digest": again.facts_digest, "status": again.status.value},
         "different_tables": tables,
+        "first_differences": [one.as_data() for one in found],
         "different_versions": versions,
         "exit_code": int(code),
     }
@@ -105,7 +111,22 @@ def _answer(recorded: Manifest, done: ScenarioRun) -> Answer:
         console.print(f"recorded: {recorded.status.value}, digest {recorded.facts_digest}", soft_wrap=True)
         console.print(f"replayed: {again.status.value}, digest {again.facts_digest}", soft_wrap=True)
         console.print(f"different tables: {', '.join(tables) or 'none'}", soft_wrap=True)
+        for one in found[:DIFFERENCES_SHOWN]:
+            _show_difference(console, one)
+        if tables and not found:
+            console.print("no row differs: the recorded digests were changed, not the facts", soft_wrap=True)
         for name, (then, now) in versions.items():
             console.print(f"recorded under {name} {then}, replayed under {now}")
 
     return Answer(document, show, code)
+
+
+def _show_difference(console: Console, one: Difference) -> None:
+    lines = [
+        f"- first different row of table {one.table}{': ' if one.where else ''}{one.where}",
+        f"  recorded: {one.recorded}",
+        f"  replayed: {one.replayed}",
+        *(f"  {column}: {values}" for column, values in one.columns),
+    ]
+    for line in lines:
+        console.print(line, soft_wrap=True, markup=False, highlight=False)

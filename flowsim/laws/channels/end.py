@@ -9,6 +9,7 @@ import numpy as np
 
 from flowsim.facts.kinds import ElementKind, Level
 from flowsim.laws.channels.end_elements import received_ends, sent_ends
+from flowsim.laws.evidence import named
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import EVIDENCE_ROWS, Findings, FoundByLaw, Law, SecondWalk, needs_channels
 from flowsim.laws.slices import Rows, Slice
@@ -184,7 +185,7 @@ def _count(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: F
             side, channel, position, kind, closed = broken
             what = "after END_OF_PARTITION" if closed else "after END_OF_DATA"
             found.broken(what, _at(broken), side=SIDES[side][0], channel=channel, position=position,
-                         kind=ElementKind(kind))  # fmt: skip
+                         kind=named(ElementKind, kind))  # fmt: skip
         found.violations += count - len(first)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flowsim.facts.kinds import ElementKind, Level
+from flowsim.laws.evidence import named
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import EVIDENCE_ROWS, Findings, FoundByLaw, Law, SecondWalk, needs_channels
 from flowsim.laws.slices import Ints, Slice
@@ -173,7 +174,7 @@ def _compare(graph: JobGraph, answers: Mapping[int, object], whole: bool, found:
         shown: dict[str, object] = {"sent": None, "received": None}
         for row in range(int(starts[place]), int(starts[place] + counts[place])):
             payload = {
-                "kind": ElementKind(int(kind[row])),
+                "kind": named(ElementKind, int(kind[row])),
                 "timestamp": int(timestamp[row]),
                 "fingerprint": int(fingerprint[row]),
             }

@@ -7,14 +7,26 @@ from typing import Final
 
 import numpy as np
 
-from flowsim.facts.kinds import BufferKind, BufferSide, Level
+from flowsim.facts.kinds import BufferKind, BufferSide, Level, PoolKind
+from flowsim.laws.evidence import named
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law, SecondWalk
-from flowsim.laws.network.buffer_rows import COLUMNS, DATA, QUEUED, RECEIVED, SENT, ChannelsByTask, buffer_rows
+from flowsim.laws.network.buffer_rows import (
+    COLUMNS,
+    DATA,
+    FLUSHED,
+    QUEUED,
+    RECEIVED,
+    RECYCLED,
+    SENT,
+    ChannelsByTask,
+    buffer_rows,
+)
 from flowsim.laws.network.subpartition_queue import SubpartitionQueue
 from flowsim.laws.slices import Slice
 
 ID: Final = "backlog"
+_ON_THE_WIRE: Final = (SENT, RECEIVED)
 _ON_THE_WAY: Final = ("number", "kind", "bytes", "backlog")
 """What a buffer has in common where it leaves and where it arrives."""
 _BLOCK_BITS: Final = 10
@@ -38,8 +50,9 @@ Buffer = tuple[int, ...]
 class Queues:
     """The queues of one task, its arrivals, and the sums of both that the other ends are compared with."""
 
-    def __init__(self, task: int, judged: ChannelsByTask, found: Findings) -> None:
+    def __init__(self, task: int, judged: ChannelsByTask, exclusive: frozenset[int], found: Findings) -> None:
         self._task = task
+        self._exclusive = exclusive
         self._found = found
         self._queues = {channel: (SubpartitionQueue(), Sums()) for channel in judged.sent.get(task, ())}
         self._arrivals = {channel: (Arrivals(), Sums()) for channel in judged.received.get(task, ())}
@@ -52,22 +65,28 @@ class Queues:
                     continue
                 arrived, sums = arrivals[channel]
                 wrong = "" if arrived.is_next(number) else "arrives out of order"
-            elif channel not in queues:
+            elif channel not in queues or side == RECYCLED:
                 continue
-            elif side == SENT:
-                queue, sums = queues[channel]
-                wrong = queue.take(number, kind == DATA, backlog, whole != 0)
             else:
-                queue, _ = queues[channel]
-                wrong = queue.add(number, kind == DATA, backlog)
+                queue, sums = queues[channel]
+                if side == SENT:
+                    wrong = queue.send(number, kind == DATA, backlog, whole != 0)
+                    if not wrong and size <= 0 and (not whole or channel in self._exclusive):
+                        wrong = "an empty buffer is sent"
+                elif side == QUEUED:
+                    wrong = queue.add(number, kind == DATA, backlog)
+                elif side == FLUSHED:
+                    wrong = queue.flush(backlog)
+                else:
+                    wrong = queue.skip(kind == DATA, backlog, whole != 0)
             examined += 1
-            if side != QUEUED:
+            if side in _ON_THE_WIRE:
                 block = number >> _BLOCK_BITS
                 row = (number << 65 | kind << 64 | (size & _32_BITS) << 32 | backlog & _32_BITS) % _PRIME
                 sums[block] = sums.get(block, 0) + row * row % _PRIME
             if wrong:
                 self._found.broken(wrong, (self._task, seq), task=self._task, seq=seq, channel=channel,
-                                   side=BufferSide(side), number=number, kind=BufferKind(kind),
+                                   side=named(BufferSide, side), number=number, kind=named(BufferKind, kind),
                                    backlog=backlog)  # fmt: skip
         self._found.examined += examined
 
@@ -109,7 +128,13 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Queues | None:
     judged = graph.once(_judged_channels)
     if task.task not in judged.sent and task.task not in judged.received:
         return None
-    return Queues(task.task, judged, found[ID])
+    return Queues(task.task, judged, graph.once(_exclusive_channels), found[ID])
+
+
+def _exclusive_channels(graph: JobGraph) -> frozenset[int]:
+    """The channels whose receivers have exclusive buffers."""
+    gates = {(pool.task, pool.edge) for pool in graph.pools.values() if pool.kind == PoolKind.INPUT and pool.exclusive}
+    return frozenset(c.channel for c in graph.channels.values() if (c.target_task, c.edge) in gates)
 
 
 def _needs_channels(graph: JobGraph) -> str:
@@ -144,7 +169,7 @@ class SuspectBuffers:
 
     def feed(self, facts: Slice) -> None:
         rows = facts.of("buffers")
-        mask = (rows.column("side") != QUEUED) & np.isin(rows.column("channel"), self._channels)
+        mask = np.isin(rows.column("side"), _ON_THE_WIRE) & np.isin(rows.column("channel"), self._channels)
         for seq, side, *buffer in rows.tuples(("seq", "side", "channel", *_ON_THE_WAY), mask):
             channel, number, *_ = buffer
             is_suspect = (channel, number >> _BLOCK_BITS) in self._suspects
@@ -172,39 +197,35 @@ def _compare(graph: JobGraph, answers: Mapping[int, object], whole: bool, found:
         if buffer not in sent:
             channel, number, kind, size, backlog = buffer
             found.broken("arrives as something else than was sent", (task, seq), task=task, seq=seq, channel=channel,
-                         number=number, kind=BufferKind(kind), bytes=size, backlog=backlog)  # fmt: skip
+                         number=number, kind=named(BufferKind, kind), bytes=size, backlog=backlog)  # fmt: skip
 
 
 _COUNTS: Final = """\
 - *Judged channels*: those of `channels` with local = 0 on edges whose `exchange` is not BLOCKING. Not applicable:
   there is none.
-- Rows examined: rows of `buffers` on judged channels.
-- Sender, per channel, QUEUED and SENT rows by seq. What has left the queue is known up to one thing: a data buffer of
-  which a part left (SENT, `whole` 0) is taken off without a fact when its writer finishes it without another byte. So
-  a set of *guesses* is kept, pairs of (data buffers gone, whether a part of the next one left): at first only (0,
-  no). Whenever it is looked at, the guess (n + 1, no) is added for every guess (n, yes). With q the data buffers
-  queued so far:
-  - QUEUED: the guesses with q - n = `backlog` stay (all of them, unwidened, when none does: a violation).
-  - SENT, DATA: from each guess follows (n + 1, no) when `whole` is 1, else (n, yes), provided that data buffer n was
-    queued, and before the first event that has not left. SENT, EVENT: the first event that has not left leaves; the
-    guesses whose n is the number of data buffers queued before it follow (no part left). Nothing follows: a violation
-    (the guesses stay; after an event the one that fits it is kept alone). Of what follows stay the guesses whose q -
-    n is `backlog`, or, when q - n > 0 and the last QUEUED row is DATA, `backlog` + 1 (rule 5.26; a finished partition
-    has an event at its tail). None: a violation (all of what follows stays).
-  - A QUEUED (SENT) row whose `number` is not the count of QUEUED (SENT) rows before it is a violation. No row counts
-    twice.
+- Rows examined: rows of `buffers` on judged channels, RECYCLED ones left out.
+- Sender, per channel, its rows by seq. The queue holds what was QUEUED and has not left; *data* is the number of its
+  DATA entries. A flush waits from a FLUSHED row to the first poll (SENT or SKIPPED) that finds one entry in the queue.
+  A poll takes the entry at the head, which must be of its kind, and with `whole` 0 the only one; with `whole` 1 the
+  entry leaves. A poll that cannot take it changes nothing. A row is a violation (once) when
+  - it is QUEUED or SENT and its `number` is not the count of such rows before it; or
+  - it is QUEUED, FLUSHED or SKIPPED and its `backlog` is not *data* afterwards; or
+  - it is FLUSHED and the queue is empty, or a flush waits already (rule 5.22); or
+  - it is SENT or SKIPPED and cannot take the entry, or SKIPPED and not DATA; or
+  - it is SENT and its `backlog` is not *data* afterwards, less 1 when the last entry is DATA and no flush waits (rule
+    5.26; a finished partition has an event there); or
+  - it is SENT, DATA, of 0 `bytes`, and `whole` is 0 or the pool of the receiver's gate has `exclusive` buffers (5.23).
 - Receiver: a RECEIVED row is a violation (once) when its `number` is not the count of the channel's RECEIVED rows
   before it, or when no SENT row of the channel has the same number, kind, bytes and backlog.
-- In a whole run, 1 per channel with QUEUED or SENT rows: when no guess says that all data buffers are gone, or an
-  event has not left.
+- In a whole run, 1 per channel whose queue is not empty at the end.
 """
 
 LAWS: Final = (
     Law(
         ID,
         "The backlog that a sender reports is the number of data buffers in its queue, less one that waits for a flush; "
-        "buffers leave the queue in order and arrive as they left.",
-        ("5.18", "5.23", "5.26", "6.12", "6.14"),
+        "buffers leave the queue in order, none empty, and arrive as they left.",
+        ("5.18", "5.22", "5.23", "5.26", "6.12", "6.14"),
         Level.FULL,
         {"buffers": COLUMNS},
         _make,

@@ -8,7 +8,7 @@ from typing import Final
 from flowsim.facts.kinds import CreditKind, Level
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law
-from flowsim.laws.network.buffer_rows import COLUMNS, DATA, RECEIVED, SENT, ChannelsByTask, buffer_rows
+from flowsim.laws.network.buffer_rows import COLUMNS, DATA, RECEIVED, RECYCLED, SENT, ChannelsByTask, buffer_rows
 from flowsim.laws.slices import Row, Slice
 
 CREDITS: Final = "credits"
@@ -38,6 +38,8 @@ class Credits:
         self._task = task
         self._senders = {channel: Account() for channel in remote.sent.get(task, ())}
         self._receivers = {channel: Account() for channel in remote.received.get(task, ())}
+        self._unrecycled: dict[int, set[int]] = {channel: set() for channel in self._receivers}
+        """Numbers of the data buffers that were received."""
         self._credits = credits
         self._in_flight = in_flight
 
@@ -50,7 +52,9 @@ class Credits:
             elif row[1] == SENT:
                 self._send(*row[:5])
             elif row[1] == RECEIVED:
-                self._receive(*row[:5])
+                self._receive(*row[:6])
+            elif row[1] == RECYCLED:
+                self._recycle(*row[:6])
 
     def _take_credits(self, seq: int, kind: int, channel: int, amount: int, recorded: int) -> None:
         is_grant = kind in (_INITIAL_GRANTED, _ANNOUNCED)
@@ -85,7 +89,7 @@ class Credits:
         self._credits.broken(f"{what} {wrong}", (self._task, seq), task=self._task, seq=seq, channel=channel,
                              expected=balance, found=recorded)  # fmt: skip
 
-    def _receive(self, seq: int, side: int, channel: int, kind: int, reserved: int) -> None:
+    def _receive(self, seq: int, side: int, channel: int, kind: int, reserved: int, number: int) -> None:
         account = self._receivers.get(channel)
         if account is None:
             return
@@ -94,6 +98,7 @@ class Credits:
         if kind == DATA:
             account.data += 1
             account.balance -= 1
+            self._unrecycled[channel].add(number)
         if account.balance < 0 and kind == DATA:
             what = "a data buffer arrives without credit"
         elif account.balance > reserved:
@@ -103,7 +108,20 @@ class Credits:
         self._in_flight.broken(what, (self._task, seq), task=self._task, seq=seq, channel=channel,
                                credit=account.balance, reserved=reserved)  # fmt: skip
 
+    def _recycle(self, seq: int, side: int, channel: int, kind: int, reserved: int, number: int) -> None:
+        if channel in self._receivers:
+            self._in_flight.examined += 1
+            if number not in self._unrecycled[channel]:
+                what = "a buffer is recycled that was not received, or not only once"
+                self._in_flight.broken(what, (self._task, seq), task=self._task, seq=seq, channel=channel,
+                                       number=number)  # fmt: skip
+            self._unrecycled[channel].discard(number)
+
     def end(self, whole: bool) -> Answer:
+        for channel, numbers in self._unrecycled.items() if whole else ():
+            for number in sorted(numbers):
+                self._in_flight.broken("a buffer is never recycled", (self._task, 2**63, channel, number),
+                                       task=self._task, channel=channel, number=number)  # fmt: skip
         return self._senders, self._receivers
 
 
@@ -150,7 +168,7 @@ _READS: Final = {"credits": _CREDITS, "buffers": COLUMNS}
 
 _COUNTS_CREDITS: Final = """\
 - Not applicable: `channels` has no row with local = 0. Local channels are left out everywhere below.
-- Rows examined: rows of `credits` plus rows of `buffers` on remote channels.
+- Rows examined: rows of `credits` plus SENT and RECEIVED rows of `buffers` on remote channels.
 - Violations per channel, each counted once; with the sums of the column `credits` by kind, and D the number of
   `buffers` rows of kind DATA by side:
   - initial: INITIAL_GRANTED = INITIAL_GOT; in a prefix INITIAL_GOT <= INITIAL_GRANTED;
@@ -163,10 +181,12 @@ _COUNTS_CREDITS: Final = """\
 
 _COUNTS_IN_FLIGHT: Final = """\
 - Not applicable: `channels` has no row with local = 0. Local channels are left out.
-- Rows examined: INITIAL_GRANTED and ANNOUNCED rows of `credits` and RECEIVED rows of `buffers`.
+- Rows examined: INITIAL_GRANTED and ANNOUNCED rows of `credits`, RECEIVED and RECYCLED rows of `buffers`.
 - Per channel, these rows by seq: *out* is the sum of the credits granted and announced minus the number of DATA rows
   received, this row included. A RECEIVED row is a violation (once) when it is DATA and out < 0, or when out > its
   column `credits`.
+- Per channel, by seq: a RECYCLED row is a violation when its `number` is not that of a DATA row received before it, or
+  that buffer was recycled since. In a whole run, 1 per number that was received as DATA and not recycled.
 """
 
 LAWS: Final = (
@@ -184,8 +204,8 @@ LAWS: Final = (
     ),
     Law(
         IN_FLIGHT,
-        "No data arrives beyond the credit that its receiver granted, and no more credit is granted than empty buffers are "
-        "reserved.",
+        "No data arrives beyond the credit that its receiver granted, no more credit is granted than empty buffers are "
+        "reserved, and each buffer that arrived is recycled once.",
         ("6.2", "6.3", "6.5", "6.8", "6.11"),
         Level.FULL,
         _READS,

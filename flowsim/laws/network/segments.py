@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from flowsim.facts.kinds import Level, SegmentAction
+from flowsim.laws.evidence import named
 from flowsim.laws.job_graph import JobGraph, Pool, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law, SecondWalk
 from flowsim.laws.network.segment_steps import BLOCKS_A_WALK, Blocks, SuspectSteps, add_step, compare, suspects
@@ -71,14 +72,14 @@ class Pools:
             if account is None:
                 what = "a pool that the task does not have"
                 self._found.broken(what, (self._task, seq), task=self._task, seq=seq, pool=pool,
-                                   action=SegmentAction(action))  # fmt: skip
+                                   action=named(SegmentAction, action))  # fmt: skip
                 continue
             wrong = account.move(action, requested, free, size)
             if action in (_TAKEN, _RETURNED):
                 add_step(self._steps, account.about.task_manager, step, 1 if action == _TAKEN else -1)
             if wrong:
                 self._found.broken(
-                    wrong, (self._task, seq), task=self._task, seq=seq, pool=pool, action=SegmentAction(action),
+                    wrong, (self._task, seq), task=self._task, seq=seq, pool=pool, action=named(SegmentAction, action),
                     size=size, expected={"requested": account.held, "free": account.held - account.handed_out},
                     found={"requested": requested, "free": free},
                 )  # fmt: skip

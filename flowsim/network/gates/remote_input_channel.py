@@ -7,7 +7,7 @@ from typing import Protocol
 from flowsim.errors import InvariantViolation
 from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind
 from flowsim.facts.tracer import TaskTrace
-from flowsim.network.buffers.buffer import DataType, EventBuffer
+from flowsim.network.buffers.buffer import DataType, EventBuffer, MemorySegment
 from flowsim.network.connections.partition_request_client import PartitionRequestClient
 from flowsim.network.errors import IllegalState
 from flowsim.network.gates.buffer_manager import BufferManager, FloatingPool, MemorySegmentProvider
@@ -95,6 +95,8 @@ class RemoteInputChannel(InputChannel):
         data_type = buffer.data_type
         if self.released:
             self._trace_received(buffer, sequence_number, backlog)
+            if data_type is DataType.DATA_BUFFER:
+                self.trace_recycled(sequence_number, len(buffer))
             buffer.recycle()
             return
         if sequence_number != self._expected:
@@ -120,11 +122,13 @@ class RemoteInputChannel(InputChannel):
         buffer.recycle()
         if not payload:
             # Rule 6.13: an empty buffer only hands its credit back.
+            self.trace_recycled(sequence_number, 0)
             self.buffers.recycle(segment)
             return
         received = self._received
         was_empty = not received
-        received.append((ReceivedBuffer(payload, segment, self.buffers), sequence_number))
+        recycler = self.buffers if self.trace is None else RecordedRecycling(self, sequence_number, len(payload))
+        received.append((ReceivedBuffer(payload, segment, recycler), sequence_number))
         if was_empty:
             self.gate.notify_channel_non_empty(self)
 
@@ -217,6 +221,13 @@ class RemoteInputChannel(InputChannel):
         if first:
             self.client.notify_credit_available(self)
 
+    def trace_recycled(self, sequence_number: int, size_bytes: int) -> None:
+        """The memory of a data buffer is about to be free again."""
+        if self.trace is not None:
+            self.trace.buffer(
+                self.channel_id, BufferSide.RECYCLED, sequence_number, BufferKind.DATA, size_bytes, -1, -1
+            )
+
     def _trace_received(self, buffer: Buffer, sequence_number: int, backlog: int) -> None:
         if self.trace is not None:
             kind = BufferKind.DATA if buffer.event is None else BufferKind.EVENT
@@ -224,3 +235,18 @@ class RemoteInputChannel(InputChannel):
             self.trace.buffer(
                 self.channel_id, BufferSide.RECEIVED, sequence_number, kind, len(buffer), backlog, reserved
             )
+
+
+class RecordedRecycling:
+    """Records that one buffer is recycled, and lets its channel have the memory."""
+
+    __slots__ = ("_channel", "_sequence_number", "_size_bytes")
+
+    def __init__(self, channel: RemoteInputChannel, sequence_number: int, size_bytes: int) -> None:
+        self._channel = channel
+        self._sequence_number = sequence_number
+        self._size_bytes = size_bytes
+
+    def recycle(self, segment: MemorySegment) -> None:
+        self._channel.trace_recycled(self._sequence_number, self._size_bytes)
+        self._channel.buffers.recycle(segment)

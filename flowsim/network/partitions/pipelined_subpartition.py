@@ -167,6 +167,10 @@ class PipelinedSubpartition:
                 head.close()
             if piece.event is not None or len(piece) or (finished and self.zero_exclusive_buffers):
                 return self._polled(piece, finished)
+            if self._trace is not None:
+                self._trace.buffer(
+                    self._channel_id, BufferSide.SKIPPED, -1, BufferKind.DATA, 0, self.backlog, -1, finished
+                )
             piece.recycle()
             if not finished:
                 break
@@ -214,12 +218,14 @@ class PipelinedSubpartition:
         buffers = self.buffers
         if not buffers or self.flush_requested:
             return
-        if len(buffers) > 1:
-            self.flush_requested = True
-        elif buffers[0].is_data_available:
-            self.flush_requested = True
-            if not self.blocked:
-                self._notify()
+        is_readable = len(buffers) > 1
+        if not is_readable and not buffers[0].is_data_available:
+            return
+        self.flush_requested = True
+        if self._trace is not None:
+            self._trace.buffer(self._channel_id, BufferSide.FLUSHED, -1, BufferKind.DATA, -1, self.backlog, -1)
+        if not is_readable and not self.blocked:
+            self._notify()
 
     def aligned_barrier_timeout(self, checkpoint_id: int) -> None:
         """The timeoutable barrier, if it is still queued, becomes unaligned and overtakes (rule 5.32)."""

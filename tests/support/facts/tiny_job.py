@@ -286,6 +286,8 @@ class TinyJob:
         number_of_action = self.begin(target)
         if (trace := self.traces[target].full) is not None:
             trace.buffer(channel, BufferSide.RECEIVED, number, buffer, 20, 0, 2 - data)
+            if data:
+                trace.buffer(channel, BufferSide.RECYCLED, number, buffer, 20, -1, -1)
         self.traces[target].received(channel, self.received[channel], kind, timestamp, record, 0)
         self.received[channel] += 1
         self.take(target, channel, kind, timestamp, record)

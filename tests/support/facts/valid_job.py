@@ -41,6 +41,7 @@ from tests.support.facts.valid_valve import Valve
 
 PART, LAST_PART = -1, -2
 """In place of an element: part of a buffer that comes to its end later; the second of them vanishes in its queue."""
+SIZES = {BufferSide.QUEUED: -1, BufferSide.FLUSHED: -1, BufferSide.SKIPPED: 0}
 RECORD, WATERMARK, STATUS = ElementKind.RECORD, ElementKind.WATERMARK, ElementKind.STATUS
 
 
@@ -64,6 +65,8 @@ class HonestJob:
         self.ended: dict[tuple[int, int], int] = {}
         self.credits: dict[int, int] = {}
         self.numbers: dict[tuple[int, int], int] = {}
+        self.flushed: set[int] = set()
+        """Channels with a flush that no poll has answered."""
         self.current: dict[int, int] = {}
         self.waiting: dict[int, deque[list[int]]] = {}
         """Per channel what is queued at the sender: [kind, timestamp, fingerprint, 1 once it left in part]."""
@@ -144,6 +147,12 @@ class HonestJob:
         if not data or self.random.random() < 0.6:
             self.pump(channel)
 
+    def flush(self, channel: int) -> None:
+        """What waits may be read, unless it may already."""
+        if self.waiting[channel] and channel not in self.flushed:
+            self.flushed.add(channel)
+            self.buffer(ENDS[channel][0], channel, BufferSide.FLUSHED, True, -1, self.backlog(channel))
+
     def backlog(self, channel: int) -> int:
         """Data buffers in the sender's queue."""
         return sum(element[0] < ElementKind.END_OF_DATA for element in self.waiting[channel])
@@ -154,14 +163,19 @@ class HonestJob:
         while waiting:
             kind, timestamp, fingerprint, in_part = waiting[0]
             data = kind < ElementKind.END_OF_DATA
+            if data and not self.credits[channel] and not (in_part and kind == LAST_PART):
+                return
+            if len(waiting) == 1:
+                self.flushed.discard(channel)
             if in_part and kind == LAST_PART:
                 waiting.popleft()
                 self.pools.recycle(channel)
+                self.buffer(source, channel, BufferSide.SKIPPED, True, -1, self.backlog(channel))
                 continue
-            if data and not self.credits[channel]:
-                return
             self.credits[channel] -= data
             parts = self.random.random() if data and not in_part else 1.0
+            if len(waiting) > 1:
+                parts = 1.0
             element = (kind, timestamp, fingerprint)
             if parts < 0.1:
                 waiting[0][3], element = 1, (PART, 0, 0)
@@ -171,19 +185,24 @@ class HonestJob:
                 waiting.popleft()
             told = self.backlog(channel)
             tail_is_data = bool(waiting) and waiting[-1][0] < ElementKind.END_OF_DATA
-            told -= tail_is_data and self.random.random() < 0.5
+            told -= tail_is_data and channel not in self.flushed
+            flushes = tail_is_data and self.random.random() < 0.5
             self.buffer(source, channel, BufferSide.SENT, data, self.credits[channel], told, whole=int(parts >= 0.15))
             self.queues[channel].append((*element, told, parts >= 0.15))
+            if flushes:
+                self.flush(channel)
 
     def buffer(
         self, task: int, channel: int, side: BufferSide, data: bool, credits: int, backlog: int, whole: int = 1
     ) -> None:
         number = self.numbers.get((channel, side), 0)
         self.numbers[channel, side] = number + 1
+        if side in (BufferSide.FLUSHED, BufferSide.SKIPPED):
+            number = -1
         if self.facts.level >= Level.FULL:
             self.facts.add("buffers", task=task, channel=channel, side=side, number=number, whole=whole,
                            kind=BufferKind.DATA if data else BufferKind.EVENT, backlog=backlog,
-                           bytes=-1 if side == BufferSide.QUEUED else 40, credits=credits)  # fmt: skip
+                           bytes=SIZES.get(side, 40), credits=credits)  # fmt: skip
 
     def deliver(self, channel: int) -> bool:
         """Takes one element off a channel and processes it; False when there is none."""
@@ -200,6 +219,9 @@ class HonestJob:
         reserved = self.open_credits[channel] + self.random.randrange(3)
         self.buffer(task, channel, BufferSide.RECEIVED, data, reserved, told)
         if data:
+            received = self.numbers[channel, BufferSide.RECEIVED] - 1
+            self.numbers[channel, BufferSide.RECYCLED] = received
+            self.buffer(task, channel, BufferSide.RECYCLED, True, -1, -1)
             if frees:
                 self.pools.recycle(channel)
             self.credits[channel] += 1
@@ -377,6 +399,6 @@ class HonestJob:
         return self.facts
 
 
-def honest_job(level: Level = Level.FULL, seed: int = 1, records: int = 60, pace_ms: int = 8) -> FactBuilder:
+def honest_job(level: Level = Level.FULL, seed: int = 4, records: int = 60, pace_ms: int = 8) -> FactBuilder:
     """The facts of one whole run; each source reads so many records, that far apart in event time."""
     return HonestJob(level, seed, records, pace_ms).run()

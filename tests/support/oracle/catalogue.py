@@ -104,7 +104,7 @@ LAWS: Final[Sequence[Law]] = (
     Law("backlog",
         "The backlog that a sender tells is the number of data buffers in its queue, less one that waits for a flush; "
         "buffers leave the queue in order and arrive as they left.",
-        ("5.18", "5.23", "5.26", "6.12", "6.14"), Level.FULL),
+        ("5.18", "5.22", "5.23", "5.26", "6.12", "6.14"), Level.FULL),
     Law("in-flight",
         "No data arrives beyond the credit that its receiver gave, and no more credit is out than empty buffers are reserved.",
         ("6.2", "6.3", "6.5", "6.8", "6.11"), Level.FULL),

@@ -27,7 +27,7 @@ def credits(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
                 steps.setdefault(channel, []).append((seq, amount, balance, "got credits"))
     data: dict[tuple[int, int], int] = {}
     for seq, _, _, channel, side, _, kind, _, _, balance, _ in facts.rows("buffers"):
-        if channel in remote and side != BufferSide.QUEUED:
+        if channel in remote and side in (BufferSide.SENT, BufferSide.RECEIVED):
             examined += 1
             costs = int(kind == BufferKind.DATA)
             data[channel, side] = data.get((channel, side), 0) + costs

@@ -24,6 +24,7 @@ def in_flight(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
         if channel in remote and side == BufferSide.RECEIVED:
             steps.setdefault(channel, []).append((seq, 0, int(kind == BufferKind.DATA), 1, reserved))
     findings = Findings(sum(map(len, steps.values())))
+    _recycling(findings, facts, remote, whole)
     for channel in sorted(steps):
         open_credits = 0
         for seq, granted, data, arrived, reserved in sorted(steps[channel]):
@@ -36,3 +37,20 @@ def in_flight(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
                 continue
             findings.broken(what, channel=channel, seq=seq, open_credits=open_credits, reserved=reserved)
     return findings.outcome("in-flight")
+
+
+def _recycling(findings: Findings, facts: Facts, remote: set[int], whole: bool) -> None:
+    """Every buffer that arrived is recycled once."""
+    in_use: set[tuple[int, int]] = set()
+    for seq, _, _, channel, side, number, kind, *_ in sorted(facts.rows("buffers"), key=lambda row: (row[1], row[0])):
+        if channel not in remote:
+            continue
+        if side == BufferSide.RECEIVED and kind == BufferKind.DATA:
+            in_use.add((channel, number))
+        elif side == BufferSide.RECYCLED:
+            findings.rows_examined += 1
+            if (channel, number) not in in_use:
+                findings.broken("recycled without being in use", channel=channel, seq=seq, number=number)
+            in_use.discard((channel, number))
+    for channel, number in sorted(in_use) if whole else ():
+        findings.broken("never recycled", channel=channel, number=number)

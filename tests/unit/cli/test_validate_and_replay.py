@@ -141,6 +141,38 @@ def test_a_replay_that_differs_ends_with_code_1_and_names_the_tables(flowsim: An
     called = flowsim("replay", "out/tiny", "--json")
     assert (called.code, called.document["same"], called.document["different_tables"]) == (1, False, ["sent"])
 
+    assert called.document["first_differences"] == []
+    assert "no row differs: the recorded digests were changed, not the facts" in flowsim("replay", "out/tiny").out
+
+
+def test_a_replay_that_differs_shows_the_first_row_that_does_in_words(flowsim: Any, tmp_path: Path) -> None:
+    flowsim("run", "tiny.yaml")
+    path = tmp_path / "out/tiny/recording/manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["run"]["seed"] = 4
+    path.write_text(json.dumps(manifest))
+    called = flowsim("replay", "out/tiny", "--json")
+    assert (called.code, called.document["same"]) == (1, False)
+    found = {one["table"]: one for one in called.document["first_differences"]}
+    assert set(found) == set(called.document["different_tables"])
+    sent = found["sent"]
+    assert sent["where"].startswith("Source: numbers (1/1) (task 0), at 0.")
+    assert sent["recorded"].startswith('writes record [1,"')
+    assert sent["replayed"].startswith('writes record [1,"')
+    assert sent["recorded"] != sent["replayed"]
+    assert set(sent["columns"]) >= {"fingerprint", "key"}
+    text = flowsim("replay", "out/tiny").out
+    assert "- first different row of table" in text
+    assert f"  recorded: {called.document['first_differences'][0]['recorded']}\n" in text
+
+
+def test_a_damaged_recording_is_not_replayed(flowsim: Any, tmp_path: Path) -> None:
+    flowsim("run", "tiny.yaml")
+    part = tmp_path / "out/tiny/recording/sent/part-00000.parquet"
+    part.write_bytes(part.read_bytes()[:-1] + b"x")
+    called = flowsim("replay", "out/tiny")
+    assert (called.code, "is not the file that was recorded" in called.err) == (2, True)
+
 
 def test_inputs_are_checked_before_anything_runs(flowsim: Any, from_file: Path, tmp_path: Path) -> None:
     flowsim("run", from_file)

@@ -80,6 +80,7 @@ def test_a_job_without_pools_has_no_segments_to_speak_of() -> None:
 
 
 QUEUED, SENT, RECEIVED = BufferSide.QUEUED, BufferSide.SENT, BufferSide.RECEIVED
+FLUSHED, SKIPPED, RECYCLED = BufferSide.FLUSHED, BufferSide.SKIPPED, BufferSide.RECYCLED
 Step = tuple[BufferSide, BufferKind, int, int]
 """Side, kind, backlog, whole."""
 DATA, EVENT = BufferKind.DATA, BufferKind.EVENT
@@ -90,9 +91,10 @@ def with_queue(steps: list[Step]) -> FactSet:
     facts = tiny_job()
     like = facts.find("buffers", channel=0)
     facts.tables["buffers"] = []
-    counts = {QUEUED: 0, SENT: 0}
+    counts = dict.fromkeys(BufferSide, 0)
     for seq, (side, kind, backlog, whole) in enumerate(steps):
-        facts.add("buffers", like, seq=seq, side=side, kind=kind, backlog=backlog, whole=whole, number=counts[side])
+        about = {"side": side, "kind": kind, "backlog": backlog, "whole": whole, "number": counts[side]}
+        facts.add("buffers", like, seq=seq, bytes=40, **about)
         counts[side] += 1
     return facts
 
@@ -100,9 +102,22 @@ def with_queue(steps: list[Step]) -> FactSet:
 @pytest.mark.parametrize(
     ("steps", "whats"),
     [
-        ([(QUEUED, DATA, 1, 1), (QUEUED, DATA, 2, 1), (SENT, DATA, 1, 1), (SENT, DATA, 0, 1)], []),
-        ([(QUEUED, DATA, 1, 1), (QUEUED, DATA, 2, 1), (SENT, DATA, 0, 1)], []),
-        ([(QUEUED, DATA, 1, 1), (QUEUED, DATA, 2, 1), (SENT, DATA, 2, 1)], ["carries a wrong backlog"]),
+        ([(QUEUED, DATA, 1, 1), (QUEUED, DATA, 2, 1), (SENT, DATA, 0, 1), (SENT, DATA, 0, 1)], []),
+        ([(QUEUED, DATA, 1, 1), (QUEUED, DATA, 2, 1), (SENT, DATA, 1, 1)], ["carries a wrong backlog"]),
+        ([(QUEUED, DATA, 1, 1), (QUEUED, DATA, 2, 1), (FLUSHED, DATA, 2, 1), (SENT, DATA, 1, 1)], []),
+        (
+            [(QUEUED, DATA, 1, 1), (QUEUED, DATA, 2, 1), (FLUSHED, DATA, 2, 1), (SENT, DATA, 0, 1)],
+            ["carries a wrong backlog"],
+        ),
+        ([(QUEUED, DATA, 1, 1), (FLUSHED, DATA, 0, 1)], ["flushed with a wrong backlog"]),
+        ([(QUEUED, DATA, 1, 1), (FLUSHED, DATA, 1, 1), (FLUSHED, DATA, 1, 1)], ["flushed without effect"]),
+        ([(FLUSHED, DATA, 0, 1)], ["flushed without effect"]),
+        # The poll that finds one entry answers the flush: the next one may be requested, and a new tail waits for it.
+        ([(QUEUED, DATA, 1, 1), (FLUSHED, DATA, 1, 1), (SENT, DATA, 0, 0), (FLUSHED, DATA, 1, 1)], []),
+        (
+            [(QUEUED, DATA, 1, 1), (FLUSHED, DATA, 1, 1), (SENT, DATA, 1, 0)],
+            ["carries a wrong backlog"],
+        ),
         ([(QUEUED, DATA, 1, 1), (QUEUED, EVENT, 2, 1)], ["queued with a wrong backlog"]),
         ([(QUEUED, DATA, 1, 1), (QUEUED, EVENT, 1, 1), (SENT, DATA, 1, 1)], ["carries a wrong backlog"]),
         (
@@ -113,15 +128,53 @@ def with_queue(steps: list[Step]) -> FactSet:
             [(QUEUED, EVENT, 0, 1), (QUEUED, DATA, 1, 1), (SENT, DATA, 0, 1)],
             ["leaves, but is not the next in the queue"],
         ),
+        (
+            [(QUEUED, DATA, 1, 1), (QUEUED, DATA, 2, 1), (SENT, DATA, 1, 0)],
+            ["leaves, but is not the next in the queue"],
+        ),
         ([(SENT, DATA, 0, 1)], ["leaves, but is not the next in the queue"]),
-        ([(QUEUED, DATA, 1, 1), (SENT, DATA, 1, 0), (SENT, DATA, 0, 1)], []),
-        ([(QUEUED, DATA, 1, 1), (SENT, DATA, 0, 0), (QUEUED, EVENT, 0, 1), (SENT, EVENT, 0, 1)], []),
-        ([(QUEUED, DATA, 1, 1), (SENT, DATA, 0, 0), (QUEUED, DATA, 1, 1), (SENT, DATA, 0, 1)], []),
+        ([(QUEUED, DATA, 1, 1), (SENT, DATA, 0, 0), (SENT, DATA, 0, 1)], []),
+        ([(QUEUED, DATA, 1, 1), (SENT, DATA, 0, 0), (QUEUED, EVENT, 0, 1)], ["queued with a wrong backlog"]),
+        (
+            [
+                (QUEUED, DATA, 1, 1),
+                (SENT, DATA, 0, 0),
+                (QUEUED, EVENT, 1, 1),
+                (SKIPPED, DATA, 0, 1),
+                (SENT, EVENT, 0, 1),
+            ],
+            [],
+        ),
+        ([(QUEUED, DATA, 1, 1), (SKIPPED, DATA, 1, 1)], ["skipped with a wrong backlog"]),
+        ([(QUEUED, EVENT, 0, 1), (SKIPPED, EVENT, 0, 1)], ["skipped, but is not the next in the queue"]),
         ([(QUEUED, DATA, 1, 1), (SENT, DATA, 0, 1), (QUEUED, DATA, 2, 1)], ["queued with a wrong backlog"]),
     ],
 )
 def test_a_backlog_is_what_the_queue_can_hold(steps: list[Step], whats: list[str]) -> None:
     assert found(with_queue(steps), "backlog", "failed") == whats
+
+
+@pytest.mark.parametrize(("exclusive", "whole", "whats"), [
+    (4, 1, ["an empty buffer is sent"]), (0, 1, []), (0, 0, ["an empty buffer is sent"]),
+])  # fmt: skip
+def test_only_a_finished_buffer_is_sent_empty_to_a_receiver_without_exclusive_ones(
+    exclusive: int, whole: int, whats: list[str]
+) -> None:
+    facts = with_queue([(QUEUED, DATA, 1, 1), (SENT, DATA, 0, whole)])
+    facts.find("buffers", side=SENT)["bytes"] = 0
+    facts.find("pools", task=1, edge=0)["exclusive"] = exclusive
+    assert found(facts, "backlog", "failed") == whats
+
+
+def test_every_buffer_that_arrives_is_recycled_once() -> None:
+    facts = tiny_job()
+    first, *_, last = facts.all("buffers", side=RECYCLED, channel=0)
+    facts.tables["buffers"].remove(last)
+    facts.add("buffers", first, seq=10_000)
+    assert found(facts, "in-flight") == [
+        "a buffer is recycled that was not received, or not only once", "a buffer is never recycled",
+    ]  # fmt: skip
+    assert judge(facts, "in-flight", "failed").violations == 1
 
 
 def test_what_stays_in_the_queue_breaks_a_whole_run() -> None:

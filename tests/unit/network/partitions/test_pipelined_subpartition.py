@@ -65,6 +65,26 @@ def test_every_buffer_and_event_is_reported_when_it_is_queued() -> None:
     ]
 
 
+def test_a_flush_is_reported_when_it_takes_effect_and_a_buffer_that_is_skipped_when_it_is() -> None:
+    """Rules 5.22, 5.23."""
+    recorder = MemoryRecorder(Level.FULL)
+    subpartition = PipelinedSubpartition(0, trace=TaskTrace(3, TaskClock(1), recorder), channel_id=5)
+    subpartition.flush()
+    builder = add(subpartition, b"ab", finished=False)
+    subpartition.flush()
+    subpartition.flush()
+    subpartition.poll()
+    subpartition.flush()
+    assert subpartition.poll() is None
+    builder.finish()
+    assert subpartition.poll() is None
+    assert [row[4:] for row in recorder.rows("buffers")][1:] == [
+        (BufferSide.FLUSHED, -1, BufferKind.DATA, -1, 1, -1, 1),
+        (BufferSide.SKIPPED, -1, BufferKind.DATA, 0, 1, -1, 0),
+        (BufferSide.SKIPPED, -1, BufferKind.DATA, 0, 0, -1, 1),
+    ]
+
+
 def test_a_read_says_whether_the_buffer_ended_with_it() -> None:
     subpartition = PipelinedSubpartition(0)
     builder = add(subpartition, b"ab", finished=False)

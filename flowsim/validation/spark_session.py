@@ -168,6 +168,8 @@ def _start(master: str, app_name: str, folder: Path, java_options: Sequence[str]
     builder = builder.config("spark.sql.warehouse.dir", (folder / "warehouse").as_uri())
     options = " ".join((f"-Dlog4j2.configurationFile={logging.as_uri()}", *java_options))
     builder = builder.config("spark.driver.extraJavaOptions", options)
+    if java_options:
+        builder = builder.config("spark.executor.extraJavaOptions", " ".join(java_options))
     if _is_on_this_machine(master):
         builder = builder.config("spark.driver.host", _LOOPBACK).config("spark.driver.bindAddress", _LOOPBACK)
     try:

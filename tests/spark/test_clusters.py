@@ -30,10 +30,10 @@ _SHIPPED = ("numpy", "pyarrow", "py4j", "pyspark")
 def recordings(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """A big recording, and some small ones that are damaged."""
     folder = tmp_path_factory.mktemp("recordings")
-    write(BigJob.of_facts(1_500_000), folder / "big" / "recording")
+    write(BigJob.of_facts(600_000), folder / "big" / "recording")
     paths = [folder / "big"]
     for number, kind in enumerate(KINDS[::9]):
-        facts = honest_job(seed=1, records=11)
+        facts = honest_job(seed=1, records=40)
         kind.damage(facts, Random(number))
         paths.append(facts.write(folder / str(number)))
     return paths
@@ -65,13 +65,23 @@ def cluster(cluster_folder: Path) -> Iterator[str]:
 
 def validating(paths: list[Path], *options: str, python: Path | None = None) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "flowsim", "validate", *map(str, paths), "--engine", "spark", "--json", *options]
+    return started(command, python)
+
+
+def started(command: list[str], python: Path | None) -> subprocess.Popen[str]:
+    """A process whose Spark workers run this interpreter."""
     variables = os.environ | ({} if python is None else {"PYSPARK_PYTHON": str(python)})
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=variables)
 
 
 def verdicts(process: subprocess.Popen[str]) -> list[dict[str, Any]]:
     output, errors = process.communicate(timeout=240)
     assert process.returncode == 1, errors
+    return shown(output)
+
+
+def shown(output: str) -> list[dict[str, Any]]:
     keys = ("law", "verdict", "rows_examined", "violations", "evidence")
     return [{key: line[key] for key in keys} for line in json.loads(output)["laws"]]
 
@@ -90,33 +100,46 @@ def of_cluster(text: str, folder: Path) -> list[int]:
     return found
 
 
-def kill_one(process: subprocess.Popen[str], text: str, folder: Path) -> None:
-    """Kills the first process of this kind as soon as a Python worker is at work."""
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        assert process.poll() is None, process.communicate()
-        if of_cluster("pyspark.daemon", folder) and (found := of_cluster(text, folder)):
-            time.sleep(0.3)
-            os.kill(found[-1], signal.SIGKILL)
-            return
-        time.sleep(0.02)
-    raise AssertionError("no worker came up")
+def kill_one(text: str, folder: Path) -> None:
+    """Kills a process of this kind."""
+    os.kill(of_cluster(text, folder)[-1], signal.SIGKILL)
 
 
-def test_a_standalone_cluster_whose_workers_have_only_numpy_and_pyarrow_says_the_same(
-    cluster: str, recordings: list[Path], expected: list[dict[str, Any]], tmp_path: Path
+VALIDATE_AGAIN_AND_AGAIN = """\
+import contextlib, sys
+from flowsim.cli.main import main
+from flowsim.validation.spark_session import spark_session
+
+master, *paths = sys.argv[1:]
+with spark_session(master, for_judge=True):
+    for line in sys.stdin:
+        sys.argv = ["flowsim", "validate", *paths, "--engine", "spark", "--master", master, "--json"]
+        with open(line.strip(), "w") as output, contextlib.redirect_stdout(output), contextlib.suppress(SystemExit):
+            main()
+        print("done", flush=True)
+"""
+"""The command ``validate`` in one session, once for each file whose name it reads; the file gets what it prints."""
+
+
+def test_a_cluster_says_the_same_though_its_workers_lack_packages_and_die(
+    cluster: str, cluster_folder: Path, recordings: list[Path], expected: list[dict[str, Any]], tmp_path: Path
 ) -> None:
+    """The workers have only numpy and pyarrow; then an executor is killed in the middle, and then a Python worker."""
     python = bare_python(tmp_path / "bare", *_SHIPPED)
-    assert verdicts(validating(recordings, "--master", cluster, python=python)) == expected
-
-
-@pytest.mark.parametrize("killed", ["CoarseGrainedExecutorBackend", "pyspark.daemon"])
-def test_a_killed_executor_or_python_worker_changes_nothing(
-    cluster: str, cluster_folder: Path, recordings: list[Path], expected: list[dict[str, Any]], killed: str
-) -> None:
-    process = validating(recordings, "--master", cluster)
-    kill_one(process, killed, cluster_folder)
-    assert verdicts(process) == expected
+    command = [sys.executable, "-c", VALIDATE_AGAIN_AND_AGAIN, cluster, *map(str, recordings)]
+    with started(command, python) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for killed in ("", "CoarseGrainedExecutorBackend", "pyspark.daemon"):
+            answer = tmp_path / (killed or "alive")
+            process.stdin.write(f"{answer}\n")
+            process.stdin.flush()
+            if killed:
+                time.sleep(0.7)
+                kill_one(killed, cluster_folder)
+            assert process.stdout.readline() == "done\n", process.communicate()
+            assert shown(answer.read_text()) == expected, killed
+        process.stdin.close()
 
 
 def test_a_worker_without_pyarrow_is_named(cluster: str, recordings: list[Path], tmp_path: Path) -> None:

@@ -128,6 +128,13 @@ class TimeDomain(IntEnum):
     PROCESSING_TIME = 1
 
 
+class SystemTimer(IntEnum):
+    """What a timer of an async element is for (``system_timers.kind``)."""
+
+    TIMEOUT = 0
+    RETRY = 1
+
+
 class WindowResult(IntEnum):
     """What a trigger said of a window with contents (``window_fire.result``); it is silent about the rest."""
 

@@ -30,6 +30,7 @@ from flowsim.facts.kinds import (
     MailAction,
     PoolKind,
     SegmentAction,
+    SystemTimer,
     TimeDomain,
     TimerAction,
     WindowResult,
@@ -186,7 +187,8 @@ ASYNC_ELEMENTS = Table(
      Column("action", "b", "what happened", AsyncAction),
      Column("kind", "b", "RECORD or WATERMARK", ElementKind),
      Column("timestamp", "q", "of the record, -2^63 = none, or of the watermark, in ms"),
-     Column("fingerprint", "q", "put: of the record; complete and emit: exclusive or of the fingerprints of its results; else 0"),
+     Column("fingerprint", "q", "put: of the record; invoke, retry and timeout: of the record that the function gets; "
+            "complete and emit: exclusive or of the fingerprints of its results; else 0"),
      Column("attempt", "i", "invoke and retry: number of the call, from 1; else 0"),
      Column("rows", "i", "complete and emit: number of results, -1 = not known yet; else 0"),
      Column("queued", "i", "elements in the queue afterwards, watermarks included")),
@@ -314,10 +316,19 @@ TIMERS = Table(
      Column("service", "i", "number of the timer service in its operator, in the order of creation")),
 )  # fmt: skip
 
+SYSTEM_TIMERS = Table(
+    "system_timers", Level.FULL,
+    "a processing-time timer of an async element, without a key, was registered, cancelled or fired (rules 11.17, 11.24)",
+    (_SEQ, _TASK, _OPERATOR, _TIME, Column("action", "b", "what happened; a timer that is cancelled is deleted", TimerAction),
+     Column("kind", "b", "what it is for", SystemTimer), Column("entry", "q", "number of the element in this operator"),
+     Column("timestamp", "q", "time of the timer in ms")),
+)  # fmt: skip
+
 FACT_TABLES: Final = (
     SENT, RECEIVED, TASK_WATERMARK, GENERATED_WATERMARK, ALIGNMENT, WINDOW_INTAKE, WINDOW_FIRE, WINDOW_MERGE, JOIN_PAIRS,
     ASYNC_ELEMENTS, SNAPSHOTS, LATE_DROP, OPERATOR_COUNTS, LIFECYCLE, TASK_TIMES,
     METRICS, LATENCIES, CHOICES, BUFFERS, CREDITS, SEGMENTS, BUFFER_SIZES, MAILS, ACTIONS, TIMERS,
+    SYSTEM_TIMERS,
 )  # fmt: skip
 
 TASKS = Table(

@@ -137,7 +137,7 @@ class TaskTrace:
         "_merge", "_generated", "_alignment", "_async", "_snapshot",
         "seen_value", "seen_fingerprint", "_loop_clock",
         "_counts", "_life", "_times", "_metrics", "_latencies", "_buffers", "_credits", "_segments", "_buffer_sizes", "_mails",
-        "_actions", "_timers", "_keys",
+        "_actions", "_timers", "_system_timers", "_keys",
     )  # fmt: skip
 
     def __init__(self, task: int, clock: Clock, recorder: Recorder, loop_clock: Clock | None = None) -> None:
@@ -174,6 +174,7 @@ class TaskTrace:
         self._mails = door(schema.MAILS)
         self._actions = door(schema.ACTIONS)
         self._timers = door(schema.TIMERS)
+        self._system_timers = door(schema.SYSTEM_TIMERS)
         self._keys: set[int] = set()
         self.seen_value: object = None
         self.seen_fingerprint: int = 0
@@ -334,6 +335,11 @@ class TaskTrace:
         """A record was decoded whose fingerprint is not known."""
         if self.values.wants(fingerprint):
             self.values.add(fingerprint, encode_record(timestamp, value))
+
+    def system_timer(
+        self, operator: int, action: kinds.TimerAction, kind: kinds.SystemTimer, entry: int, timestamp: int
+    ) -> None:
+        self._system_timers(self._next(), self.task, operator, self.clock.now_ns, action, kind, entry, timestamp)
 
     def key(self, key: int, key_hash: int, key_type: str, key_json: str) -> None:
         """Describes a key the first time this task meets it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
+from flowsim.facts.kinds import SystemTimer
 from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator
 from flowsim.operators.async_wait.result_future import AsyncFunction, ResultFuture
 from flowsim.operators.async_wait.result_handler import ResultHandler, RetryableResultHandlerDelegator
@@ -19,6 +20,7 @@ from flowsim.operators.async_wait.unordered_stream_element_queue import Unordere
 from flowsim.operators.stream_operator import Output, Value
 from flowsim.operators.user_functions import RuntimeContext
 from flowsim.streamrecord.elements import LatencyMarker, OutputTag, StreamElement, WatermarkStatus
+from flowsim.timers.processing_time_service import TimerHandle
 
 
 class DiscardingOutput:
@@ -320,6 +322,36 @@ class EarlyEndingAsyncWaitOperator(AsyncWaitOperator):
             self.ctx.mailbox_executor.yield_()
 
 
+class RecordReusingAsyncWaitOperator(AsyncWaitOperator):
+    """All records that wait become the one that came last, as if one object that is not copied carried them."""
+
+    __slots__ = ()
+
+    def take(self, value: Value, timestamp: int | None) -> None:
+        for entry in self.queue.pending:
+            entry.value = value
+        super().take(value, timestamp)
+
+
+class TimerKeepingAsyncWaitOperator(AsyncWaitOperator):
+    """Cancels no timer of its elements."""
+
+    __slots__ = ()
+
+    def register_timer(
+        self, entry: StreamRecordQueueEntry, kind: SystemTimer, delay_ms: int, callback: Callable[[], None]
+    ) -> TimerHandle:
+        super().register_timer(entry, kind, delay_ms, callback)
+        return LastingTimer()
+
+
+class LastingTimer:
+    """Cannot be cancelled."""
+
+    def cancel(self) -> None:
+        """Has no effect."""
+
+
 class RecordSkippingAsyncWaitOperator(AsyncWaitOperator):
     """Counts its first record, but neither puts it into the queue nor calls the function."""
 
@@ -332,6 +364,8 @@ class RecordSkippingAsyncWaitOperator(AsyncWaitOperator):
 
 _OPERATORS: Final[dict[str, type[AsyncWaitOperator]]] = {
     "async_emits_after_end": EarlyEndingAsyncWaitOperator,
+    "async_record_reused": RecordReusingAsyncWaitOperator,
+    "async_timer_kept": TimerKeepingAsyncWaitOperator,
     "async_element_not_put": RecordSkippingAsyncWaitOperator,
 }
 

@@ -145,6 +145,15 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
         ),
         FaultKind("async_calls_again", Component.OPERATOR, "the first record is asked for twice", "async-retries"),
         FaultKind(
+            "async_record_reused",
+            Component.OPERATOR,
+            "records that wait for an answer turn into the one that came last",
+            "async-payload",
+        ),
+        FaultKind(
+            "async_timer_kept", Component.OPERATOR, "no timer of an async element is ever cancelled", "async-timers"
+        ),
+        FaultKind(
             "async_emits_after_end",
             Component.OPERATOR,
             "the input of an async operator ends before its queue is empty",

@@ -116,7 +116,7 @@ class LegacyResultFuture:
         if self.entry.number == UNNUMBERED:
             self._untold.append(action)
         else:
-            self._operator.trace_step(self.entry, action, 0)
+            self._operator.trace_step(self.entry, action)
 
 
 _QUEUES: Final[dict[str, Callable[[int, Executor], LegacyStreamElementQueue]]] = {
@@ -235,7 +235,7 @@ class LegacyAsyncWaitOperator(FunctionOperator):
         self._add(entry)
         future.has_a_place()
         if self._facts is not None:
-            self._facts.step(entry, AsyncAction.INVOKE, 1, 0, len(self._queue))
+            self._facts.give(entry, value, AsyncAction.INVOKE, 1, len(self._queue))
         self._function.async_invoke(value, future)
 
     def process_watermark(self, timestamp: int) -> None:
@@ -291,9 +291,12 @@ class LegacyAsyncWaitOperator(FunctionOperator):
     def _raise(self, value: Value, timestamp: int | None, error: BaseException) -> NoReturn:
         raise ElementFailed(f"could not complete the element: {type(error).__name__}: {error}", timestamp) from error
 
-    def trace_step(self, entry: FutureRecordEntry, action: AsyncAction, attempt: int) -> None:
-        if self._facts is not None:
-            self._facts.step(entry, action, attempt, 0, len(self._queue))
+    def trace_step(self, entry: FutureRecordEntry, action: AsyncAction) -> None:
+        """FAIL or TIMEOUT."""
+        if self._facts is not None and action is AsyncAction.FAIL:
+            self._facts.fail(entry, len(self._queue))
+        elif self._facts is not None:
+            self._facts.give(entry, entry.value, action, 0, len(self._queue))
 
     def trace_completed(self, entry: FutureRecordEntry, results: Sequence[Value]) -> None:
         if self._facts is not None:

@@ -13,7 +13,7 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "windows": ("window_intake", "window_fire", "window_merge", "join_pairs", "late_drop"),
     "async": ("async_elements",),
     "snapshots": ("snapshots",),
-    "timers": ("timers",),
+    "timers": ("timers", "system_timers"),
     "buffers": ("buffers",),
     "credits": ("credits",),
     "pools": ("segments", "buffer_sizes"),

@@ -35,6 +35,7 @@ from flowsim.trace.task_sentences import (
     metrics_sentence,
     operator_counts_sentence,
     snapshots_sentence,
+    system_timers_sentence,
     task_times_sentence,
 )
 
@@ -71,4 +72,5 @@ SENTENCES: Final[dict[str, Tell]] = {
     "mails": mails_sentence,
     "actions": actions_sentence,
     "timers": timers_sentence,
+    "system_timers": system_timers_sentence,
 }

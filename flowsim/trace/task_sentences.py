@@ -11,6 +11,8 @@ from flowsim.facts.kinds import (
     ElementKind,
     LifeEvent,
     MailAction,
+    SystemTimer,
+    TimerAction,
     WaitKind,
 )
 from flowsim.facts.schema import OUTPUT_FULL
@@ -63,6 +65,21 @@ _OF_ASYNC: Final = {
     AsyncAction.TIMEOUT: ("11.17",),
     AsyncAction.EMIT: ("11.13", "11.14"),
 }
+
+
+def system_timers_sentence(
+    names: Names, seq: int, task: int, operator: int, time_ns: int, action: int, kind: int, entry: int, timestamp: int
+) -> Sentence:
+    what, rule = {
+        SystemTimer.TIMEOUT: ("the timeout", "11.17"),
+        SystemTimer.RETRY: ("the next attempt", "11.24"),
+    }[SystemTimer(kind)]
+    told = {
+        TimerAction.REGISTER: f"registers a timer for {what} of element {entry}, {event_time(timestamp)}",
+        TimerAction.DELETE: f"cancels the timer for {what} of element {entry}",
+        TimerAction.FIRE: f"fires the timer for {what} of element {entry}",
+    }
+    return Sentence(f"{names.operator(task, operator)} {told[TimerAction(action)]}", (rule,))
 
 
 def snapshots_sentence(

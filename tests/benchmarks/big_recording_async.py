@@ -48,13 +48,13 @@ def rounds(
 
     put, invoke, complete, emit = AsyncAction.PUT, AsyncAction.INVOKE, AsyncAction.COMPLETE, AsyncAction.EMIT
     yield fact(ORDERED, put, record, seq=taken, fingerprint=fingerprint, queued=key + 1)
-    yield fact(ORDERED, invoke, record, seq=taken + 1, attempt=1, queued=key + 1)
+    yield fact(ORDERED, invoke, record, seq=taken + 1, fingerprint=fingerprint, attempt=1, queued=key + 1)
     yield fact(ORDERED, put, mark, seq=base, queued=keys + 1)
     after = base + 1
     yield fact(ORDERED, complete, record, seq=after + keys - 1 - key, rows=1, queued=keys + 1, fingerprint=fingerprint)
     after = after + keys
     yield fact(UNORDERED, put, record, seq=after + 3 * key, fingerprint=fingerprint, queued=key + 1)
-    yield fact(UNORDERED, invoke, record, seq=after + 3 * key + 1, attempt=1, queued=key + 1)
+    yield fact(UNORDERED, invoke, record, seq=after + 3 * key + 1, fingerprint=fingerprint, attempt=1, queued=key + 1)
     yield fact(ORDERED, emit, record, seq=after + 3 * key + 2, rows=1, fingerprint=fingerprint, queued=keys - key)
     after = after + 3 * keys
     yield fact(UNORDERED, put, mark, seq=after, queued=keys + 1)

@@ -1,12 +1,10 @@
-"""Of law async-capacity: counts the elements that are put into the queue and emitted (rules 11.1-11.5)."""
+"""Laws async-capacity and async-end: the size of the queue (rules 11.1 to 11.5, 11.19)."""
 
 from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-
-from flowsim.laws.async_wait.places import Place, Steps, broken_rows
+from flowsim.laws.async_wait.places import EMIT, OUTCOMES, PUT, Check, Place, Step
 from flowsim.laws.law import Findings
 
 ID: Final = "async-capacity"
@@ -16,36 +14,57 @@ COUNTS: Final = """\
   to this one less the number of EMIT rows up to it; in COMPLETE and FAIL rows it may also be one less (they may come
   while an element that has left the queue is being handed on).
 """
+END_ID: Final = "async-end"
+END_COUNTS: Final = """\
+- Rows examined: END_INPUT and CLOSE rows of `lifecycle` of places.
+- Violations: every PUT, INVOKE, RETRY, TIMEOUT and EMIT row of a place behind its end, or behind its first CLOSE row
+  (once); and every END_INPUT row whose place has, in the last PUT or EMIT row before it, a `queued` other than 0.
+"""
 
 
-class Capacity:
+class Capacity(Check):
     """Compares the size of the queue with its capacity and with the elements put and not emitted."""
 
-    __slots__ = ("_found", "_inside", "_place")
+    __slots__ = ("_inside",)
 
     def __init__(self, place: Place, found: Findings) -> None:
-        self._place = place
-        self._found = found
+        super().__init__(place, found)
         self._inside = 0
 
-    def feed(self, steps: Steps) -> None:
-        expected = self._inside + np.cumsum(steps.puts.astype(np.int64) - steps.emits)
-        self._inside = int(expected[-1])
-        queued = steps.column("queued")
-        too_many = queued > self._place.capacity
-        differs = queued != expected
-        if differs.any():
-            # An outcome may come while an element that has left the queue is being emitted.
-            differs &= ~(steps.outcomes() & (queued == expected - 1))
-        for row in broken_rows(self._found, too_many | differs):
-            where = steps.where(self._place, row)
-            self._found.broken(
-                "more elements than the capacity of the queue"
-                if too_many[row]
-                else "not the number of elements put and not emitted",
-                (self._place.task, int(steps.seq[row])),
-                **where,
-                queued=int(queued[row]),
-                expected=int(expected[row]),
-                capacity=self._place.capacity,
+    def step(self, step: Step) -> None:
+        """Any step."""
+        self._inside += (step.action == PUT) - (step.action == EMIT)
+        inside, queued, capacity = self._inside, step.queued, self.place.capacity
+        if queued > capacity:
+            what = "more elements than the capacity of the queue"
+        # An outcome may come while an element that has left the queue is being emitted.
+        elif queued == inside or (step.action in OUTCOMES and queued == inside - 1):
+            return
+        else:
+            what = "not the number of elements put and not emitted"
+        self.broken(what, step, queued=queued, expected=inside, capacity=capacity)
+
+
+class End(Check):
+    """Looks at the queue at every end of input, and at the steps after an end or a close."""
+
+    __slots__ = ("_queued",)
+
+    def __init__(self, place: Place, found: Findings) -> None:
+        super().__init__(place, found)
+        self._queued = 0
+        """The size of the queue after the last element was put or emitted."""
+
+    def step(self, step: Step) -> None:
+        """Any step."""
+        if step.action in (PUT, EMIT):
+            self._queued = step.queued
+        if step.seq > min(self.place.end, self.place.closing) and step.action not in OUTCOMES:
+            self.broken(
+                f"a step after the {'end of input' if step.seq > self.place.end else 'operator was closed'}", step
             )
+
+    def input_ends(self, seq: int) -> None:
+        """An END_INPUT."""
+        if self._queued:
+            self.broken_at("the queue is not empty at the end of input", seq, queued=self._queued, expected=0)

@@ -2,204 +2,207 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
 
-from flowsim.facts.kinds import ElementKind, Level
-from flowsim.laws.async_wait import capacity, end, once, order, retries
+from flowsim.facts.kinds import ElementKind, Level, LifeEvent
+from flowsim.laws.async_wait import capacity, element_timers, once, order, payload, retries
 from flowsim.laws.async_wait.arrivals import Arrivals
-from flowsim.laws.async_wait.elements import COLUMNS, Elements
+from flowsim.laws.async_wait.elements import Elements
 from flowsim.laws.async_wait.places import (
     COMPLETE,
     EMIT,
     FAIL,
     INVOKE,
+    NEVER,
     PUT,
     RETRY,
     TIMEOUT,
     Place,
-    Steps,
-    is_end,
+    Step,
     needs_an_async_operator,
     operators_by_vertex,
 )
-from flowsim.laws.async_wait.readers import Channels, Reader, on_channels, readers_by_operator
+from flowsim.laws.async_wait.readers import Reader, readers_by_operator
 from flowsim.laws.elements import sent_records
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law
-from flowsim.laws.slices import Ints, Mask, Rows, Slice
+from flowsim.laws.slices import Mask, Row, Rows, Slice
 
-_IDS: Final = (order.ID, once.ID, capacity.ID, retries.ID, end.ID)
+_IDS: Final = (
+    order.ID, once.ID, capacity.ID, retries.ID, capacity.END_ID, payload.ID, element_timers.ID,
+)  # fmt: skip
 _RECORD: Final = int(ElementKind.RECORD)
+_WATERMARK: Final = int(ElementKind.WATERMARK)
 _OF_ONCE: Final = (PUT, COMPLETE, FAIL, TIMEOUT, EMIT)
+_PAYLOAD: Final = ("kind", "timestamp", "fingerprint")
+_TIMER: Final = ("operator", "time_ns", "entry", "action", "kind", "timestamp")
+
+
+_Part = tuple[str, tuple[str, ...], Callable[[Slice], Mask] | None, Callable[[int, Row], None]]
+"""A table, columns, which of its rows, and who takes them."""
 
 
 class _Examined:
     """What examines one async operator of the task."""
 
-    __slots__ = ("_arrivals", "_capacity", "_elements", "_end", "_order", "_readers", "place")
-
-    def __init__(self, place: Place, channels: Sequence[Channels], fed: Sequence[Place], found: FoundByLaw) -> None:
-        """``channels`` and ``fed``: who reads its results, over channels and in the chain."""
+    def __init__(self, place: Place, found: FoundByLaw) -> None:
         self.place = place
+        self.source: Reader | None = None
+        """The reader of another async operator that this one is."""
+        self.readers: list[Reader] = []
+        self.timers = None if place.legacy else element_timers.ElementTimers(place, found[element_timers.ID])
+        self.end_of_input = capacity.End(place, found[capacity.END_ID])
+        self.arrivals = Arrivals(place, found[order.ID]) if place.is_head else None
         self._capacity = capacity.Capacity(place, found[capacity.ID])
-        self._order = order.Order(place, found[order.ID])
         self._elements = Elements(
-            self._order, once.Once(place, found[once.ID]), retries.Retries(place, found[retries.ID])
-        )
-        self._end = end.End(place, found[end.ID])
-        self._arrivals = Arrivals(place, found[order.ID]) if place.is_head else None
-        self._readers: list[tuple[tuple[int, ...] | Place, Reader]] = [
-            *((ids, Reader(name, place, found[once.ID])) for name, ids in channels),
-            *((other, Reader(f"operator {other.number}", place, found[once.ID])) for other in fed),
-        ]
+            order.Order(place, found[order.ID]), once.Once(place, found[once.ID]),
+            retries.Retries(place, found[retries.ID]), payload.Payload(place, found[payload.ID]), self.timers,
+        )  # fmt: skip
 
-    def feed(self, facts: Slice, steps: Steps | None, ends: Sequence[int]) -> None:
-        """``ends``: every END_INPUT in this slice."""
-        if steps is not None:
-            self._capacity.feed(steps)
-            self._order.feed(steps)
-            self._elements.feed(steps.each(COLUMNS))
-        if steps is not None or ends:
-            self._end.feed(steps, ends)
-        if self._arrivals is not None:
-            self._arrivals.feed(facts, steps)
+    def live(self, seq: int, event: int) -> None:
+        """A row of ``lifecycle``."""
+        if event == LifeEvent.END_INPUT:
+            self.end_of_input.input_ends(seq)
+            if self.timers is not None and self.place.end == NEVER:
+                self.timers.input_ends(seq)
+        self.place.live(seq, event)
 
-    def feed_readers(self, facts: Slice, by_place: dict[Place, Steps]) -> None:
-        """Takes the steps of all async operators of the task, and the records that it sent."""
-        steps = by_place.get(self.place)
-        for source, reader in self._readers:
-            if isinstance(source, Place):
-                reader.feed(steps, *_records_put(source, by_place.get(source)))
-            else:
-                seqs, channels, fingerprints = facts.once(_records_sent)
-                mask = on_channels(channels, source)
-                reader.feed(steps, seqs[mask], fingerprints[mask])
+    def step(self, step: Step) -> None:
+        """A row of ``async_elements``."""
+        self._capacity.step(step)
+        self.end_of_input.step(step)
+        self._elements.step(step)
+        if step.action == EMIT:
+            for reader in self.readers:
+                reader.emit(step)
+        elif step.action == PUT and step.seq > self.place.opening:
+            if self.arrivals is not None:
+                self.arrivals.put(step)
+            if self.source is not None and step.kind == _RECORD:
+                self.source.get(step.seq, step.fingerprint)
 
     def end(self) -> None:
         self._elements.end()
-        if self._arrivals is not None:
-            self._arrivals.end()
-        for _, reader in self._readers:
+        if self.arrivals is not None:
+            self.arrivals.end()
+        for reader in self.readers:
             reader.end()
 
 
-def _records_sent(facts: Slice) -> tuple[Ints, Ints, Ints]:
-    """Sequence number, channel and fingerprint of the records that the task sent."""
-    rows = facts.of("sent")
-    if not len(rows):
-        return _NONE, _NONE, _NONE
-    mask = facts.once(sent_records)
-    return rows.column("seq")[mask], rows.column("channel")[mask], rows.column("fingerprint")[mask]
-
-
-def _records_put(place: Place, steps: Steps | None) -> tuple[Ints, Ints]:
-    """Sequence number and fingerprint of the records that another operator of the chain passed to this one."""
-    if steps is None:
-        return _NONE, _NONE
-    mask = steps.puts & (steps.column("kind") == _RECORD) & (steps.seq > place.opening)
-    return steps.seq[mask], steps.column("fingerprint")[mask]
-
-
-_NONE: Final[Ints] = np.empty(0, dtype=np.int64)
-
-
 class AsyncWait:
-    """Examines the async operators of one task."""
+    """Examines the async operators of one task: all their facts in the order of ``seq``."""
 
-    __slots__ = ("_examined", "_found")
-
-    def __init__(self, examined: Sequence[_Examined], found: FoundByLaw) -> None:
-        self._examined = examined
+    def __init__(
+        self, task: int, examined: Sequence[_Examined], by_channel: dict[int, Reader], found: FoundByLaw
+    ) -> None:
+        """``by_channel``: who reads what the task sends."""
+        self._task = task
+        self._examined = {one.place.number: one for one in examined}
+        self._by_channel = by_channel
+        self._heads = [one.arrivals for one in examined if one.arrivals is not None]
         self._found = found
+        self._parts: list[_Part] = [("async_elements", Step._fields, None, self._step)]
+        """Of two facts with the same ``seq`` the one of the earlier part comes first."""
+        if examined:
+            self._parts.insert(0, ("lifecycle", ("operator", "event"), None, self._life))
+            self._parts.append(("system_timers", _TIMER, None, self._timer))
+        if self._heads:
+            self._parts.insert(1, ("received", _PAYLOAD, _received_records, self._arrival))
+            self._parts.insert(1, ("task_watermark", _PAYLOAD[:2], _watermarks, self._arrival))
+        if by_channel:
+            self._parts.append(("sent", ("channel", "fingerprint"), sent_records, self._sent))
 
     def feed(self, facts: Slice) -> None:
-        ends = self._life_events(facts) if self._examined else {}
         rows = facts.of("async_elements")
-        by_place = self._steps(rows) if len(rows) else {}
-        for examined in self._examined:
-            place = examined.place
-            examined.feed(facts, by_place.get(place), ends.get(place, ()))
-        for examined in self._examined:
-            examined.feed_readers(facts, by_place)
-
-    def _life_events(self, facts: Slice) -> dict[Place, list[int]]:
-        """Every END_INPUT of an async operator."""
-        ends: dict[Place, list[int]] = {}
-        places = {examined.place.number: examined.place for examined in self._examined}
-        for seq, operator, event in facts.of("lifecycle").tuples(("seq", "operator", "event")):
-            place = places.get(operator)
-            if place is not None:
-                self._found[end.ID].examined += place.life_event(seq, event)
-                if is_end(event):
-                    ends.setdefault(place, []).append(seq)
-        return ends
-
-    def _steps(self, rows: Rows) -> dict[Place, Steps]:
-        """Splits the rows by operators."""
-        self._count(rows)
-        operator = rows.column("operator")
-        by_place: dict[Place, Steps] = {}
-        known = 0
-        for examined in self._examined:
-            mask: Mask = operator == examined.place.number
-            size = int(np.count_nonzero(mask))
-            if size:
-                by_place[examined.place] = Steps(rows, None if size == len(rows) else mask)
-            known += size
-        if known < len(rows):
-            self._strays(rows)
-        return by_place
+        if len(rows):
+            self._count(rows)
+        self._found[element_timers.ID].examined += len(facts.of("system_timers"))
+        parts = [part for part in self._parts if facts.has(part[0])]
+        handlers = [handler for _, _, _, handler in parts]
+        masks = [(table, columns, mask and mask(facts)) for table, columns, mask, _ in parts]
+        for seq, part, row in facts.merged(*masks):
+            handlers[part](seq, row)
 
     def _count(self, rows: Rows) -> None:
         action, found = rows.column("action"), self._found
         counts = np.bincount(action.astype(np.uint8), minlength=256).tolist()
-        records = int(np.count_nonzero((action == PUT) & (rows.column("kind") == _RECORD)))
+        is_record = rows.column("kind") == _RECORD
         found[order.ID].examined += counts[PUT] + counts[EMIT]
         found[once.ID].examined += sum(counts[one] for one in _OF_ONCE)
         found[capacity.ID].examined += len(rows)
-        found[retries.ID].examined += counts[INVOKE] + counts[RETRY] + records
+        found[retries.ID].examined += counts[INVOKE] + counts[RETRY] + int((is_record & (action == PUT)).sum())
+        found[payload.ID].examined += counts[INVOKE] + counts[RETRY] + counts[TIMEOUT]
+        found[element_timers.ID].examined += int((is_record & (action == EMIT)).sum())
 
-    def _strays(self, rows: Rows) -> None:
-        """Rows of operators that are described otherwise, or not at all."""
-        known = {examined.place.number for examined in self._examined}
-        for seq, task, operator, action in rows.tuples(("seq", "task", "operator", "action")):
-            if operator not in known and action in _OF_ONCE:
-                self._found[once.ID].broken(
-                    "of an operator that is not described as async", (task, seq), task=task, operator=operator, seq=seq
-                )
+    def _life(self, seq: int, row: Row) -> None:
+        operator, event = row
+        if operator in self._examined:
+            self._found[capacity.END_ID].examined += event in (LifeEvent.END_INPUT, LifeEvent.CLOSE)
+            self._examined[operator].live(seq, event)
+
+    def _arrival(self, seq: int, row: Row) -> None:
+        kind, timestamp, *fingerprint = row
+        for head in self._heads:
+            head.arrive((seq, kind, timestamp, fingerprint[0] if fingerprint else 0))
+
+    def _step(self, seq: int, row: Row) -> None:
+        step = Step._make(row)
+        if step.operator in self._examined:
+            self._examined[step.operator].step(step)
+        elif step.action in _OF_ONCE:
+            what, task = "of an operator that is not described as async", self._task
+            self._found[once.ID].broken(what, (task, seq), task=task, operator=step.operator, seq=seq)
+
+    def _sent(self, seq: int, row: Row) -> None:
+        channel, fingerprint = row
+        if channel in self._by_channel:
+            self._by_channel[channel].get(seq, fingerprint)
+
+    def _timer(self, seq: int, row: Row) -> None:
+        operator, *timer = row
+        examined = self._examined.get(operator)
+        if examined is not None and examined.timers is not None:
+            examined.timers.step(seq, *timer)
 
     def end(self, whole: bool) -> None:
-        for examined in self._examined:
+        for examined in self._examined.values():
             examined.end()
 
 
+def _received_records(facts: Slice) -> Mask:
+    return np.asarray(facts.of("received").column("kind") == _RECORD)
+
+
+def _watermarks(facts: Slice) -> Mask:
+    return np.asarray(facts.of("task_watermark").column("kind") == _WATERMARK)
+
+
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> AsyncWait:
-    places = [Place(task, operator) for operator in graph.once(operators_by_vertex).get(task.vertex, ())]
     of_law = {law: found.get(law) or Findings() for law in _IDS}
-    channels = graph.once(readers_by_operator) if places else {}
-    return AsyncWait(
-        [
-            _Examined(
-                place,
-                channels.get((place.task, place.number), ()),
-                [other for other in places if other.feeder == place.number],
-                of_law,
-            )
-            for place in places
-        ],
-        of_law,
-    )
+    places = [Place(task, operator) for operator in graph.once(operators_by_vertex).get(task.vertex, ())]
+    examined = {place.number: _Examined(place, of_law) for place in places}
+    by_channel: dict[int, Reader] = {}
+    for one in examined.values():
+        place = one.place
+        for name, channels in graph.once(readers_by_operator).get((place.task, place.number), ()):
+            one.readers.append(Reader(name, place, of_law[once.ID]))
+            by_channel.update(dict.fromkeys(channels, one.readers[-1]))
+        feeder = examined.get(place.feeder)
+        if feeder is not None:
+            one.source = Reader(f"operator {place.number}", feeder.place, of_law[once.ID])
+            feeder.readers.append(one.source)
+    return AsyncWait(task.task, list(examined.values()), by_channel, of_law)
 
 
 _READS: Final = {
-    "async_elements": (*COLUMNS[1:], "operator", "queued"),
+    "async_elements": Step._fields[1:],
     "lifecycle": ("operator", "event"),
-    "received": ("kind", "timestamp", "fingerprint"),
+    "received": _PAYLOAD,
     "sent": ("channel", "kind", "fingerprint"),
-    "task_watermark": ("kind", "timestamp"),
+    "task_watermark": _PAYLOAD[:2],
 }
 
 
@@ -223,6 +226,12 @@ LAWS: Final = (
         "11.12", "11.13", "11.14", "11.15", "11.17", "11.18", "11.19",
     ),
     _law(
+        payload.ID,
+        payload.COUNTS,
+        "The function of an async operator receives each element as it was put, also in a retry and at a timeout.",
+        "11.1", "11.17", "11.25",
+    ),
+    _law(
         capacity.ID,
         capacity.COUNTS,
         "The queue of an async operator never holds more elements than its capacity, and holds those that were put and not "
@@ -237,10 +246,21 @@ LAWS: Final = (
         "11.24", "11.25", "11.27", "11.28",
     ),
     _law(
-        end.ID,
-        end.COUNTS,
+        capacity.END_ID,
+        capacity.END_COUNTS,
         "At the end of input the queue of an async operator is empty, and afterwards no element is put, passed to the "
         "function or emitted.",
         "11.19",
+    ),
+    Law(
+        element_timers.ID,
+        "Each record of an async operator with a timeout has one timer for it; that and the timer of a retry fire in time or "
+        "are cancelled before the record is emitted.",
+        ("9.10", "11.1", "11.12", "11.24", "11.26"),
+        Level.FULL,
+        {**_READS, "system_timers": _TIMER},
+        _make,
+        needs_an_async_operator,
+        counts=element_timers.COUNTS,
     ),
 )  # fmt: skip

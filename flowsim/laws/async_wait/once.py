@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from flowsim.facts.kinds import ElementKind
-from flowsim.laws.async_wait.element import Element
-from flowsim.laws.async_wait.places import EMIT, NEVER, TIMEOUT, Place
-from flowsim.laws.law import Findings
-from flowsim.laws.slices import Row
+from flowsim.laws.async_wait.places import EMIT, NEVER, TIMEOUT, Check, Element, Step
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
 
 ID: Final = "async-once"
@@ -38,79 +35,66 @@ COUNTS: Final = """\
 _RECORD: Final = int(ElementKind.RECORD)
 
 
-class Once:
-    """Looks at outcomes, timeouts and emissions; its rows have the columns of ``elements.COLUMNS``."""
+class Once(Check):
+    """Looks at outcomes, timeouts and emissions."""
 
-    __slots__ = ("_found", "_place")
+    __slots__ = ()
 
-    def __init__(self, place: Place, found: Findings) -> None:
-        self._place = place
-        self._found = found
-
-    def _broken(self, what: str, row: Row, **where: object) -> None:
-        where = {**self._place.where(row[0], row[2], row[3]), **where}
-        self._found.broken(what, (self._place.task, row[0]), **where)
-
-    def outcome(self, element: Element, row: Row) -> None:
+    def outcome(self, element: Element, step: Step) -> None:
         """COMPLETE or FAIL."""
-        if element.outcome >= 0:
-            self._broken("a second outcome", row)
+        if element.outcome is not None:
+            self.broken("a second outcome", step)
             return
-        element.outcome, _, _, _, kind, _, element.fingerprint, _, element.rows = row
-        if kind != _RECORD:
-            self._broken("an outcome of an element that is not a record", row)
-        elif element.put < 0 and not self._place.legacy:
-            self._broken("an outcome before the element was put", row)
+        element.outcome = step
+        if step.kind != _RECORD:
+            self.broken("an outcome of an element that is not a record", step)
+        elif element.put is None and not self.place.legacy:
+            self.broken("an outcome before the element was put", step)
 
-    def timeout(self, element: Element, row: Row) -> None:
+    def timeout(self, element: Element, step: Step) -> None:
         """In the legacy design the timeout begins before the element has a place in the queue (rule 11.31)."""
-        if element.timed_out:
-            self._broken("a second timeout", row)
+        again, element.timed_out = element.timed_out, True
+        timeout_ms = self.place.timeout_ms
+        if again:
+            self.broken("a second timeout", step)
+        elif timeout_ms <= 0:
+            self.broken("a timeout, but the operator has none", step)
+        elif self.place.legacy:
             return
-        element.timed_out = True
-        timeout_ms = self._place.timeout_ms
-        if timeout_ms <= 0:
-            self._broken("a timeout, but the operator has none", row)
-        elif self._place.legacy:
-            return
-        elif element.outcome >= 0:
-            self._broken("a timeout after the outcome", row)
-        elif element.put < 0:
-            self._broken("a timeout before the element was put", row)
+        elif element.outcome is not None:
+            self.broken("a timeout after the outcome", step)
+        elif element.put is None:
+            self.broken("a timeout before the element was put", step)
         else:
-            due_ms = element.put_ns // NS_PER_MS + timeout_ms
-            if row[1] // NS_PER_MS <= due_ms <= MAX_WATERMARK:
-                self._broken("a timeout too early", row, time_ms=row[1] // NS_PER_MS, expected_after_ms=due_ms)
+            due_ms = element.put.time_ns // NS_PER_MS + timeout_ms
+            if step.time_ns // NS_PER_MS <= due_ms <= MAX_WATERMARK:
+                self.broken("a timeout too early", step, time_ms=step.time_ns // NS_PER_MS, expected_after_ms=due_ms)
 
-    def emit(self, element: Element, row: Row) -> None:
+    def emit(self, put: Step, outcome: Step | None, step: Step) -> None:
         """The first EMIT of an element that was put."""
-        _, _, _, _, kind, timestamp, fingerprint, _, rows = row
-        if kind != element.kind or timestamp != element.timestamp:
-            self._broken("emitted with another kind or timestamp than it was put", row)
-        elif kind != _RECORD:
-            if rows:
-                self._broken("a watermark with results", row, rows=rows, expected_rows=0)
-        elif element.outcome < 0:
-            self._broken("emitted before its outcome", row)
-        elif element.rows >= 0 and (rows != element.rows or fingerprint != element.fingerprint):
-            self._broken(
-                "emitted with other results than those of its outcome", row, rows=rows, expected_rows=element.rows,
-                fingerprint=fingerprint, expected_fingerprint=element.fingerprint,
+        if (step.kind, step.timestamp) != (put.kind, put.timestamp):
+            self.broken("emitted with another kind or timestamp than it was put", step)
+        elif step.kind != _RECORD:
+            if step.rows:
+                self.broken("a watermark with results", step, rows=step.rows, expected_rows=0)
+        elif outcome is None:
+            self.broken("emitted before its outcome", step)
+        elif outcome.rows >= 0 and (step.rows, step.fingerprint) != (outcome.rows, outcome.fingerprint):
+            self.broken(
+                "emitted with other results than those of its outcome", step, rows=step.rows, expected_rows=outcome.rows,
+                fingerprint=step.fingerprint, expected_fingerprint=outcome.fingerprint,
             )  # fmt: skip
 
-    def emitted_before_put(self, row: Row) -> None:
+    def emitted_before_put(self, step: Step) -> None:
         """Such an emission has no further effect."""
-        self._broken("emitted before it was put", row)
+        self.broken("emitted before it was put", step)
 
-    def after_emission(self, row: Row) -> None:
+    def after_emission(self, step: Step) -> None:
         """An outcome, a timeout or an emission of an element that was emitted."""
         what = {EMIT: "emitted a second time", TIMEOUT: "a timeout after the emission"}
-        self._broken(what.get(row[3], "an outcome after the emission"), row)
+        self.broken(what.get(step.action, "an outcome after the emission"), step)
 
-    def left(self, element: Element, entry: int) -> None:
+    def left(self, put: Step) -> None:
         """An element that was put and never emitted."""
-        if self._place.end != NEVER:
-            self._found.broken(
-                "never emitted", (self._place.task, element.put), task=self._place.task,
-                operator=self._place.number, seq=element.put, entry=entry,
-            )  # fmt: skip
+        if self.place.end != NEVER:
+            self.broken("never emitted", put)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-
 from flowsim.facts.kinds import ElementKind
-from flowsim.laws.async_wait.element import Element
-from flowsim.laws.async_wait.places import Place, Steps, after, broken_rows
+from flowsim.laws.async_wait.places import Check, Element, Place, Step
 from flowsim.laws.law import Findings
 
 ID: Final = "async-order"
@@ -32,14 +29,13 @@ COUNTS: Final = """\
 _WATERMARK: Final = int(ElementKind.WATERMARK)
 
 
-class Order:
+class Order(Check):
     """Compares the order in which elements are put and emitted with the one that the operator guarantees."""
 
-    __slots__ = ("_by_outcome", "_found", "_furthest", "_latest", "_next", "_place", "_watermarks")
+    __slots__ = ("_by_outcome", "_furthest", "_latest", "_next", "_watermarks")
 
     def __init__(self, place: Place, found: Findings) -> None:
-        self._place = place
-        self._found = found
+        super().__init__(place, found)
         self._next = 0
         self._watermarks = 0
         self._by_outcome = not place.ordered and not place.legacy
@@ -49,42 +45,37 @@ class Order:
         self._latest = -1
         """... and the latest outcome among the elements of that rank."""
 
-    def feed(self, steps: Steps) -> None:
+    def number(self, put: Step) -> None:
         """Each element waits for its place in the queue before the next one arrives, so numbers follow one another."""
-        numbers = steps.entry[steps.puts]
-        if not len(numbers):
-            return
-        expected = after(self._next, numbers + 1)
-        self._next = int(numbers[-1]) + 1
-        for place in broken_rows(self._found, numbers != expected):
-            row = int(np.flatnonzero(steps.puts)[place])
-            at = (self._place.task, int(steps.seq[row]))
-            self._found.broken("put out of turn", at, **steps.where(self._place, row), expected=int(expected[place]))
+        if put.entry != self._next:
+            self.broken("put out of turn", put, expected=self._next)
+        self._next = put.entry + 1
 
-    def rank(self, entry: int, kind: int) -> int:
+    def rank(self, put: Step) -> int:
         """Ordered: the number of the element. Unordered: that of its segment (rules 11.6-11.8)."""
-        if self._place.ordered:
-            return entry
-        is_watermark = kind == _WATERMARK
+        if self.place.ordered:
+            return put.entry
+        is_watermark = put.kind == _WATERMARK
         rank = 2 * self._watermarks + is_watermark
         self._watermarks += is_watermark
         return rank
 
-    def emit(self, element: Element, entry: int) -> None:
+    def emit(self, element: Element) -> None:
         """An element leaves the queue."""
-        self.left(element, entry)
+        self.left(element)
+        outcome = _moment(element)
         if element.rank > self._furthest:
-            self._furthest, self._latest = element.rank, element.outcome
-        elif element.rank == self._furthest and element.outcome > self._latest:
-            self._latest = element.outcome
+            self._furthest, self._latest = element.rank, outcome
+        elif element.rank == self._furthest:
+            self._latest = max(self._latest, outcome)
 
-    def left(self, element: Element, entry: int) -> None:
+    def left(self, element: Element) -> None:
         """Whether an element was overtaken is known when it leaves, or at the end."""
-        if element.rank > self._furthest:
-            return
-        if element.rank == self._furthest and not (self._by_outcome and 0 <= element.outcome < self._latest):
-            return
-        self._found.broken(
-            "overtaken", (self._place.task, element.put), task=self._place.task, operator=self._place.number,
-            seq=element.put, entry=entry, rank=element.rank, rank_emitted_before=self._furthest,
-        )  # fmt: skip
+        is_behind = self._by_outcome and 0 <= _moment(element) < self._latest
+        if element.put and (element.rank < self._furthest or (element.rank == self._furthest and is_behind)):
+            self.broken("overtaken", element.put, rank=element.rank, rank_emitted_before=self._furthest)
+
+
+def _moment(element: Element) -> int:
+    """When it got its outcome, -1 without one."""
+    return -1 if element.outcome is None else element.outcome.seq

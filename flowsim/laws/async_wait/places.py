@@ -1,17 +1,13 @@
-"""What the laws of async operators know of each operator of a task, and the columns of its steps in one slice."""
+"""What the laws of async operators share: an operator of a task, a step of an element, and how violations are reported."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
-
-import numpy as np
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from flowsim.facts.kinds import AsyncAction, LifeEvent
-from flowsim.laws.each_row import each_row
 from flowsim.laws.job_graph import JobGraph, Operator, Task
-from flowsim.laws.law import EVIDENCE_ROWS, Findings
-from flowsim.laws.slices import Ints, Mask, Row, Rows
+from flowsim.laws.law import Findings
 
 KIND: Final = "async_wait"
 NEVER: Final = 2**63 - 1
@@ -24,11 +20,24 @@ COMPLETE: Final = int(AsyncAction.COMPLETE)
 FAIL: Final = int(AsyncAction.FAIL)
 TIMEOUT: Final = int(AsyncAction.TIMEOUT)
 EMIT: Final = int(AsyncAction.EMIT)
-_OPEN: Final = int(LifeEvent.OPEN)
-_END_INPUT: Final = int(LifeEvent.END_INPUT)
-_CLOSE: Final = int(LifeEvent.CLOSE)
-
+OUTCOMES: Final = (COMPLETE, FAIL)
 _NAMES: Final = {int(action): action.name.lower() for action in AsyncAction}
+
+
+class Step(NamedTuple):
+    """A row of ``async_elements`` without its task."""
+
+    seq: int
+    operator: int
+    time_ns: int
+    entry: int
+    action: int
+    kind: int
+    timestamp: int
+    fingerprint: int
+    attempt: int
+    rows: int
+    queued: int
 
 
 def operators_by_vertex(graph: JobGraph) -> Mapping[int, list[Operator]]:
@@ -77,77 +86,53 @@ class Place:
         self.closing = NEVER
         """Its first CLOSE."""
 
-    def life_event(self, seq: int, event: int) -> bool:
-        """Notes a row of ``lifecycle``; answers whether it is an end of input or a close."""
-        if event == _OPEN:
+    def live(self, seq: int, event: int) -> None:
+        """Notes a row of ``lifecycle``."""
+        if event == LifeEvent.OPEN:
             self.opening = min(self.opening, seq)
-        elif event == _END_INPUT:
+        elif event == LifeEvent.END_INPUT:
             self.end = min(self.end, seq)
-        elif event == _CLOSE:
+        elif event == LifeEvent.CLOSE:
             self.closing = min(self.closing, seq)
-        return event in (_END_INPUT, _CLOSE)
-
-    def where(self, seq: int, entry: int, action: int) -> dict[str, object]:
-        """A step, for evidence."""
-        name = _NAMES.get(action, action)
-        return {"task": self.task, "operator": self.number, "seq": seq, "entry": entry, "action": name}
-
-
-def is_end(event: int) -> bool:
-    """Whether a row of ``lifecycle`` is an END_INPUT."""
-    return event == _END_INPUT
 
 
 def _number(value: object, default: int) -> int:
     return value if isinstance(value, int) else default
 
 
-class Steps:
-    """The rows of ``async_elements`` of one operator in one slice."""
+class Element:
+    """What happened to one element of an async operator so far."""
 
-    __slots__ = ("action", "emits", "entry", "puts", "seq", "_mask", "_rows")
+    __slots__ = ("calls", "emitted", "outcome", "put", "rank", "retries", "timed_out")
 
-    def __init__(self, rows: Rows, mask: Mask | None) -> None:
-        self._rows = rows
-        self._mask = mask
-        self.seq = self.column("seq")
-        self.action = self.column("action")
-        self.entry = self.column("entry")
-        self.puts: Mask = self.action == PUT
-        self.emits: Mask = self.action == EMIT
-
-    def column(self, name: str) -> Ints:
-        """One column, in the order of ``seq``."""
-        column = self._rows.column(name)
-        return column if self._mask is None else column[self._mask]
-
-    def outcomes(self) -> Mask:
-        """Which rows are the outcome of an element."""
-        mask: Mask = (self.action == COMPLETE) | (self.action == FAIL)
-        return mask
-
-    def each(self, columns: tuple[str, ...]) -> Iterator[Row]:
-        """All rows, as tuples of Python values."""
-        return each_row(self._rows, columns, self._mask)
-
-    def where(self, place: Place, row: int) -> dict[str, object]:
-        """The step of a row, for evidence."""
-        return place.where(int(self.seq[row]), int(self.entry[row]), int(self.action[row]))
+    def __init__(self) -> None:
+        self.put: Step | None = None
+        self.outcome: Step | None = None
+        """The first one."""
+        self.rank = 0
+        """Its place in the order of emissions: an element of a lower rank must be emitted before."""
+        self.timed_out = False
+        self.calls = 0
+        self.retries: set[int] = set()
+        """The attempts after which it waited for a retry."""
+        self.emitted = False
 
 
-def after(first: int, values: Ints) -> Ints:
-    """The values shifted by one place: ``first``, then all but the last."""
-    shifted: np.ndarray[Any, np.dtype[np.int64]] = np.empty(len(values), dtype=np.int64)
-    shifted[0] = first
-    shifted[1:] = values[:-1]
-    return shifted
+class Check:
+    """What one law examines of one async operator."""
 
+    __slots__ = ("found", "place")
 
-def broken_rows(found: Findings, broken: Mask) -> list[int]:
-    """The rows to report of those that are broken: the first ones, which are the evidence; counts the rest."""
-    if not broken.any():
-        return []
-    rows = np.flatnonzero(broken)
-    found.violations += max(0, len(rows) - EVIDENCE_ROWS)
-    shown: list[int] = rows[:EVIDENCE_ROWS].tolist()
-    return shown
+    def __init__(self, place: Place, found: Findings) -> None:
+        self.place = place
+        self.found = found
+
+    def broken(self, what: str, step: Step, **where: object) -> None:
+        """A step violates the law."""
+        action = _NAMES.get(step.action, step.action)
+        self.broken_at(what, step.seq, entry=step.entry, action=action, **where)
+
+    def broken_at(self, what: str, seq: int, **where: object) -> None:
+        """The fact with this sequence number violates the law."""
+        task, number = self.place.task, self.place.number
+        self.found.broken(what, (task, seq), task=task, operator=number, seq=seq, **where)

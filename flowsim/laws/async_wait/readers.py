@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
-from flowsim.laws.async_wait.places import NEVER, Place, Steps, after, broken_rows
+from flowsim.laws.async_wait.places import NEVER, Check, Place, Step
 from flowsim.laws.job_graph import JobGraph
 from flowsim.laws.law import Findings
-from flowsim.laws.slices import Ints, Mask
 
 Channels = tuple[str, tuple[int, ...]]
 """The name of a reader, and the channels on which it gets results, ascending."""
@@ -30,25 +27,14 @@ def readers_by_operator(graph: JobGraph) -> Mapping[tuple[int, int], Sequence[Ch
     return {place: [(name, tuple(channels)) for name, channels in readers.items()] for place, readers in found.items()}
 
 
-def on_channels(column: Ints, channels: tuple[int, ...]) -> Mask:
-    """Which rows are on these channels."""
-    first, last = channels[0], channels[-1]
-    if first == last:
-        return np.asarray(column == first)
-    if last - first + 1 == len(channels):
-        return np.asarray((column >= first) & (column <= last))
-    return np.isin(column, channels)
-
-
-class Reader:
+class Reader(Check):
     """Compares the records that one reader gets between two emissions with the results of the second one."""
 
-    __slots__ = ("_count", "_first", "_found", "_mixed", "_name", "_place")
+    __slots__ = ("_count", "_first", "_mixed", "_name")
 
     def __init__(self, name: str, place: Place, found: Findings) -> None:
+        super().__init__(place, found)
         self._name = name
-        self._place = place
-        self._found = found
         self._count = 0
         """Records since the last emission, ..."""
         self._mixed = 0
@@ -56,37 +42,23 @@ class Reader:
         self._first = NEVER
         """... and the sequence number of the first of them."""
 
-    def feed(self, steps: Steps | None, seqs: Ints, fingerprints: Ints) -> None:
-        """``seqs`` and ``fingerprints``: of the records that the reader gets in this slice."""
-        if steps is not None and steps.emits.any():
-            emitted = steps.seq[steps.emits]
-            before = np.searchsorted(seqs, emitted)
-            mixed = np.bitwise_xor.accumulate(np.concatenate(([self._mixed], fingerprints)))[before]
-            self._compare(steps, before - after(-self._count, before), mixed ^ after(0, mixed))
-            self._count, self._mixed, self._first = 0, 0, NEVER
-            seqs, fingerprints = seqs[before[-1] :], fingerprints[before[-1] :]
-        if len(seqs):
-            self._count += len(seqs)
-            self._mixed ^= int(np.bitwise_xor.reduce(fingerprints))
-            self._first = min(self._first, int(seqs[0]))
+    def get(self, seq: int, fingerprint: int) -> None:
+        """The reader gets a record."""
+        self._count += 1
+        self._mixed ^= fingerprint
+        self._first = min(self._first, seq)
 
-    def _compare(self, steps: Steps, counts: Ints, mixed: Ints) -> None:
-        expected, sums = steps.column("rows")[steps.emits], steps.column("fingerprint")[steps.emits]
-        broken = (counts != expected) | (mixed != sums)
-        for place in broken_rows(self._found, broken):
-            row = int(np.flatnonzero(steps.emits)[place])
-            where = steps.where(self._place, row)
-            self._found.broken(
-                "a reader gets other records than the results emitted", (self._place.task, int(steps.seq[row])),
-                **where, reader=self._name, rows=int(counts[place]), expected_rows=int(expected[place]),
-                fingerprint=int(mixed[place]), expected_fingerprint=int(sums[place]),
+    def emit(self, step: Step) -> None:
+        """Any EMIT."""
+        if (self._count, self._mixed) != (step.rows, step.fingerprint):
+            self.broken(
+                "a reader gets other records than the results emitted", step, reader=self._name, rows=self._count,
+                expected_rows=step.rows, fingerprint=self._mixed, expected_fingerprint=step.fingerprint,
             )  # fmt: skip
+        self._count, self._mixed, self._first = 0, 0, NEVER
 
     def end(self) -> None:
         """Where the input has not ended, the results of the next emission are under way."""
-        if self._count and self._place.end != NEVER:
-            self._found.broken(
-                "a reader gets records after the last emission", (self._place.task, self._first),
-                task=self._place.task, operator=self._place.number, seq=self._first, reader=self._name,
-                rows=self._count, expected_rows=0,
-            )  # fmt: skip
+        if self._count and self.place.end != NEVER:
+            self.broken_at("a reader gets records after the last emission", self._first, reader=self._name,
+                           rows=self._count, expected_rows=0)  # fmt: skip

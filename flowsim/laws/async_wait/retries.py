@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from flowsim.facts.kinds import ElementKind
-from flowsim.laws.async_wait.element import Element
-from flowsim.laws.async_wait.places import NEVER, RETRY, Place
+from flowsim.laws.async_wait.places import NEVER, RETRY, Check, Element, Place, Step
 from flowsim.laws.law import Findings
-from flowsim.laws.slices import Row
 
 ID: Final = "async-retries"
 COUNTS: Final = """\
@@ -30,100 +28,84 @@ COUNTS: Final = """\
 _RECORD: Final = int(ElementKind.RECORD)
 
 
-class Retries:
-    """Looks at the calls of an element and at its retries; its rows have the columns of ``elements.COLUMNS``.
+class Retries(Check):
+    """Looks at the calls of an element and at its retries.
 
     At the end, after the last element was put and the last retry was scheduled, the operator may call the function once
     more for an element without a retry (rules 11.27, 11.28). So such calls are kept until the next put or retry.
     """
 
-    __slots__ = ("_found", "_place", "_put", "_unless_at_the_end")
+    __slots__ = ("_put", "_unless_at_the_end")
 
     def __init__(self, place: Place, found: Findings) -> None:
-        self._place = place
-        self._found = found
+        super().__init__(place, found)
         self._put = -1
         """Sequence number of the last PUT."""
-        self._unless_at_the_end: list[Row] = []
+        self._unless_at_the_end: list[Step] = []
 
-    def _broken(self, what: str, row: Row, **where: object) -> None:
-        where = {**self._place.where(row[0], row[2], row[3]), "attempt": row[7], **where}
-        self._found.broken(what, (self._place.task, row[0]), **where)
+    def _wrong(self, what: str, step: Step, **where: object) -> None:
+        self.broken(what, step, attempt=step.attempt, **where)
 
-    def put(self, seq: int) -> None:
+    def put(self, step: Step) -> None:
         """An element is put."""
-        self._put = seq
-        if self._unless_at_the_end:
-            self._not_at_the_end()
+        self._put = step.seq
+        self._not_at_the_end()
 
     def _not_at_the_end(self) -> None:
-        for row in self._unless_at_the_end:
-            self._broken("called again, but no retry was due", row)
+        for step in self._unless_at_the_end:
+            self._wrong("called again, but no retry was due", step)
         self._unless_at_the_end.clear()
 
-    def invoke(self, element: Element, row: Row) -> None:
+    def invoke(self, element: Element, step: Step) -> None:
         """A call of the function."""
-        attempt = row[7]
         element.calls += 1
-        if element.put < 0:
-            self._broken("called before the element was put", row)
-        elif attempt != element.calls:
-            self._broken("attempts are not numbered 1, 2, 3", row, expected_attempt=element.calls)
-        elif attempt > 1:
-            due = element.retries is not None and attempt - 1 in element.retries and element.outcome < 0
-            self._again(row, due)
+        if element.put is None:
+            self._wrong("called before the element was put", step)
+        elif step.attempt != element.calls:
+            self._wrong("attempts are not numbered 1, 2, 3", step, expected_attempt=element.calls)
+        elif step.attempt > 1:
+            self._again(step, step.attempt - 1 in element.retries and element.outcome is None)
 
-    def _again(self, row: Row, due: bool) -> None:
-        retries = row[7] - 1
-        if not self._place.retries:
-            self._broken("called again without a retry strategy", row)
-        elif retries > self._place.limit + 1:
-            self._broken("called too often", row, limit=self._place.limit + 2)
-        elif not due or retries > self._place.limit:
-            self._unless_at_the_end.append(row)
+    def _again(self, step: Step, due: bool) -> None:
+        retries, limit = step.attempt - 1, self.place.limit
+        if not self.place.retries:
+            self._wrong("called again without a retry strategy", step)
+        elif retries > limit + 1:
+            self._wrong("called too often", step, limit=limit + 2)
+        elif not due or retries > limit:
+            self._unless_at_the_end.append(step)
 
-    def retry(self, element: Element, row: Row) -> None:
+    def retry(self, element: Element, step: Step) -> None:
         """An element begins to wait for a retry."""
-        attempt, retries = row[7], element.retries
-        if retries is None:
-            retries = element.retries = set()
-        if self._unless_at_the_end:
-            self._not_at_the_end()
-        if not self._place.retries:
-            self._broken("waits for a retry without a retry strategy", row)
-        elif attempt != element.calls:
-            self._broken("waits for a retry after another attempt than the last", row, expected_attempt=element.calls)
-        elif attempt > self._place.limit:
-            self._broken("waits for one retry too many", row, limit=self._place.limit)
-        elif attempt in retries:
-            self._broken("waits for the same retry again", row)
-        elif element.timed_out or element.outcome >= 0:
-            self._broken("waits for a retry after its timeout or outcome", row)
-        retries.add(attempt)
+        self._not_at_the_end()
+        if not self.place.retries:
+            self._wrong("waits for a retry without a retry strategy", step)
+        elif step.attempt != element.calls:
+            self._wrong("waits for a retry after another attempt than the last", step, expected_attempt=element.calls)
+        elif step.attempt > self.place.limit:
+            self._wrong("waits for one retry too many", step, limit=self.place.limit)
+        elif step.attempt in element.retries:
+            self._wrong("waits for the same retry again", step)
+        elif element.timed_out or element.outcome is not None:
+            self._wrong("waits for a retry after its timeout or outcome", step)
+        element.retries.add(step.attempt)
 
-    def after_emission(self, row: Row) -> None:
+    def after_emission(self, step: Step) -> None:
         """INVOKE or RETRY of an element that was emitted: how often the function was called for it is not known."""
-        if row[3] == RETRY:
+        if step.action == RETRY:
             self._not_at_the_end()
-            self._broken("waits for a retry after its emission", row)
-        elif row[7] <= 1:
-            self._broken("called for the first time after its emission", row)
+            self._wrong("waits for a retry after its emission", step)
+        elif step.attempt <= 1:
+            self._wrong("called for the first time after its emission", step)
         else:
-            self._again(row, False)
+            self._again(step, False)
 
-    def emit(self, element: Element, entry: int) -> None:
+    def emit(self, element: Element, put: Step) -> None:
         """The function was called for a record before the record is emitted."""
-        if not element.calls and element.kind == _RECORD:
-            self._never_called(element, entry)
+        if not element.calls and put.kind == _RECORD:
+            self.broken("the function was never called", put)
 
-    def left(self, element: Element, entry: int) -> None:
+    def left(self, element: Element, put: Step) -> None:
         """An element that was put and never emitted; the last one may be about to be passed to the function."""
-        later = self._put > element.put or NEVER > self._place.end > element.put
-        if not element.calls and element.kind == _RECORD and later:
-            self._never_called(element, entry)
-
-    def _never_called(self, element: Element, entry: int) -> None:
-        self._found.broken(
-            "the function was never called", (self._place.task, element.put), task=self._place.task,
-            operator=self._place.number, seq=element.put, entry=entry,
-        )  # fmt: skip
+        if self._put > put.seq or NEVER > self.place.end > put.seq:
+            self.emit(element, put)

@@ -1,26 +1,31 @@
-"""What an async operator reports (table ``async_elements``)."""
+"""What an async operator reports (tables ``async_elements`` and ``system_timers``)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from flowsim.errors import ValueNotAllowed
-from flowsim.facts.kinds import AsyncAction, ElementKind
+from flowsim.facts.kinds import AsyncAction, ElementKind, SystemTimer, TimerAction
 from flowsim.facts.tracer import TaskTrace
 from flowsim.operators.async_wait.result_future import wrong_results
 from flowsim.operators.async_wait.stream_element_queue import QueueEntry, StreamRecordQueueEntry, WatermarkQueueEntry
 from flowsim.operators.stream_operator import Value
+from flowsim.timers.processing_time_service import ProcessingTimeService, TimerHandle
 from flowsim.units import NO_TIMESTAMP
 
 
 class AsyncTrace:
     """Turns the steps of queue entries into facts."""
 
-    __slots__ = ("_trace", "_operator")
+    __slots__ = ("_trace", "_operator", "_put", "_put_fingerprint")
 
     def __init__(self, trace: TaskTrace, operator_index: int) -> None:
         self._trace = trace
         self._operator = operator_index
+        self._put: object = _NONE
+        """The record put last, until the function is called: nothing can have changed it meanwhile."""
+        self._put_fingerprint = 0
 
     def put(self, entry: QueueEntry, queued: int) -> None:
         """It got its place in the queue."""
@@ -28,11 +33,18 @@ class AsyncTrace:
             self._element(entry.number, AsyncAction.PUT, ElementKind.WATERMARK, entry.timestamp, 0, 0, 0, queued)
             return
         number = self._fingerprint(entry.timestamp, entry.value)
+        self._put, self._put_fingerprint = entry.value, number
         self._element(entry.number, AsyncAction.PUT, ElementKind.RECORD, _time(entry), number, 0, 0, queued)
 
-    def step(self, entry: StreamRecordQueueEntry, action: AsyncAction, attempt: int, rows: int, queued: int) -> None:
-        """The function is called, an outcome is taken, and the like."""
-        self._element(entry.number, action, ElementKind.RECORD, _time(entry), 0, attempt, rows, queued)
+    def give(self, entry: StreamRecordQueueEntry, value: Value, action: AsyncAction, attempt: int, queued: int) -> None:
+        """The function gets ``value``, or will get it in a retry."""
+        number = self._put_fingerprint if value is self._put else self._fingerprint(entry.timestamp, value)
+        self._put = _NONE
+        self._element(entry.number, action, ElementKind.RECORD, _time(entry), number, attempt, 0, queued)
+
+    def fail(self, entry: StreamRecordQueueEntry, queued: int) -> None:
+        """An error is its outcome."""
+        self._element(entry.number, AsyncAction.FAIL, ElementKind.RECORD, _time(entry), 0, 0, 0, queued)
 
     def completed(self, entry: StreamRecordQueueEntry, results: object, queued: int) -> None:
         """Its results are taken; None: they are made later, in the task."""
@@ -78,6 +90,57 @@ class AsyncTrace:
             return self._trace.fingerprint(timestamp, value)
         except ValueNotAllowed:
             return 0
+
+
+class RecordedTimer:
+    """A timer of an element, whose life is recorded."""
+
+    __slots__ = ("_callback", "_entry", "_handle", "_is_over", "_kind", "_operator", "_timestamp", "_trace")
+
+    _handle: TimerHandle
+
+    def __init__(
+        self,
+        trace: TaskTrace,
+        operator: int,
+        kind: SystemTimer,
+        entry: int,
+        timestamp: int,
+        callback: Callable[[], None],
+    ) -> None:
+        self._trace = trace
+        self._operator = operator
+        self._kind = kind
+        self._entry = entry
+        self._timestamp = timestamp
+        self._callback = callback
+        self._is_over = False
+
+    def register(self, times: ProcessingTimeService) -> RecordedTimer:
+        """Registers itself."""
+        self._record(TimerAction.REGISTER)
+        self._handle = times.register_timer(self._timestamp, self._fire)
+        return self
+
+    def cancel(self) -> None:
+        self._end(TimerAction.DELETE)
+        self._handle.cancel()
+
+    def _fire(self, timestamp: int) -> None:
+        """Also one that was cancelled, when its mail was in the mailbox before."""
+        self._end(TimerAction.FIRE)
+        self._callback()
+
+    def _end(self, action: TimerAction) -> None:
+        if not self._is_over:
+            self._is_over = True
+            self._record(action)
+
+    def _record(self, action: TimerAction) -> None:
+        self._trace.system_timer(self._operator, action, self._kind, self._entry, self._timestamp)
+
+
+_NONE: Final = object()
 
 
 def _time(entry: StreamRecordQueueEntry) -> int:

@@ -7,10 +7,10 @@ from contextlib import suppress
 from typing import Final, Literal, NoReturn
 
 from flowsim.errors import BadInput, ElementFailed
-from flowsim.facts.kinds import AsyncAction
+from flowsim.facts.kinds import AsyncAction, SystemTimer
 from flowsim.mailbox.mail import MailFuture
 from flowsim.mailbox.task_mailbox import MailboxClosedException
-from flowsim.operators.async_wait.async_observer import AsyncTrace
+from flowsim.operators.async_wait.async_observer import AsyncTrace, RecordedTimer
 from flowsim.operators.async_wait.result_future import AsyncFunction, ResultFuture
 from flowsim.operators.async_wait.result_handler import ResultHandler, RetryableResultHandlerDelegator
 from flowsim.operators.async_wait.retry_strategies import NO_RETRY_STRATEGY, AsyncRetryStrategy
@@ -181,13 +181,13 @@ class AsyncWaitOperator(FunctionOperator):
 
     def invoke(self, entry: StreamRecordQueueEntry, future: ResultFuture, attempt: int) -> None:
         """Calls the function; ``attempt`` counts from 1."""
-        self.trace_step(entry, AsyncAction.INVOKE, attempt, 0)
+        self.trace_given(entry, AsyncAction.INVOKE, attempt)
         self._ask(self.function.async_invoke, entry.value, entry.timestamp, future)
 
     def time_out(self, entry: StreamRecordQueueEntry, future: ResultFuture) -> None:
         """Asks the function what to do about an element whose time ran out (rule 11.17)."""
         entry.timed_out = True
-        self.trace_step(entry, AsyncAction.TIMEOUT, 0, 0)
+        self.trace_given(entry, AsyncAction.TIMEOUT, 0)
         self._ask(self.function.timeout, entry.value, entry.timestamp, future)
 
     # What calls the user's code has the record among its arguments: the failure of the task names what it finds there.
@@ -242,9 +242,16 @@ class AsyncWaitOperator(FunctionOperator):
         """As ``execute``, but what the command raises is lost, such as the refusal of a mailbox that is being closed."""
         self.execute(MailFuture(command), description)
 
-    def register_timer(self, delay_ms: int, callback: Callable[[], None]) -> TimerHandle:
+    def register_timer(
+        self, entry: StreamRecordQueueEntry, kind: SystemTimer, delay_ms: int, callback: Callable[[], None]
+    ) -> TimerHandle:
         """Delays so long that the sum no longer fits wrap around to the past, as Flink's do: they are over at once."""
-        return self.ctx.processing_time.register_timer(wrapped(self.now_ms() + delay_ms), lambda _: callback())
+        times, timestamp_ms = self.ctx.processing_time, wrapped(self.now_ms() + delay_ms)
+        trace = None if self.ctx.trace is None else self.ctx.trace.full
+        if trace is None:
+            return times.register_timer(timestamp_ms, lambda _: callback())
+        timer = RecordedTimer(trace, self.ctx.operator_index, kind, entry.number, timestamp_ms, callback)
+        return timer.register(times)
 
     def now_ms(self) -> int:
         return self.ctx.processing_time.current_processing_time_ms()
@@ -263,9 +270,14 @@ class AsyncWaitOperator(FunctionOperator):
     def _raise(self, value: Value, timestamp: int | None, error: BaseException) -> NoReturn:
         raise ElementFailed(f"could not complete the element: {type(error).__name__}: {error}", timestamp) from error
 
-    def trace_step(self, entry: StreamRecordQueueEntry, action: AsyncAction, attempt: int, rows: int) -> None:
+    def trace_given(self, entry: StreamRecordQueueEntry, action: AsyncAction, attempt: int) -> None:
+        """The function gets the record, or will get it in a retry."""
         if self._facts is not None:
-            self._facts.step(entry, action, attempt, rows, len(self.queue))
+            self._facts.give(entry, entry.value, action, attempt, len(self.queue))
+
+    def trace_failed(self, entry: StreamRecordQueueEntry) -> None:
+        if self._facts is not None:
+            self._facts.fail(entry, len(self.queue))
 
     def trace_completed(self, entry: StreamRecordQueueEntry, results: Sequence[Value] | None) -> None:
         """None: the results are made later, in the task itself."""

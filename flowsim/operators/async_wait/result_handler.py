@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from flowsim.facts.kinds import AsyncAction
+from flowsim.facts.kinds import AsyncAction, SystemTimer
 from flowsim.operators.async_wait.result_future import ResultFuture, checked_error, checked_results, wrong_results
 from flowsim.operators.async_wait.stream_element_queue import StreamRecordQueueEntry
 from flowsim.operators.stream_operator import Value
@@ -59,11 +59,15 @@ class ElementCompletion(Protocol):
     def submit(self, command: Callable[[], None], description: str) -> None:
         """Puts a mail whose errors are lost."""
 
-    def register_timer(self, delay_ms: int, callback: Callable[[], None]) -> TimerHandle: ...
+    def register_timer(
+        self, entry: StreamRecordQueueEntry, kind: SystemTimer, delay_ms: int, callback: Callable[[], None]
+    ) -> TimerHandle: ...
 
     def now_ms(self) -> int: ...
 
-    def trace_step(self, entry: StreamRecordQueueEntry, action: AsyncAction, attempt: int, rows: int) -> None: ...
+    def trace_given(self, entry: StreamRecordQueueEntry, action: AsyncAction, attempt: int) -> None: ...
+
+    def trace_failed(self, entry: StreamRecordQueueEntry) -> None: ...
 
     def trace_completed(self, entry: StreamRecordQueueEntry, results: Sequence[Value] | None) -> None: ...
 
@@ -97,13 +101,14 @@ class ResultHandler:
     def complete_exceptionally(self, error: BaseException) -> None:
         """Fails the task from outside, and frees the element's place all the same (rule 11.15)."""
         if self._is_first():
-            self._operator.trace_step(self.entry, AsyncAction.FAIL, 0, 0)
+            self._operator.trace_failed(self.entry)
             self._operator.fail_externally(self.entry, checked_error(error))
             self._process_in_mailbox(())
 
     def register_timeout(self, timeout_ms: int, on_timeout: Callable[[], None] | None = None) -> None:
         """Rule 11.17; ``on_timeout`` in place of its own."""
-        self._timeout_timer = self._operator.register_timer(timeout_ms, on_timeout or self._on_timeout)
+        on_timeout = on_timeout or self._on_timeout
+        self._timeout_timer = self._operator.register_timer(self.entry, SystemTimer.TIMEOUT, timeout_ms, on_timeout)
 
     def _is_first(self) -> bool:
         if self.is_completed:
@@ -230,8 +235,8 @@ class RetryableResultHandlerDelegator:
     def _wait_for_retry(self) -> None:
         operator, entry = self._operator, self.entry
         backoff_ms = operator.pause_ms(entry.value, entry.timestamp, self.attempts)
-        operator.trace_step(entry, AsyncAction.RETRY, self.attempts, 0)
-        self._retry_timer = operator.register_timer(backoff_ms, self._retry)
+        operator.trace_given(entry, AsyncAction.RETRY, self.attempts)
+        self._retry_timer = operator.register_timer(entry, SystemTimer.RETRY, backoff_ms, self._retry)
         if self.attempts == 1:
             operator.await_retry(self)
 

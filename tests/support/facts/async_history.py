@@ -16,7 +16,7 @@ from flowsim.units import NS_PER_MS
 
 RECORD, WATERMARK, STATUS = ElementKind.RECORD, ElementKind.WATERMARK, ElementKind.STATUS
 IDLE, ACTIVE = -1, 0
-LAW_OF_ASYNC = ("async-order", "async-once", "async-capacity", "async-retries", "async-end")
+LAW_OF_ASYNC = ("async-order", "async-once", "async-capacity", "async-retries", "async-end", "async-payload")
 RETRY: dict[str, object] = {"kind": "fixed", "max_attempts": 2, "delay_ms": 1, "result": True, "exception": False}
 
 
@@ -93,6 +93,8 @@ class AsyncHistory:
         """A row of ``async_elements``; what is in the queue is counted unless it is given."""
         self.queued[of] += (action == AsyncAction.PUT) - (action == AsyncAction.EMIT)
         known, at = self.kinds.get((of, entry), (RECORD, 100 + entry))
+        if action in (AsyncAction.INVOKE, AsyncAction.RETRY, AsyncAction.TIMEOUT):
+            fingerprint = fingerprint or 100 + entry
         return self.add(
             "async_elements", of, self.now_ms * NS_PER_MS, entry, action, known if kind is None else kind,
             at if timestamp is None else timestamp, fingerprint, attempt, rows,
@@ -103,8 +105,9 @@ class AsyncHistory:
 
     def puts(self, entry: int, of: int = 0, fingerprint: int | None = None) -> AsyncHistory:
         """Into the queue, and the function is asked."""
-        self.step(entry, AsyncAction.PUT, 100 + entry if fingerprint is None else fingerprint, of=of)
-        return self.step(entry, AsyncAction.INVOKE, attempt=1, of=of)
+        number = 100 + entry if fingerprint is None else fingerprint
+        self.step(entry, AsyncAction.PUT, number, of=of)
+        return self.step(entry, AsyncAction.INVOKE, number, attempt=1, of=of)
 
     def takes(self, *entries: int) -> AsyncHistory:
         """Records arrive at the head, which is async, and are asked for."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
-from flowsim.facts.kinds import AsyncAction, LifeEvent
+from flowsim.facts.kinds import AsyncAction, LifeEvent, SystemTimer, TimerAction
 from tests.support.facts.fact_builder import FactBuilder, Row
 from tests.support.facts.mutating import RECORD, WATERMARK, breaks, inner
 from tests.support.facts.valid_graph import SINK
@@ -142,3 +142,49 @@ def a_queue_takes_another_watermark_than_it_was_told(f: FactBuilder) -> None:
 @breaks(conservation=-1)
 def an_operator_counts_a_result_too_many(f: FactBuilder) -> None:
     inner(f, "operator_counts", lambda r: r["task"] == SINK and r["operator"] == UNORDERED)["records_out"] += 1
+
+
+@breaks(async_payload=1)
+def a_retry_gets_another_record(f: FactBuilder) -> None:
+    step(f, ORDERED, AsyncAction.RETRY)["fingerprint"] ^= 1
+
+
+@breaks(async_payload=1)
+def a_timeout_gets_a_record_of_another_time(f: FactBuilder) -> None:
+    step(f, ORDERED, AsyncAction.TIMEOUT)["timestamp"] += 1
+
+
+def timer(f: FactBuilder, action: TimerAction, kind: SystemTimer) -> Row:
+    return inner(f, "system_timers", lambda r: (r["action"], r["kind"]) == (action, kind))
+
+
+@breaks(async_timers=1)
+def a_timeout_is_not_cancelled(f: FactBuilder) -> None:
+    f.remove("system_timers", timer(f, TimerAction.DELETE, SystemTimer.TIMEOUT))
+
+
+@breaks(async_timers=1)
+def a_timer_of_a_retry_fires_too_early(f: FactBuilder) -> None:
+    timer(f, TimerAction.FIRE, SystemTimer.RETRY)["time_ns"] = 1_000_000
+
+
+@breaks(async_timers=1)
+def a_timeout_has_another_time(f: FactBuilder) -> None:
+    row = timer(f, TimerAction.REGISTER, SystemTimer.TIMEOUT)
+    same = f.rows("system_timers", lambda r: (r["entry"], r["kind"]) == (row["entry"], row["kind"]))
+    for one in same:
+        one["timestamp"] = 99
+
+
+@breaks(async_timers=1)
+def a_record_has_two_timeouts(f: FactBuilder) -> None:
+    row = timer(f, TimerAction.REGISTER, SystemTimer.TIMEOUT)
+    columns = {name: value for name, value in row.items() if name not in ("seq", "task", "time_ns")}
+    f.insert_after(row, "system_timers", **columns)
+
+
+@breaks(async_timers=1)
+def a_timer_is_registered_after_its_element_left(f: FactBuilder) -> None:
+    row = step(f, ORDERED, AsyncAction.EMIT, RECORD)
+    f.insert_after(row, "system_timers", operator=ORDERED, action=TimerAction.REGISTER, kind=SystemTimer.RETRY,
+                   entry=row["entry"], timestamp=5)  # fmt: skip

@@ -376,6 +376,11 @@ _ASKED: Final = (
     ("async-retries", "a call is counted wrongly", change("async_elements", "attempt", doing(AsyncAction.INVOKE))),
     ("async-retries", "an element is not asked for", delete("async_elements", first_call)),
     ("async-end", "an element comes after the end", take_after_the_end),
+    ("async-payload", "a function is given another record",
+     change("async_elements", "fingerprint", lambda r: r["action"] in (AsyncAction.INVOKE, AsyncAction.RETRY))),
+    ("async-timers", "a timer is not cancelled", delete("system_timers", doing(TimerAction.DELETE))),
+    ("async-timers", "a timer of another time fires", change("system_timers", "timestamp", doing(TimerAction.FIRE))),
+    ("async-timers", "an element has no timer", delete("system_timers", doing(TimerAction.REGISTER))),
     ("task-watermark", "a queue takes another watermark",
      change("async_elements", "timestamp", lambda r: (r["action"], r["kind"]) == (AsyncAction.PUT, WATERMARK), by=-1)),
 )  # fmt: skip

@@ -332,7 +332,7 @@ class TinyJob:
         self.entries += 1
         trace.async_element(0, entry, AsyncAction.PUT, kind, timestamp, record, 0, 0, 1)
         if rows:
-            trace.async_element(0, entry, AsyncAction.INVOKE, kind, timestamp, 0, 1, 0, 1)
+            trace.async_element(0, entry, AsyncAction.INVOKE, kind, timestamp, record, 1, 0, 1)
             trace.async_element(0, entry, AsyncAction.COMPLETE, kind, timestamp, record + 1, 0, 1, 1)
         trace.async_element(0, entry, AsyncAction.EMIT, kind, timestamp, record + rows, 0, rows, 0)
 

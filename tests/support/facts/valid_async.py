@@ -8,14 +8,15 @@ from functools import reduce
 from operator import xor
 from random import Random
 
-from flowsim.facts.kinds import AsyncAction, ElementKind
+from flowsim.facts.kinds import AsyncAction, ElementKind, Level, SystemTimer, TimerAction
 from flowsim.units import NS_PER_MS
 from tests.support.facts.fact_builder import FactBuilder
 
 RECORD, WATERMARK = ElementKind.RECORD, ElementKind.WATERMARK
+RETRY_DELAY_MS = 5
 ORDERED = {
     "mode": "ordered", "capacity": 3, "timeout_ms": 100, "design": "mailbox",
-    "retry": {"kind": "fixed", "max_attempts": 2, "delay_ms": 5, "result": False, "exception": True},
+    "retry": {"kind": "fixed", "max_attempts": 2, "delay_ms": RETRY_DELAY_MS, "result": False, "exception": True},
 }  # fmt: skip
 UNORDERED = {"mode": "unordered", "capacity": 4, "timeout_ms": 0, "design": "mailbox", "retry": None}
 
@@ -27,6 +28,7 @@ class Waiting:
     entry: int
     kind: ElementKind
     timestamp: int
+    fingerprint: int = 0
     attempt: int = 1
     awaits_retry: bool = False
     results: list[int] | None = None
@@ -62,12 +64,14 @@ class HonestAsync:
             self.count(self.task, self.operator, 0)
         while len(self.queue) >= self.capacity:
             self.step()
-        element = Waiting(self.entries, kind, timestamp, results=[] if kind == WATERMARK else None)
+        element = Waiting(self.entries, kind, timestamp, fingerprint, results=[] if kind == WATERMARK else None)
         self.entries += 1
         self.queue.append(element)
         self.fact(element, AsyncAction.PUT, fingerprint=fingerprint)
         if kind == RECORD:
-            self.fact(element, AsyncAction.INVOKE, attempt=1)
+            if self.timeout_ms:
+                self.timer(element, TimerAction.REGISTER, SystemTimer.TIMEOUT)
+            self.give(element, AsyncAction.INVOKE, attempt=1)
         else:
             self.done(element)
             self.emit()
@@ -79,15 +83,20 @@ class HonestAsync:
             element = self.random.choice(asked)
             if element.awaits_retry:
                 element.awaits_retry, element.attempt = False, element.attempt + 1
-                self.fact(element, AsyncAction.INVOKE, attempt=element.attempt)
+                self.timer(element, TimerAction.FIRE, SystemTimer.RETRY)
+                self.give(element, AsyncAction.INVOKE, attempt=element.attempt)
             elif element.attempt < self.attempts and self.random.random() < 0.3:
                 element.awaits_retry = True
-                self.fact(element, AsyncAction.RETRY, attempt=element.attempt)
+                self.give(element, AsyncAction.RETRY, attempt=element.attempt)
+                self.timer(element, TimerAction.REGISTER, SystemTimer.RETRY)
             else:
                 if self.timeout_ms and self.random.random() < 0.3:
-                    self.fact(element, AsyncAction.TIMEOUT)
+                    self.timer(element, TimerAction.FIRE, SystemTimer.TIMEOUT)
+                    self.give(element, AsyncAction.TIMEOUT)
                     # The model has no clock: all else happens within a millisecond.
                     self.facts.facts[-1][1]["time_ns"] = (self.timeout_ms + 1) * NS_PER_MS
+                elif self.timeout_ms:
+                    self.timer(element, TimerAction.DELETE, SystemTimer.TIMEOUT)
                 element.results = [self.random.getrandbits(62) | 1 for _ in range(self.random.choice((0, 1, 1, 1, 2)))]
                 self.fact(element, AsyncAction.COMPLETE, mixed(element), rows=len(element.results))
                 self.done(element)
@@ -121,6 +130,20 @@ class HonestAsync:
     def drain(self) -> None:
         while self.queue:
             self.step()
+
+    def give(self, element: Waiting, action: AsyncAction, attempt: int = 0) -> None:
+        """The function is given the record, or will be."""
+        self.fact(element, action, element.fingerprint, attempt)
+
+    def timer(self, element: Waiting, action: TimerAction, kind: SystemTimer) -> None:
+        """Fires behind its time, whatever else happens within the first millisecond."""
+        if self.facts.level < Level.FULL:
+            return
+        timestamp = self.timeout_ms if kind == SystemTimer.TIMEOUT else RETRY_DELAY_MS
+        self.facts.add("system_timers", task=self.task, operator=self.operator, action=action, kind=kind,
+                       entry=element.entry, timestamp=timestamp)  # fmt: skip
+        if action == TimerAction.FIRE:
+            self.facts.facts[-1][1]["time_ns"] = (timestamp + 1) * NS_PER_MS
 
     def fact(
         self, element: Waiting, action: AsyncAction, fingerprint: int = 0, attempt: int = 0, rows: int = 0

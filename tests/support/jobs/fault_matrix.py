@@ -112,8 +112,8 @@ CASES = (
     _case("async_watermark_overtakes", "asked", "async-order"),
     _case("async_out_of_order", "answered", "async-order"),
     _case(
-        "async_segment_dropped", "asked", "async-order", "async-once", "async-capacity",
-        why="what was dropped is never emitted, and counts no longer",
+        "async_segment_dropped", "asked", "async-order", "async-once", "async-capacity", "async-timers",
+        why="what was dropped is never emitted, counts no longer, and still waits for its timeout when the input ends",
     ),
     _case(
         "async_outcome_forgotten", "asked", "async-order", status=JobStatus.DEADLOCKED,
@@ -130,10 +130,15 @@ CASES = (
     _case("async_emits_twice", "asked", "async-once", "conservation", why="more is handed on than is emitted"),
     _case("async_emits_twice", "answered", "async-once", "conservation", why="more is handed on than is emitted"),
     _case("async_results_swapped", "asked", "async-once"),
-    _case("async_emits_unfinished", "answered", "async-once"),
+    _case(
+        "async_emits_unfinished", "answered", "async-once", "async-timers",
+        why="the timer of a record ends with its results",
+    ),
     _case("async_times_out_the_done", "answered", "async-once"),
     _case("async_over_capacity", "answered", "async-capacity"),
     _case("async_calls_again", "asked", "async-retries"),
+    _case("async_record_reused", "asked", "async-payload"),
+    _case("async_timer_kept", "answered", "async-timers"),
     _case("async_emits_after_end", "asked", "async-end"),
     _case("async_watermark_withheld", "answered", "task-watermark"),
     _case("reenter_action", "window", "actions"),

@@ -154,6 +154,12 @@ LAWS: Final[Sequence[Law]] = (
     Law("async-end",
         "When the input of an async operator has ended, its queue is empty, and nothing leaves it any more.",
         ("11.19",), Level.ELEMENTS),
+    Law("async-payload",
+        "What the function of an async operator is given, in a retry and at a timeout too, is what was put.",
+        ("11.1", "11.17", "11.25"), Level.ELEMENTS),
+    Law("async-timers",
+        "A record of an async operator has one timer for its timeout, and none is left when it is emitted.",
+        ("9.10", "11.1", "11.12", "11.24", "11.26"), Level.FULL),
 )  # fmt: skip
 
 LAW_IDS: Final = tuple(law.id for law in LAWS)

@@ -11,7 +11,9 @@ from tests.support.oracle.async_wait.capacity import async_capacity
 from tests.support.oracle.async_wait.end import async_end
 from tests.support.oracle.async_wait.once import async_once
 from tests.support.oracle.async_wait.order import async_order
+from tests.support.oracle.async_wait.payload import async_payload
 from tests.support.oracle.async_wait.retries import async_retries
+from tests.support.oracle.async_wait.timers import async_timers
 from tests.support.oracle.backlog import backlog
 from tests.support.oracle.catalogue import LAWS, Law, Outcome
 from tests.support.oracle.channels import channel_end, channel_fifo
@@ -71,6 +73,8 @@ CHECKS: Final[dict[str, Check]] = {
     "async-capacity": async_capacity,
     "async-retries": async_retries,
     "async-end": async_end,
+    "async-payload": async_payload,
+    "async-timers": async_timers,
 }
 
 

@@ -28,6 +28,7 @@ def test_an_honest_operator_keeps_all_laws(mode: str) -> None:
     assert {outcome.verdict for outcome in outcomes.values()} == {Verdict.HOLDS}
     assert {law: outcome.rows_examined for law, outcome in outcomes.items()} == {
         "async-order": 8, "async-once": 11, "async-capacity": 14, "async-retries": 6, "async-end": 2,
+        "async-payload": 3,
         "task-watermark": 4, "idle": 2,
     }  # fmt: skip
 

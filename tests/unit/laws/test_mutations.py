@@ -117,6 +117,8 @@ def test_a_law_without_rows_is_vacuous_and_no_pass(outcomes_of: Mapping[str, Out
         "lateness",
         "async-retries",
         "cleanup",
+        "async-payload",
+        "async-timers",
     }
 
 

@@ -52,7 +52,7 @@ def test_the_outcome_is_told_when_it_is_taken_and_the_emission_when_the_results_
         bench.run_mails()
         mixed = fingerprint(7, "x") ^ fingerprint(7, "y")
         assert bench.facts("action", "fingerprint", "rows", "queued") == [
-            (PUT, fingerprint(7, "a"), 0, 1), (INVOKE, 0, 0, 1), (COMPLETE, mixed, 2, 1), (EMIT, mixed, 2, 0),
+            (PUT, fingerprint(7, "a"), 0, 1), (INVOKE, fingerprint(7, "a"), 0, 1), (COMPLETE, mixed, 2, 1), (EMIT, mixed, 2, 0),
         ]  # fmt: skip
 
 

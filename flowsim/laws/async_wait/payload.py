@@ -1,0 +1,32 @@
+"""Law async-payload: the function receives the element that was put (rules 11.1, 11.17, 11.25)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flowsim.laws.async_wait.places import Check, Step
+
+ID: Final = "async-payload"
+COUNTS: Final = """\
+- Rows examined: INVOKE, RETRY and TIMEOUT rows of `async_elements`.
+- Such a row of a place is a violation when it has another kind, timestamp or fingerprint than the put of its entry. This is
+  only examined where the put came before and no emission of the entry, or the emission of one that had a TIMEOUT and a
+  RETRY row before (rule 11.28).
+"""
+
+
+class Payload(Check):
+    """Compares what the function, a retry and the timeout receive with what was put."""
+
+    __slots__ = ()
+
+    def receive(self, put: Step, step: Step) -> None:
+        """INVOKE, RETRY or TIMEOUT."""
+        if step[_WHAT] != put[_WHAT]:
+            self.broken(
+                "the function receives another element than was put", step, fingerprint=step.fingerprint,
+                expected_fingerprint=put.fingerprint, timestamp=step.timestamp, expected_timestamp=put.timestamp,
+            )  # fmt: skip
+
+
+_WHAT: Final = slice(Step._fields.index("kind"), Step._fields.index("fingerprint") + 1)

@@ -367,7 +367,7 @@ _TIMED: Final = (
 _ASKED: Final = (
     ("async-order", "an element leaves out of turn", swap_of_queue),
     ("async-order", "an element has another number", change("async_elements", "entry", doing(AsyncAction.PUT), by=1)),
-    ("async-once async-order", "an element stays in its queue", delete("async_elements", doing(AsyncAction.EMIT))),
+    ("async-once", "an element stays in its queue", delete("async_elements", doing(AsyncAction.EMIT))),
     ("async-once", "an element has a second outcome", repeat("async_elements", doing(AsyncAction.COMPLETE))),
     ("async-once", "an element has other results", change("async_elements", "rows", doing(AsyncAction.COMPLETE))),
     ("async-once", "results are not what was emitted", change("async_elements", "fingerprint", record_out)),

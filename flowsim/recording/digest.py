@@ -58,10 +58,11 @@ def content_hashes(table: Table, rows: Iterable[Sequence[int | str]]) -> Content
     return hashes
 
 
-def packed(table: Table, rows: Iterable[Sequence[int | str]]) -> bytes:
+def packed(table: Table, rows: Sequence[Sequence[int | str]]) -> bytes:
     """The bytes of rows that a table's digest is made of."""
     if table is RECORD_VALUES:
-        return b"".join([packed_value(*row) for row in rows])  # type: ignore[arg-type]
+        numbers, timestamps, texts = ([row[place] for row in rows] for place in range(3))
+        return packed_values(numbers, timestamps, [str(text).encode() for text in texts])  # type: ignore[arg-type]
     if is_static(table):
         return b"".join(canonical_json(list(row)) + b"\n" for row in rows)
     pack = Struct(table.struct_format).pack
@@ -71,9 +72,12 @@ def packed(table: Table, rows: Iterable[Sequence[int | str]]) -> bytes:
 _VALUE: Final = Struct("<qq").pack
 
 
-def packed_value(number: int, timestamp: int, text: str) -> bytes:
-    """A row of table ``record_values``: as JSON it would take three times as long, and JSON has no line breaks inside."""
-    return _VALUE(number, timestamp) + f"{text}\n".encode()
+def packed_values(numbers: Sequence[int], timestamps: Sequence[int], texts: Sequence[bytes]) -> bytes:
+    """Rows of table ``record_values``: JSON has no line breaks inside, and as JSON a row would take three times as long."""
+    pieces: list[bytes] = [b"\n"] * (3 * len(texts))
+    pieces[0::3] = map(_VALUE, numbers, timestamps)
+    pieces[1::3] = texts
+    return b"".join(pieces)
 
 
 def canonical_json(value: object) -> bytes:

@@ -17,7 +17,7 @@ ROW_BYTES: Final = 16
 _LARGEST: Final = 256
 """A record that takes more than this part of the size is left out."""
 
-ValueColumns = tuple[list[int], list[int], list[str]]
+ValueColumns = tuple[list[int], list[int], list[bytes]]
 """The columns of table ``record_values``: as lists, because so many small tuples would keep the garbage collector busy."""
 
 

@@ -64,7 +64,8 @@ class MemoryRecorder:
     def static_rows(self, table: str) -> Sequence[tuple[int | str, ...]]:
         """The rows of a description table."""
         if table == RECORD_VALUES.name:
-            self._static[table] += zip(*self.values.take(), strict=True)
+            numbers, timestamps, texts = self.values.take()
+            self._static[table] += zip(numbers, timestamps, map(bytes.decode, texts), strict=True)
         return self._static[table]
 
     def columns(self, table: str) -> tuple[str, ...]:

@@ -71,8 +71,8 @@ def _of_numbers(column: Column, values: npt.NDArray[Any]) -> pa.Array:
     return pa.Array.from_buffers(_ARROW[column.code], len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
 
 
-def _of_texts(values: Sequence[int | str]) -> pa.Array:
-    encoded = [str(value).encode() for value in values]
+def _of_texts(values: Sequence[int | str | bytes]) -> pa.Array:
+    encoded = [value if isinstance(value, bytes) else str(value).encode() for value in values]
     ends = np.cumsum([0, *map(len, encoded)]).astype(np.int32)
     return pa.StringArray.from_buffers(len(encoded), pa.py_buffer(ends), pa.py_buffer(b"".join(encoded)))
 
@@ -96,8 +96,8 @@ def as_numpy(column: pa.ChunkedArray) -> Any:
     return np.concatenate(chunks) if chunks else np.empty(0, dtype)
 
 
-def from_lists(table: Table, columns: Sequence[Sequence[int | str]]) -> pa.Table:
-    """Columns of values that may be text."""
+def from_lists(table: Table, columns: Sequence[Sequence[int | str | bytes]]) -> pa.Table:
+    """Columns of values that may be text, also in UTF-8."""
     arrays = [
         _of_texts(values) if c.code == "s" else _of_numbers(c, np.array(values, _NUMPY[c.code]))
         for c, values in zip(table.columns, columns, strict=True)

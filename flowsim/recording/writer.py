@@ -28,7 +28,7 @@ from flowsim.recording.digest import (
     content_hashes,
     facts_digest,
     packed,
-    packed_value,
+    packed_values,
     sha256,
 )
 from flowsim.recording.directory import locked_room
@@ -189,7 +189,7 @@ class RecordingWriter:
         return self._write_part(table, from_packed(table, packed), tasks)
 
     def _write_values(self, table: Table, columns: ValueColumns) -> PartDescription:
-        self._hashes[table.name].update(NO_TASK, b"".join(map(packed_value, *columns)))
+        self._hashes[table.name].update(NO_TASK, packed_values(*columns))
         return self._write_part(table, from_lists(table, columns), ())
 
     def _write_keys(self, table: Table, rows: list[tuple[int | str, ...]]) -> PartDescription:

@@ -13,10 +13,11 @@ from flowsim.values.keys import jsonable
 from flowsim.values.row import Row
 
 Encoded = bytes | bytearray
-Texts = tuple[list[int | None], list[str]]
-"""The timestamps of some records, and their values as JSON."""
+Texts = tuple[list[int | None], list[bytes]]
+"""The timestamps of some records, and their values as JSON in UTF-8."""
 
-_BATCH: Final = 1024
+_BATCH: Final = 256
+"""Few enough that the garbage collector does not begin meanwhile."""
 _ARRAY: Final = b"\xdc"
 """msgpack: an array whose length follows in 16 bits."""
 
@@ -32,10 +33,10 @@ def record_texts(encoded: Sequence[Encoded]) -> Texts:
 
     >>> from flowsim.values.encoding import encode_record
     >>> record_texts([encode_record(7, ("a", float("nan"), [True]))])
-    ([7], ['["a","NaN",[true]]'])
+    ([7], [b'["a","NaN",[true]]'])
     """
     timestamps: list[int | None] = []
-    texts: list[str] = []
+    texts: list[bytes] = []
     for start in range(0, len(encoded), _BATCH):
         batch = encoded[start : start + _BATCH]
         more = _flat_texts(batch) or _texts(batch)
@@ -50,9 +51,9 @@ def _flat_texts(encoded: Sequence[Encoded]) -> Texts | None:
         records = _decode_flat(b"".join((_ARRAY, len(encoded).to_bytes(2, "big"), *encoded)))
     except msgspec.ValidationError:
         return None
-    texts = _encode_lines([value for _, value in records]).decode().split("\n")[: len(records)]
+    texts = _encode_lines([value for _, value in records]).split(b"\n")[: len(records)]
     for place, text in enumerate(texts):
-        if "null" in text:  # perhaps a float that JSON lacks
+        if b"null" in text:  # perhaps a float that JSON lacks
             texts[place] = _texts(encoded[place : place + 1])[1][0]
     return [timestamp for timestamp, _ in records], texts
 
@@ -60,7 +61,8 @@ def _flat_texts(encoded: Sequence[Encoded]) -> Texts | None:
 def _texts(encoded: Sequence[Encoded]) -> Texts:
     records: list[Any] = [decode_value(one) for one in encoded]
     texts = [
-        json.dumps(_named(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False) for _, value in records
+        json.dumps(_named(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        for _, value in records
     ]
     return [timestamp for timestamp, _ in records], texts
 

@@ -68,7 +68,7 @@ def test_a_sample_follows_where_the_size_ends_and_all_of_it_fits(limit_bytes: in
     assert found.one_in > 1
     last = {number for number in numbers if not number & (found.one_in - 1)}
     assert values.known == last
-    assert texts[-1] == f'["some text",{timestamps[-1]}]'
+    assert texts[-1] == f'["some text",{timestamps[-1]}]'.encode()
 
 
 def test_what_is_kept_does_not_depend_on_when_rows_are_taken() -> None:
@@ -88,7 +88,7 @@ def test_a_value_that_would_take_too_much_is_left_out_and_counted() -> None:
         number = fingerprint(None, value)
         if number not in values.known:
             values.add(number, encode_record(None, value))
-    assert values.take()[2] == [f'"{"y" * 50}"']
+    assert values.take()[2] == [f'"{"y" * 50}"'.encode()]
     assert (values.counts.stored, values.counts.distinct, values.counts.too_large) == (1, 2, 1)
 
 

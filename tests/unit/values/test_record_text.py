@@ -35,7 +35,7 @@ TEXTS: list[tuple[object, str]] = [
 
 @pytest.mark.parametrize(("value", "text"), TEXTS)
 def test_a_value_is_json(value: object, text: str) -> None:
-    assert record_texts([encode_record(5, value)]) == ([5], [text])
+    assert record_texts([encode_record(5, value)]) == ([5], [text.encode()])
     json.loads(text)
 
 
@@ -44,7 +44,7 @@ def test_records_of_a_batch_do_not_disturb_each_other() -> None:
     for chosen in (flat, TEXTS, flat * 500, TEXTS * 100):
         encoded = [encode_record(None if place % 2 else place, value) for place, (value, _) in enumerate(chosen)]
         timestamps, texts = record_texts(encoded)
-        assert texts == [text for _, text in chosen]
+        assert texts == [text.encode() for _, text in chosen]
         assert timestamps == [None if place % 2 else place for place in range(len(chosen))]
 
 

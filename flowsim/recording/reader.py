@@ -39,7 +39,7 @@ class Recording:
         self, directory: Path, manifest: Manifest, markers: tuple[EpochMarker, ...], location: str = ""
     ) -> None:
         self.directory = directory
-        self.location = location or str(directory.resolve())
+        self.location: str = location or str(directory.resolve())
         """Where its parts are, for whoever reads them elsewhere: a path or a URI."""
         self.manifest = manifest
         self.level: Level = manifest.recorded_level

@@ -115,6 +115,9 @@ TRIGGERS: Final[Mapping[str, Callable[[], Trigger[Any, Any]] | None]] = {
     "count or timeout": lambda: ProcessingTimeoutTrigger.of(CountTrigger.of(3), _ms(8)),
     "event time or timeout": lambda: ProcessingTimeoutTrigger.of(EventTimeTrigger.create(), _ms(5), False, False),
     "timeout after the last": lambda: ProcessingTimeoutTrigger.of(PurgingTrigger.of(CountTrigger.of(4)), _ms(5), True, True),
+    "two timeouts": lambda: ProcessingTimeoutTrigger.of(
+        ProcessingTimeoutTrigger.of(CountTrigger.of(5), _ms(9), False, False), _ms(4), True, True
+    ),
 }  # fmt: skip
 EVICTORS: Final[Mapping[str, Callable[[], Evictor] | None]] = {
     "none": None,
@@ -123,7 +126,7 @@ EVICTORS: Final[Mapping[str, Callable[[], Evictor] | None]] = {
     "youngest 5 ms": lambda: TimeEvictor.of(_ms(5)),
     "youngest 4 ms, after": lambda: TimeEvictor.of(_ms(4), True),
 }
-_NEVER_MERGE: Final = ("never", "count or timeout", "event time or timeout", "timeout after the last")
+_NEVER_MERGE: Final = ("never", "count or timeout", "event time or timeout", "timeout after the last", "two timeouts")
 _BY_CLOCK_ALONE: Final = ("clock", "every 6 ms by clock", "clock, purging", "every 6 ms by clock, purging")
 
 

@@ -238,8 +238,9 @@ class WindowModel:
             larger = self._panes[whole] = self._new_pane(whole)
         larger.clear_contents()
         members = [self._panes.get(pane) or self._new_pane(pane) for pane in absorbed]
-        self._trigger.on_merge(larger, self, [pane.take_trigger_state() for pane in members])
+        self._trigger.on_merge(larger, self, members)
         for pane in members:
+            pane.forget_trigger()
             self._trigger.clear(pane, self)
             if pane.cleanup != MAX_WATERMARK:
                 self.delete_timer(pane, self.plan.event_time, pane.cleanup)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from flowsim.laws.windows.plan import Evictor
 from flowsim.units import NO_TIMESTAMP
@@ -17,14 +17,6 @@ Account = tuple[int, int, int]
 
 _NO_RECORDS: Final[list[tuple[int, int]]] = []
 """Shared by all panes; never changed."""
-
-
-class TriggerState(NamedTuple):
-    """What a pane brings into another one that absorbs it."""
-
-    counted: int
-    noted: int | None
-    timeout: int | None
 
 
 class Pane:
@@ -108,8 +100,6 @@ class Pane:
         for _, fingerprint in kept:
             self.count_record(fingerprint)
 
-    def take_trigger_state(self) -> TriggerState:
-        """The state of its trigger, which it loses."""
-        state = TriggerState(self.count, self.noted, self.timeout)
+    def forget_trigger(self) -> None:
+        """Its trigger loses its state."""
         self.count, self.noted, self.timeout = 0, None, None
-        return state

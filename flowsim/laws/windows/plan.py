@@ -160,8 +160,8 @@ def known_trigger(given: object, shape: str) -> Mapping[str, object] | None:
             return given if known_trigger(given.get("of"), shape) is not None else None
         case "timeout":
             # Where a record is in several windows, the clock may move between them while results wait for a buffer.
-            timed_out = known_trigger(given.get("of"), shape) is not None and "timeout" not in _kinds(given.get("of"))
-            return given if shape != "sliding" and timed_out and _positive(given, "interval_ms") else None
+            known = shape != "sliding" and known_trigger(given.get("of"), shape) is not None
+            return given if known and _positive(given, "interval_ms") else None
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
-from flowsim.laws.windows.panes import Pane, TriggerState
+from flowsim.laws.windows.panes import Pane
 from flowsim.values.java_long import remainder, wrapped
 
 CONTINUE, FIRE, PURGE = 0, 1, 2
@@ -37,7 +37,7 @@ class Trigger:
     def on_timer(self, pane: Pane, clocks: Clocks, event_time: bool, at: int) -> int:
         return CONTINUE
 
-    def on_merge(self, pane: Pane, clocks: Clocks, absorbed: Sequence[TriggerState]) -> None:
+    def on_merge(self, pane: Pane, clocks: Clocks, absorbed: Sequence[Pane]) -> None:
         """It keeps no state."""
 
     def clear(self, pane: Pane, clocks: Clocks) -> None:
@@ -64,7 +64,7 @@ class AtTheEnd(Trigger):
             return CONTINUE
         return FIRE if not event_time or at == pane.last else CONTINUE
 
-    def on_merge(self, pane: Pane, clocks: Clocks, absorbed: Sequence[TriggerState]) -> None:
+    def on_merge(self, pane: Pane, clocks: Clocks, absorbed: Sequence[Pane]) -> None:
         if pane.last > (clocks.watermark if self.event_time else clocks.now_ms):
             clocks.set_timer(pane, self.event_time, pane.last)
 
@@ -87,8 +87,8 @@ class EveryCount(Trigger):
         pane.count = 0
         return FIRE
 
-    def on_merge(self, pane: Pane, clocks: Clocks, absorbed: Sequence[TriggerState]) -> None:
-        pane.count += sum(state.counted for state in absorbed)
+    def on_merge(self, pane: Pane, clocks: Clocks, absorbed: Sequence[Pane]) -> None:
+        pane.count += sum(member.count for member in absorbed)
 
     def clear(self, pane: Pane, clocks: Clocks) -> None:
         pane.count = 0
@@ -122,8 +122,8 @@ class EveryInterval(Trigger):
         self._note(pane, clocks, at)
         return FIRE
 
-    def on_merge(self, pane: Pane, clocks: Clocks, absorbed: Sequence[TriggerState]) -> None:
-        noted = [at for at in (pane.noted, *(state.noted for state in absorbed)) if at is not None]
+    def on_merge(self, pane: Pane, clocks: Clocks, absorbed: Sequence[Pane]) -> None:
+        noted = [at for at in (pane.noted, *(member.noted for member in absorbed)) if at is not None]
         pane.noted = min(noted, default=None)
         if pane.noted is not None:
             clocks.set_timer(pane, self.event_time, pane.noted)
@@ -143,8 +143,7 @@ class Purging(Trigger):
 
     def __init__(self, inner: Trigger) -> None:
         self.inner = inner
-        self.steady = inner.steady
-        self.by_clock = inner.by_clock
+        self.steady, self.by_clock = inner.steady, inner.by_clock
 
     def on_element(self, pane: Pane, clocks: Clocks, timestamp: int) -> int:
         answer = self.inner.on_element(pane, clocks, timestamp)
@@ -154,24 +153,20 @@ class Purging(Trigger):
         answer = self.inner.on_timer(pane, clocks, event_time, at)
         return FIRE | PURGE if answer & FIRE else answer
 
-    def on_merge(self, pane: Pane, clocks: Clocks, absorbed: Sequence[TriggerState]) -> None:
+    def on_merge(self, pane: Pane, clocks: Clocks, absorbed: Sequence[Pane]) -> None:
         self.inner.on_merge(pane, clocks, absorbed)
 
     def clear(self, pane: Pane, clocks: Clocks) -> None:
         self.inner.clear(pane, clocks)
 
 
-class TimedOut(Trigger):
+class TimedOut(Purging):
     """Rule 10.23: every timer of the window fires it, also those of the inner trigger and of the cleanup."""
 
-    by_clock = True
-
     def __init__(self, inner: Trigger, interval_ms: int, reset: bool, clears: bool) -> None:
-        self.inner = inner
-        self.interval_ms = interval_ms
-        self.reset = reset
-        self.clears = clears
-        self.steady = inner.steady and not reset
+        super().__init__(inner)
+        self.interval_ms, self.reset, self.clears = interval_ms, reset, clears
+        self.steady, self.by_clock = inner.steady and not reset, True
 
     def on_element(self, pane: Pane, clocks: Clocks, timestamp: int) -> int:
         answer = self.inner.on_element(pane, clocks, timestamp)
@@ -191,9 +186,6 @@ class TimedOut(Trigger):
         if self.clears:
             self.clear(pane, clocks)
         return FIRE | answer & PURGE
-
-    def on_merge(self, pane: Pane, clocks: Clocks, absorbed: Sequence[TriggerState]) -> None:
-        self.inner.on_merge(pane, clocks, absorbed)
 
     def clear(self, pane: Pane, clocks: Clocks) -> None:
         if pane.timeout is not None:

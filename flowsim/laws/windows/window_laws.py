@@ -131,23 +131,22 @@ without a key are such too), `input_operator` -1 (head of its chain), in a verte
 - `dynamic_session_event_time`, `dynamic_session_processing_time`: the same with column `gap` of the intake (rule 10.5);
 - `global`: the global window (-2^63, 2^63-1), whose last millisecond is `MAX` (rule 10.6).
 
-By event time t is the record's timestamp; by processing time it is the `time_ns` of the intake in whole milliseconds, never
-below that of an earlier intake.
-A stagger that is random or natural, and an assigner of the user's, are not judged at all: the outcome's reason names
-such operators. For every judged operator each subtask is judged for itself.
+By event time t is the record's timestamp; by processing time the `time_ns` of the intake in whole milliseconds, never
+below that of an earlier intake. Staggered windows and assigners of users are not judged at all: the outcome's reason names
+such operators. Each subtask is judged for itself.
 
-**What is foretold.** When such a window fires is known beforehand for these values of `params.trigger`: `event_time`,
-`processing_time`, `count`, `continuous_event_time`, `continuous_processing_time`, `never`, `end_of_stream`, `purging`
-of any of them, and `timeout` of any of them (rules 10.17 to 10.23); without an evictor, or with a `count` evictor
-(not where windows merge: which of two merged windows' records come first is left open) or a `time` evictor (rules
-10.30, 10.31). It is *not* foretold
-- for triggers `delta` and `custom`, and for evictors `delta` and `custom`;
-- for a timeout inside a timeout, and a timeout over sliding windows (the clock may move between two windows of one
-  record while results wait for a buffer);
-- for a trigger that goes by watermarks over windows of processing time (but the global one): such a window is cleaned
-  up in silence, so nobody can tell whether a watermark still finds it.
+**What is predicted.** The firings of a window are determined for these values of `params.trigger`: `event_time`,
+`processing_time`, `count`, `continuous_event_time`, `continuous_processing_time`, `never`, `end_of_stream`, and `purging`
+and `timeout` of any of these or of each other (rules 10.17 to 10.23); without an evictor, or with a `time` or `count`
+evictor (rules 10.30, 10.31). They are not determined by these facts
+- for triggers and evictors `delta` and `custom`: what the user's function answers is not recorded;
+- for a `count` evictor where windows merge: Flink leaves open which window's records come first;
+- for a `timeout` over sliding windows: the clock may move between two windows of one record, while results wait for a
+  buffer;
+- for a trigger that goes by watermarks over windows of processing time (but the global one): nothing is recorded when
+  such a window is cleaned up, so a watermark may still find it or not.
 
-Then only what each recorded firing speaks of is judged, and the outcome's reason says so.
+Then only the contents of each recorded firing are judged, and the outcome's reason says so.
 
 - Not applicable: there is no judged operator.
 - For one (task, operator), *causes* are its `window_intake` rows and the task's WATERMARK rows of `task_watermark`
@@ -166,29 +165,27 @@ Then only what each recorded firing speaks of is judged, and the outcome's reaso
   - of a record (ELEMENT, its timestamp): watermark w, intakes before = those of the row + 1;
   - of an event-time timer (its time): caused by the first WATERMARK row with timestamp >= the time of the timer,
     whose timestamp and intakes before they have. Afterwards the window is cleaned up if that was the time for it;
-  - of a processing-time timer (its time). When it runs is not determined by these facts, so a recorded firing says
-    so: all timers of the operator that were due before it (in ms) have run by then. One of them whose window had
-    rows should have been recorded, unless it can have run before the first of them came (it was set before that
-    record, which came at or after its time + 1 ms). Timers that are left when the input ends vanish.
+  - of a processing-time timer (its time). Only a recorded firing shows when it runs: all timers of the operator that
+    were due before it (in ms) have run by then. One of them whose window had rows should have been recorded, unless it
+    can have run before the first of them came (it was set before that record, which came at or after its time + 1 ms).
+    Timers that are left when the input ends vanish.
 
-  A trigger that speaks about a window without rows says nothing. For `tumbling_event_time` and `event_time` this
-  means: *on time*, once, if there is a WATERMARK row with timestamp >= last and the pane has rows with w < last, and
-  *late but allowed*, once for every row of the pane with w >= last.
+  A window without rows does not fire.
 - Expected merges, per intake row of a session: one for each window that became part of a larger one, with (key,
   start, end, start and end of the larger one, watermark, intakes before = those of the row + 1). By processing time a
   window that ends in the very millisecond in which the next record begins may have been cleaned up just before: it
   was not if the rows of `window_merge` right behind the intake say that it was absorbed.
-- Actual firings and merges: the rows of `window_fire` and `window_merge`, each with its derived watermark (not its
-  column) and its intakes before.
+- Actual firings and merges: the rows of `window_fire` and `window_merge`, with their derived watermarks and intakes
+  before.
 - Rows examined: `window_intake`, `window_fire` and `window_merge` rows of judged operators.
 - Violations: missing + unexpected firings; missing + unexpected merges; the `window_intake`, `window_fire` and
-  `window_merge` rows whose `watermark` column differs from their derived watermark; and, where firings are foretold,
+  `window_merge` rows whose `watermark` column differs from their derived watermark; and, where firings are predicted,
   - each firing of a processing-time timer whose `time_ns` is below (`at` + 1) ms (rule 9.10);
   - each firing *out of order*: the row directly before it (of those above) is a firing with the same `cause`, and it
     has a higher `at` (timers), or a lower `window_start` (records). In which order windows with one time
     fire is not judged.
 
-  Where they are not foretold: each firing whose window held nothing since its last purge, or other rows than the
+  Where they are not: each firing whose window held nothing since its last purge, or other rows than the
   firing says (with an evictor `delta` or `custom`, or a `count` evictor where windows merge: fewer). In a prefix,
   firings and merges caused by the last cause of the (task, operator) are not counted as missing.
 """

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
 from flowsim.facts.kinds import ElementKind
+from flowsim.laws.job_graph import Channel
 from flowsim.laws.slices import Ints, Mask, Slice
 from flowsim.units import NO_TIMESTAMP
 
@@ -18,14 +19,14 @@ def sent_records(facts: Slice) -> Mask:
 
 
 class SentBefore:
-    """How many records a task sent on some of its channels before a row, and the highest value of one of their columns."""
+    """How many records a task sent over some edges before a row, and the highest value of one of their columns."""
 
     __slots__ = ("_channels", "_column", "_count", "_highest", "_is_all")
 
-    def __init__(self, channels: Sequence[int], outgoing: Sequence[int], column: str) -> None:
-        """``outgoing``: all channels of the task."""
-        self._channels = channels
-        self._is_all = channels == outgoing
+    def __init__(self, sent: Sequence[Channel], edges: Collection[int], column: str) -> None:
+        """``sent``: all channels of the task."""
+        self._channels = [channel.channel for channel in sent if channel.edge in edges]
+        self._is_all = len(self._channels) == len(sent)
         self._column = column
         self._count = 0
         self._highest = NO_TIMESTAMP

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar, cast
 
+from flowsim.errors import BadInput
 from flowsim.laws.slices import Facts
 
 _T = TypeVar("_T")
@@ -115,9 +116,32 @@ class JobGraph:
         """The operators of a job vertex."""
         return self.once(_operators_by_vertex).get(vertex, [])
 
+    def sent_by(self, task: int) -> list[Channel]:
+        """The channels on which a task sends."""
+        return self.once(_channels_by_sender).get(task, [])
+
+    def received_by(self, task: int) -> list[Channel]:
+        """The channels that a task receives."""
+        return self.once(_channels_by_receiver).get(task, [])
+
     def tasks_of(self, vertex: int) -> list[Task]:
         """The subtasks of a job vertex."""
         return [task for task in self.tasks.values() if task.vertex == vertex]
+
+
+def _channels_by_sender(graph: JobGraph) -> dict[int, list[Channel]]:
+    return _grouped(graph, lambda channel: channel.source_task)
+
+
+def _channels_by_receiver(graph: JobGraph) -> dict[int, list[Channel]]:
+    return _grouped(graph, lambda channel: channel.target_task)
+
+
+def _grouped(graph: JobGraph, task: Callable[[Channel], int]) -> dict[int, list[Channel]]:
+    found: dict[int, list[Channel]] = {}
+    for channel in graph.channels.values():
+        found.setdefault(task(channel), []).append(channel)
+    return found
 
 
 def _operators_by_vertex(graph: JobGraph) -> dict[int, list[Operator]]:
@@ -128,54 +152,32 @@ def _operators_by_vertex(graph: JobGraph) -> dict[int, list[Operator]]:
 
 
 def job_graph(facts: Facts) -> JobGraph:
-    """Reads the description tables."""
-    tasks = [
-        Task(
-            int(task),
-            int(vertex),
-            int(manager),
-            str(name),
-            int(subtask),
-            int(parallelism),
-            int(max_parallelism),
-            int(inputs),
-        )
-        for task, vertex, manager, name, subtask, parallelism, max_parallelism, inputs in facts.static_rows("tasks")
-    ]
-    operators = [
-        Operator(int(vertex), int(operator), str(name), str(kind), _params(str(params)), int(source), str(tag))
-        for vertex, operator, name, kind, params, source, tag in facts.static_rows("operators")
-    ]
-    edges = [
-        Edge(
-            int(edge),
-            int(source),
-            int(operator),
-            int(target),
-            int(index),
-            str(name),
-            str(key_type),
-            str(side),
-            str(exchange),
-        )
-        for edge, source, operator, target, index, name, key_type, side, exchange in facts.static_rows("edges")
-    ]
-    channels = [Channel(*(int(value) for value in row)) for row in facts.static_rows("channels")]
-    managers = [
-        TaskManager(int(manager), str(name), int(segments), int(size))
-        for manager, name, segments, size in facts.static_rows("task_managers")
-    ]
-    pools = [Pool(*(int(value) for value in row)) for row in facts.static_rows("pools")]
+    """Reads the description tables; raises BadInput for settings of operators that are not JSON."""
+    operators = _rows(facts, "operators", Operator)
     return JobGraph(
-        {task.task: task for task in tasks},
-        tuple(operators),
-        {edge.edge: edge for edge in edges},
-        {channel.channel: channel for channel in channels},
-        {manager.task_manager: manager for manager in managers},
-        {pool.pool: pool for pool in pools},
+        {task.task: task for task in _rows(facts, "tasks", Task)},
+        tuple(operator._replace(params=_params(operator)) for operator in operators),
+        {edge.edge: edge for edge in _rows(facts, "edges", Edge)},
+        {channel.channel: channel for channel in _rows(facts, "channels", Channel)},
+        {manager.task_manager: manager for manager in _rows(facts, "task_managers", TaskManager)},
+        {pool.pool: pool for pool in _rows(facts, "pools", Pool)},
     )
 
 
-def _params(text: str) -> Mapping[str, object]:
-    found = json.loads(text) if text else {}
+def _rows(facts: Facts, table: str, row: Callable[..., _T]) -> list[_T]:
+    """The rows of a description table, whose columns are the fields of ``row``."""
+    return [
+        row(*(int(value) if isinstance(value, int) else value for value in values))
+        for values in facts.static_rows(table)
+    ]
+
+
+def _params(operator: Operator) -> Mapping[str, object]:
+    text = cast(str, operator.params)
+    try:
+        found = json.loads(text) if text else {}
+    except ValueError:
+        raise BadInput(
+            f"the recording is damaged: the params of operator {operator.operator} of vertex {operator.vertex} are not JSON"
+        ) from None
     return found if isinstance(found, dict) else {}

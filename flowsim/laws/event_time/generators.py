@@ -110,9 +110,9 @@ class Generators:
             return None
         for edge in self._paths.edges_of(operator, lambda behind: behind.kind == "map" and not behind.input_tag):
             if not edge.side_output and edge.partitioner != "BROADCAST":
-                outgoing = self._paths.outgoing(self._task.task)
-                channels = [channel for channel in outgoing if graph.channels[channel].edge == edge.edge]
-                return SentBefore(channels, outgoing, "timestamp") if channels else None
+                sent = graph.sent_by(self._task.task)
+                is_used = any(channel.edge == edge.edge for channel in sent)
+                return SentBefore(sent, {edge.edge}, "timestamp") if is_used else None
         return None
 
     def feed(self, facts: Slice) -> None:

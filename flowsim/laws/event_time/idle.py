@@ -72,9 +72,8 @@ class TaskStatuses:
             if strategy.get("kind") not in _TIMED or not isinstance(idle_ms, int):
                 continue
             edges = {edge.edge for edge in self._paths.edges_of(operator, lambda behind: behind.kind in _STRAIGHT)}
-            outgoing = self._paths.outgoing(task.task)
-            channels = [channel for channel in outgoing if graph.channels[channel].edge in edges]
-            found[operator.operator] = Timeout(idle_ms * NS_PER_MS, SentBefore(channels, outgoing, "time_ns"))
+            records = SentBefore(graph.sent_by(task.task), edges, "time_ns")
+            found[operator.operator] = Timeout(idle_ms * NS_PER_MS, records)
         return found
 
     def feed(self, facts: Slice) -> None:

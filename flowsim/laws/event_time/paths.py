@@ -57,10 +57,6 @@ class EventTimePaths:
         feeder = operator.input_operator
         return self._operators.get((operator.vertex, feeder)) if feeder < operator.operator else None
 
-    def outgoing(self, task: int) -> list[int]:
-        """The channels on which a task sends."""
-        return sorted(channel for channels in self.channels_by_origin.get(task, {}).values() for channel in channels)
-
     def edges_of(self, operator: Operator, is_passed: Callable[[Operator], bool]) -> list[Edge]:
         """The edges between which and the operator are only operators that are passed over, in order."""
         return [edge for edge in self._edges if self._behind(edge, is_passed) is operator]

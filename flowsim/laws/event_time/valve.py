@@ -115,19 +115,12 @@ def _shown(emission: Sequence[int]) -> str:
 def _models(graph: JobGraph, task: int) -> dict[int, Model]:
     """For each channel that the task receives."""
     of_input: dict[int, list[Channel]] = {}
-    for channel in graph.once(_received_channels).get(task, ()):
+    for channel in graph.received_by(task):
         of_input.setdefault(channel.input, []).append(channel)
     found: dict[int, Model] = {}
     for index, channels in of_input.items():
         model = ValveModel(index, len(channels))
         found.update({channel.channel: (model.on_element, number) for number, channel in enumerate(channels)})
-    return found
-
-
-def _received_channels(graph: JobGraph) -> dict[int, list[Channel]]:
-    found: dict[int, list[Channel]] = {}
-    for channel in graph.channels.values():
-        found.setdefault(channel.target_task, []).append(channel)
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from flowsim.errors import BadInput
 from flowsim.facts.kinds import AsyncAction, ElementKind
 from flowsim.laws.catalogue import LAWS
 from flowsim.laws.judge import check_all
@@ -72,3 +73,10 @@ def test_what_a_queue_emits_before_all_causes_has_the_place_of_the_first_row() -
     history = History(chain=chain)
     history._add("async_elements", 0, 0, 0, AsyncAction.EMIT, WATERMARK, 5, 0, 0, 0, 0)
     assert {row["seq"] for row in history.judged("task-watermark").evidence} == {0}
+
+
+def test_settings_of_an_operator_that_are_not_json_are_a_damaged_recording() -> None:
+    history = History()
+    history.tables["operators"] = [(0, 0, "map", "map", "{", -1, "")]
+    with pytest.raises(BadInput, match="damaged: the params of operator 0 of vertex 0 are not JSON"):
+        check_all(history)

@@ -35,6 +35,7 @@ class CleanupMachine:
         self._place = {"task": task, "operator": operator}
         self._plan = plan
         self._found = found
+        self._merging = isinstance(plan, WindowPlan) and plan.merging
         self._windows = MergingWindows()
         self._kept: set[Piece] = set()
         self._waiting: set[Piece] = set()
@@ -65,7 +66,7 @@ class CleanupMachine:
                 self._kept.update(pieces)
                 without_timer = [piece for piece in pieces if piece not in self._waiting]
                 self._touched.update(dict.fromkeys(without_timer))
-                if not without_timer and not self._absorbed:
+                if not without_timer and not self._merging:
                     settled.add(row)
 
     def _intakes(self, facts: Slice) -> Iterable[tuple[int, int, Row]]:

@@ -11,7 +11,7 @@ from flowsim.laws.event_time.origins import CombinedInputs
 from flowsim.laws.event_time.paths import WATERMARK, EventTimePaths
 from flowsim.laws.job_graph import JobGraph, Operator, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law
-from flowsim.laws.slices import Slice
+from flowsim.laws.slices import Part, Slice
 from flowsim.laws.windows.key_part import rows_of
 from flowsim.laws.windows.unmatched import Unmatched
 from flowsim.units import NO_TIMESTAMP
@@ -20,8 +20,8 @@ from flowsim.values.java_long import wrapped
 ID: Final = "joins"
 KIND: Final = "interval_join"
 _MARK, _INTAKE, _PAIR = range(3)
+_MARKS: Final = ("input", "kind", "timestamp")
 _COLUMNS: Final = {
-    "task_watermark": ("input", "kind", "timestamp"),
     "window_intake": ("key", "timestamp", "fingerprint", "watermark", "side"),
     "join_pairs": ("key", "left_fingerprint", "right_fingerprint", "timestamp"),
 }
@@ -94,12 +94,8 @@ class JoinMachine:
 
     def feed(self, facts: Slice) -> None:
         model = self._model
-        masks = {
-            name: rows_of(rows, self._operator)
-            for name in ("window_intake", "join_pairs")
-            if len(rows := facts.of(name))
-        }
-        parts = [(name, names, *((masks[name],) if name in masks else ())) for name, names in _COLUMNS.items()]
+        parts: list[Part] = [("task_watermark", _MARKS)]
+        parts += ((table, names, rows_of(facts.of(table), self._operator)) for table, names in _COLUMNS.items())
         for seq, what, row in facts.merged(*parts):
             if what == _MARK:
                 self._last_cause = seq
@@ -132,14 +128,11 @@ def joins_of(graph: JobGraph) -> Mapping[int, tuple[Operator, Bounds | None]]:
     found: dict[int, tuple[Operator, Bounds | None]] = {}
     for operator in graph.operators:
         if operator.kind == KIND:
-            bounds = operator.params.get("lower_ms"), operator.params.get("upper_ms")
+            lower, upper = operator.params.get("lower_ms"), operator.params.get("upper_ms")
             judged = operator.input_operator == -1 and not graph.once(EventTimePaths).holds_back(operator.vertex)
-            found[operator.vertex] = operator, _bounds(*bounds) if judged else None
+            bounds = (lower, upper) if isinstance(lower, int) and isinstance(upper, int) else None
+            found[operator.vertex] = operator, bounds if judged else None
     return found
-
-
-def _bounds(lower: object, upper: object) -> Bounds | None:
-    return (lower, upper) if isinstance(lower, int) and isinstance(upper, int) else None
 
 
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> JoinMachine | None:
@@ -187,7 +180,7 @@ LAWS: Final = (
         "them is late or forgotten, and for no others.",
         ("10.33", "10.34", "10.35", "10.36"),
         Level.ELEMENTS,
-        {name: columns if name == "task_watermark" else ("operator", *columns) for name, columns in _COLUMNS.items()},
+        {"task_watermark": _MARKS, **{table: ("operator", *columns) for table, columns in _COLUMNS.items()}},
         _make,
         _needs_joins,
         _unjudged,

@@ -86,7 +86,7 @@ def an_idle_channel_sends_a_watermark(f: FactBuilder) -> None:
     insert_element(f, 6, WATERMARK, (STATUS, -1), (WATERMARK, MAX_WATERMARK))
 
 
-@breaks(task_watermark=3, idle=1)
+@breaks(task_watermark=3, idle=2)
 def a_channel_repeats_a_watermark_after_a_time_of_idleness(f: FactBuilder) -> None:
     insert_element(f, 6, WATERMARK, (STATUS, -1), (STATUS, 0), (WATERMARK, MAX_WATERMARK))
 

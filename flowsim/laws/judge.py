@@ -33,8 +33,6 @@ WHOLE: Final = "complete"
 NOTHING_RECORDED: Final = "the run ended before anything was recorded"
 """Not even the description of the job: whether a law applies is not known."""
 
-NOTHING_YET: Final = "the run did not complete, and it ended before there was anything to examine"
-
 
 @dataclass(frozen=True, slots=True)
 class Errand:
@@ -170,7 +168,7 @@ def _outcome(law: Law, found: Findings, graph: JobGraph, whole: bool, reason: st
     if found.examined:
         return Outcome(law.id, Verdict.HOLDS, found.examined, 0, reason=seen)
     if not whole:
-        return Outcome(law.id, Verdict.NOT_APPLICABLE, 0, 0, reason=NOTHING_YET)
+        return Outcome(law.id, Verdict.NOT_APPLICABLE, 0, 0, reason=law.nothing_yet)
     return Outcome(law.id, Verdict.VACUOUS, 0, 0, reason=seen)
 
 

@@ -120,6 +120,8 @@ class Machine(Protocol):
         """
 
 
+NOTHING_YET: Final = "the run did not complete, and it ended before there was anything to examine"
+
 MakeMachine = Callable[[JobGraph, Task, FoundByLaw], Machine | None]
 """Makes the machine for a task; None where the laws have nothing to examine in it."""
 
@@ -175,6 +177,8 @@ class Law:
     reads: Mapping[str, tuple[str, ...]]
     machine: MakeMachine
     counts: str = field(kw_only=True)
+    nothing_yet: str = field(default=NOTHING_YET, kw_only=True)
+    """Why a run that did not complete showed nothing to examine."""
     applies: Callable[[JobGraph], str] = _always
     unjudged: Callable[[JobGraph], str] = _always
     join: Join | None = None

@@ -125,7 +125,8 @@ class SuspectRows:
     """Collects the elements of suspicious blocks."""
 
     def __init__(self, suspects: Sequence[Block]) -> None:
-        self._suspects = np.array([(channel << _KEY_BITS) + block for channel, block in suspects], dtype=np.int64)
+        channels, blocks = np.array(suspects, dtype=np.int64).T
+        self._suspects = (channels << _KEY_BITS) + blocks
         self._kept: list[tuple[Ints, ...]] = []
 
     def feed(self, facts: Slice) -> None:

@@ -12,7 +12,10 @@ from flowsim.laws.slices import Slice
 ID: Final = "actions"
 _COLUMNS: Final = ("phase", "kind", "action")
 _BEGIN, _WAIT = int(ActionPhase.BEGIN), int(ActionPhase.WAIT)
-_OPENED_BY: Final = {int(ActionPhase.END): _BEGIN, int(ActionPhase.RESUME): _WAIT}
+_END: Final = int(ActionPhase.END)
+_PHASES, _ACTIONS, _WAITS = (
+    {int(value): value.name.lower() for value in values} for values in (ActionPhase, ActionKind, WaitKind)
+)
 _NESTING: Final = (int(WaitKind.YIELD), int(WaitKind.LOCK))
 """Waits inside which actions may begin."""
 
@@ -43,42 +46,31 @@ class OpenActions:
                 stack.append(row)
                 if top is not None and top[0] == _WAIT and top[1] not in _NESTING:
                     self._broken("waits inside a wait that admits none", row, top)
-            elif top is not None and top[2] == action and top[1] == kind and top[0] == _OPENED_BY[phase]:
-                stack.pop()
             else:
+                opened = (_BEGIN if phase == _END else _WAIT, kind, action)
+                if top is not None and top[:3] == opened:
+                    stack.pop()
+                    continue
                 self._broken("ends, but is not the innermost that is open", row, top)
-                self._take_out((_OPENED_BY[phase], kind, action))
-
-    def _take_out(self, opened: tuple[int, int, int]) -> None:
-        for place in range(len(self._stack) - 1, -1, -1):
-            if self._stack[place][:3] == opened:
-                del self._stack[place]
-                return
+                place = next((place for place in reversed(range(len(stack))) if stack[place][:3] == opened), None)
+                if place is not None:
+                    del stack[place]
 
     def _broken(self, what: str, row: _Entry, top: _Entry | None) -> None:
-        self._found.broken(what, (self._task, row[3]), **self._shown(row), inside=top and self._name(top))
-
-    def _shown(self, row: _Entry) -> dict[str, object]:
         phase, kind, action, seq = row
-        return {
-            "task": self._task,
-            "seq": seq,
-            "phase": ActionPhase(phase),
-            "kind": _kind(phase, kind),
-            "action": action,
-        }
-
-    def _name(self, entry: _Entry) -> str:
-        return f"{ActionPhase(entry[0]).name.lower()} {_kind(entry[0], entry[1])} {entry[2]}"
+        self._found.broken(
+            what, (self._task, seq), task=self._task, seq=seq, phase=_PHASES.get(phase, phase),
+            kind=_kind(phase, kind), action=action,
+            inside=top and f"{_PHASES[top[0]]} {_kind(top[0], top[1])} {top[2]}",
+        )  # fmt: skip
 
     def end(self, whole: bool) -> None:
         for row in self._stack if whole else ():
-            self._found.broken("never ends", (self._task, row[3]), **self._shown(row))
+            self._broken("never ends", row, None)
 
 
-def _kind(phase: int, kind: int) -> str:
-    is_action = phase in (ActionPhase.BEGIN, ActionPhase.END)
-    return (ActionKind(kind) if is_action else WaitKind(kind)).name.lower()
+def _kind(phase: int, kind: int) -> str | int:
+    return (_ACTIONS if phase in (_BEGIN, _END) else _WAITS).get(kind, kind)
 
 
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> OpenActions:

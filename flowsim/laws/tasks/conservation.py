@@ -95,7 +95,8 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Counters:
 
 _COUNTS: Final = """\
 - Not applicable: never (every job has operators).
-- Rows examined: rows of `operator_counts`.
+- Rows examined: rows of `operator_counts`. Operators write their counters at their end: of a run that was killed
+  before, the reason says so.
 - A task *finished* when `lifecycle` has its row (operator -1, FINISHED). The equations of a finished task are exact;
   those of any other task may be off by one in either direction, because an element may be under way in it. With n > 0
   operators of its vertex whose `params.design` is `legacy` they may be off by n + 2, because its loop, its timers and n
@@ -144,5 +145,6 @@ LAWS: Final = (
         },
         _make,
         counts=_COUNTS,
+        nothing_yet="the run did not reach its end: no operator had written its counters",
     ),
 )  # fmt: skip

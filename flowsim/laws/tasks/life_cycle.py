@@ -18,6 +18,7 @@ _ELEMENT: Final = ("channel", "position", "kind", "timestamp")
 _END_OF_DATA: Final = int(ElementKind.END_OF_DATA)
 _STOP_NO_DRAIN: Final = int(LifeEvent.STOP_NO_DRAIN)
 _AT_THE_END: Final = 2**63 - 1
+_EVENTS: Final = {int(event): event.name.lower() for event in LifeEvent}
 
 
 class LifeCycle:
@@ -56,7 +57,7 @@ class LifeCycle:
         for seq, operator, event in self._steps:
             wrong = life.step(seq, operator, event)
             if wrong:
-                found.broken(wrong, (task, seq), task=task, seq=seq, operator=operator, event=LifeEvent(event))
+                found.broken(wrong, (task, seq), task=task, seq=seq, operator=operator, event=_EVENTS.get(event, event))
         first = self._first_element
         if first is not None and (life.opened < self._operators or first < life.last_open):
             what = "an element before all operators are open"

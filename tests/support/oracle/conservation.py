@@ -32,8 +32,8 @@ class _Tally:
     counts: dict[Place, Counts] = field(default_factory=dict)
     count_rows: dict[Place, int] = field(default_factory=dict)
     finished: set[int] = field(default_factory=set)
-    sent: dict[int, int] = field(default_factory=dict)
-    """RECORD rows by channel."""
+    sent: dict[Place, int] = field(default_factory=dict)
+    """RECORD rows by task and channel."""
     received: dict[int, int] = field(default_factory=dict)
     """RECORD rows by receiving task."""
     intakes: dict[Place, int] = field(default_factory=dict)
@@ -170,7 +170,7 @@ class _Judge:
             self.equal(task, operator, "read from side outputs = side", read_in_all, records_side)
 
     def _sent(self, edge: Edge, task: Task) -> list[int]:
-        sent = [self.tally.sent.get(channel, 0) for channel in self.channels.get((edge.edge, task.task), ())]
+        sent = [self.tally.sent.get((task.task, channel), 0) for channel in self.channels.get((edge.edge, task.task), ())]
         return sent if edge.partitioner == "BROADCAST" else [sum(sent)]
 
 
@@ -191,9 +191,9 @@ def _tally(facts: Facts, graph: JobGraph) -> _Tally:
     for _, task, operator, _, event in facts.rows("lifecycle"):
         if operator == -1 and event == LifeEvent.FINISHED:
             tally.finished.add(task)
-    for _, _, _, channel, _, kind, _, _, _, _ in facts.rows("sent"):
+    for _, task, _, channel, _, kind, _, _, _, _ in facts.rows("sent"):
         if kind == ElementKind.RECORD:
-            tally.sent[channel] = tally.sent.get(channel, 0) + 1
+            tally.sent[task, channel] = tally.sent.get((task, channel), 0) + 1
     for _, task, _, _, _, kind, _, _, _ in facts.rows("received"):
         if kind == ElementKind.RECORD:
             tally.received[task] = tally.received.get(task, 0) + 1

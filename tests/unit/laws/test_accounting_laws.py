@@ -17,7 +17,7 @@ from flowsim.facts.kinds import (
     LifeEvent,
     WaitKind,
 )  # fmt: skip
-from flowsim.laws.judge import NOTHING_YET, check_all
+from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome, Verdict
 from tests.support.facts.tiny_job import FactSet, tiny_job
 
@@ -128,7 +128,8 @@ def test_a_run_killed_before_any_task_ended_has_nothing_to_examine() -> None:
     facts = tiny_job()
     counters, facts.tables["operator_counts"] = facts.tables["operator_counts"], []
     outcome = judge(facts, "conservation", "running")
-    assert (outcome.verdict, outcome.reason) == (Verdict.NOT_APPLICABLE, NOTHING_YET)
+    reason = "the run did not reach its end: no operator had written its counters"
+    assert (outcome.verdict, outcome.reason) == (Verdict.NOT_APPLICABLE, reason)
     assert judge(facts, "conservation").violations == len(counters)
 
 

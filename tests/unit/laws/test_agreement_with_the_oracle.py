@@ -10,8 +10,8 @@ import pytest
 
 from flowsim.laws.catalogue import LAW_IDS, LAWS
 from flowsim.laws.job_graph import job_graph as oracle_graph
-from flowsim.laws.judge import NOTHING_RECORDED, NOTHING_YET
-from flowsim.laws.law import Outcome
+from flowsim.laws.judge import NOTHING_RECORDED
+from flowsim.laws.law import NOTHING_YET, Outcome
 from tests.support.facts.cases import Case, mutated, small, with_async, with_event_time, with_windows
 from tests.support.facts.random_mutations import KINDS
 from tests.support.facts.slicing import BuiltFacts, judged_in_slices
@@ -48,7 +48,7 @@ def expected_counts(outcome: OracleOutcome, status: str) -> Counts:
     if outcome.reason == NOTHING_KEPT:
         return "vacuous", 0, 0, NOTHING_RECORDED
     if outcome.verdict.value == "vacuous" and status != "complete":
-        return "not applicable", 0, 0, NOTHING_YET
+        return "not applicable", 0, 0, outcome.reason if outcome.law == "conservation" else NOTHING_YET
     return outcome.verdict.value, outcome.rows_examined, outcome.violations, outcome.reason
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from flowsim.facts.kinds import ElementKind, Level
-from flowsim.laws.judge import NOTHING_YET, check_all
-from flowsim.laws.law import Outcome, Verdict
+from flowsim.laws.judge import check_all
+from flowsim.laws.law import NOTHING_YET, Outcome, Verdict
 from tests.support.facts.tiny_job import FactSet, tiny_job
 
 

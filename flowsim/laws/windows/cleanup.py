@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from operator import itemgetter
+from itertools import islice
 from typing import Final
+
+import numpy as np
 
 from flowsim.facts.kinds import Level, TimeDomain, TimerAction
 from flowsim.laws.job_graph import JobGraph, Task
@@ -50,32 +52,33 @@ class CleanupMachine:
         """A timer is handled, not a record."""
 
     def feed(self, facts: Slice) -> None:
-        mask = rows_of(facts.of("timers"), self._place["operator"])
-        rows: list[tuple[int, int | None, Row]] = []
-        rows += ((seq, None, row) for seq, _, row in facts.merged(("timers", _TIMERS, mask)))
-        rows += self._intakes(facts)
-        rows.sort(key=itemgetter(0))
-        self._found.examined += len(rows)
-        settled = self._settled
-        for seq, watermark, row in rows:
-            if watermark is None:
-                self._take_timer(seq, row)
-            elif row not in settled or self._touched:
-                self._settle(seq)
-                pieces = self._pieces(row[0], row[1], row[2], watermark)
-                self._kept.update(pieces)
-                without_timer = [piece for piece in pieces if piece not in self._waiting]
-                self._touched.update(dict.fromkeys(without_timer))
-                if not without_timer and not self._merging:
-                    settled.add(row)
-
-    def _intakes(self, facts: Slice) -> Iterable[tuple[int, int, Row]]:
+        timers = facts.merged(("timers", _TIMERS, rows_of(facts.of("timers"), self._place["operator"])))
         rows = facts.of("window_intake")
         mask = rows_of(rows, self._place["operator"])
         seq, key, watermark, side, *about = (rows.column(name)[mask] for name in _TAKEN)
         assigned = self._plan.assign(*about) if isinstance(self._plan, WindowPlan) else (about[0], side)
         taken = zip(*(column.tolist() for column in (key, *assigned)), strict=True)
-        return zip(seq.tolist(), watermark.tolist(), taken, strict=True)
+        records = zip(seq.tolist(), watermark.tolist(), taken, strict=True)
+        self._found.examined += len(seq) + len(timers)
+        before = np.searchsorted(seq, [at for at, _, _ in timers]).tolist()
+        for (at, _, row), first, upto in zip(timers, [0, *before], before, strict=False):
+            self._take_in(islice(records, upto - first))
+            self._take_timer(at, row)
+        self._take_in(records)
+
+    def _take_in(self, records: Iterable[tuple[int, int, Row]]) -> None:
+        """Records with no timer between them: sequence number, watermark, and what ``_pieces`` must know."""
+        settled = self._settled
+        for seq, watermark, row in records:
+            if row in settled and not self._touched:
+                continue
+            self._settle(seq)
+            pieces = self._pieces(row[0], row[1], row[2], watermark)
+            self._kept.update(pieces)
+            without_timer = [piece for piece in pieces if piece not in self._waiting]
+            self._touched.update(dict.fromkeys(without_timer))
+            if not without_timer and not self._merging:
+                settled.add(row)
 
     def _pieces(self, key: int, first: int, second: int, watermark: int) -> list[Piece]:
         """What a record is added to; ``first`` and ``second``: as ``WindowPlan.assign``, or its timestamp and side."""

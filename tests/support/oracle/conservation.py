@@ -170,7 +170,9 @@ class _Judge:
             self.equal(task, operator, "read from side outputs = side", read_in_all, records_side)
 
     def _sent(self, edge: Edge, task: Task) -> list[int]:
-        sent = [self.tally.sent.get((task.task, channel), 0) for channel in self.channels.get((edge.edge, task.task), ())]
+        sent = [
+            self.tally.sent.get((task.task, channel), 0) for channel in self.channels.get((edge.edge, task.task), ())
+        ]
         return sent if edge.partitioner == "BROADCAST" else [sum(sent)]
 
 

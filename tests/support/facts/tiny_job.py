@@ -28,6 +28,8 @@ from flowsim.facts.kinds import (
     MailAction,
     PoolKind,
     SegmentAction,
+    TimeDomain,
+    TimerAction,
     WaitKind,
     WindowResult,
 )  # fmt: skip
@@ -127,7 +129,8 @@ class TinyJob:
         }
         self.watermark = dict.fromkeys(range(5), NO_TIMESTAMP)
         self.panes: dict[tuple[int, str, int], list[int]] = {}
-        self.fired: set[tuple[int, str, int]] = set()
+        self.timers: set[tuple[int, tuple[int, str, int]]] = set()
+        """Times and panes of those that wait."""
         self.counts = {
             place: [0, 0, 0, 0] for place in [(0, 0), (0, 1), (0, 2), (1, 0), (2, 0), (3, 0), (4, 0), (4, 1)]
         }
@@ -361,16 +364,30 @@ class TinyJob:
         self.panes.setdefault(pane, []).append(record)
         if last <= now:
             self.fire(pane, FireCause.ELEMENT, timestamp)
+        for at in (last, last + self.lateness_ms):
+            if at > now and (at, pane) not in self.timers:
+                self.timers.add((at, pane))
+                self.timer(pane, TimerAction.REGISTER, at)
 
     def advance(self, task: int, watermark: int) -> None:
-        for pane in sorted(self.panes):
-            if pane[0] == task and pane[2] <= watermark and pane not in self.fired:
-                self.fire(pane, FireCause.EVENT_TIME_TIMER, pane[2])
+        for at, pane in sorted(self.timers):
+            if pane[0] == task and at <= watermark:
+                self.timers.remove((at, pane))
+                self.timer(pane, TimerAction.FIRE, at)
+                if at == pane[2]:
+                    self.fire(pane, FireCause.EVENT_TIME_TIMER, at)
         if task in (1, 2):
             self.forward(task, ElementKind.WATERMARK, watermark)
 
+    def timer(self, pane: tuple[int, str, int], action: TimerAction, at: int) -> None:
+        task, key, last = pane
+        key_hash, fingerprint, _ = KEYS[key]
+        window = (last + 1 - SIZE_MS, last + 1)
+        now = self.watermark[task]
+        if (trace := self.traces[task].full) is not None:
+            trace.timer(0, action, TimeDomain.EVENT_TIME, at, key_hash, fingerprint, window, now, 0)
+
     def fire(self, pane: tuple[int, str, int], cause: FireCause, at: int) -> None:
-        self.fired.add(pane)
         task, key, last = pane
         key_hash, fingerprint, _ = KEYS[key]
         total = xor = 0

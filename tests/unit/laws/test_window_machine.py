@@ -22,7 +22,7 @@ Counts = dict[str, tuple[int, int]]
 
 
 def cases() -> Iterator[Case]:
-    return chain(small(24, some_fail=True), with_windows(1, anywhere=1))
+    return chain(small(30, some_fail=True), with_windows(1, anywhere=1))
 
 
 def judged(case: Case) -> Counts:

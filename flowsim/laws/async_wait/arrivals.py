@@ -6,7 +6,7 @@ from typing import Final
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.async_wait.places import NEVER, Check, Place, Step
-from flowsim.laws.law import Findings
+from flowsim.laws.law import Findings, named
 
 _RECORD: Final = int(ElementKind.RECORD)
 _Arrival = tuple[int, int, int, int]
@@ -48,8 +48,8 @@ class Arrivals(Check):
     def _settle(self) -> None:
         if self._last is not None and (self._puts != 1 or not self._is_put):
             seq, kind, timestamp, fingerprint = self._last
-            self.broken_at("not put as it arrived", seq, kind=kind, timestamp=timestamp, fingerprint=fingerprint,
-                           put=self._puts, expected=1)  # fmt: skip
+            arrival = {"kind": named(ElementKind, kind), "timestamp": timestamp, "fingerprint": fingerprint}
+            self.broken_at("not put as it arrived", seq, **arrival, put=self._puts, expected=1)
 
     def end(self) -> None:
         """Where the input has not ended, the last arrival may still wait for its place."""

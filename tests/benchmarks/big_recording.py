@@ -85,7 +85,9 @@ class BigJob:
     def of_facts(cls, facts: int, parallelism: int = 8, records: int = 20, sliding: bool = False) -> BigJob:
         """The job that records at least so many facts."""
         one = cls(parallelism, records, 1)
-        each = parallelism * (one.source_facts + one.window_facts + one.sink_facts)
+        # A timer has a place behind every record, but only the first record of each key and window registers one.
+        empty = parallelism * (records + 1) - KEYS
+        each = parallelism * (one.source_facts + one.window_facts + one.sink_facts - empty)
         return cls(parallelism, records, -(-facts // each), sliding)
 
     def keys(self) -> list[list[tuple[str, int, int]]]:

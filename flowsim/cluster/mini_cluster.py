@@ -251,7 +251,11 @@ class MiniCluster:
         """D4: no task can run any more."""
         self._report = self.wait_for_report()
         tasks = [] if self.deployment is None else self.deployment.tasks
-        self._end(self._options.components.status_when_quiescent(tasks))
+        status = self._options.components.status_when_quiescent(tasks)
+        if status is JobStatus.DEADLOCKED:
+            for task in tasks:
+                task.trace_deadlock()
+        self._end(status)
 
     def wait_for_report(self) -> str:
         """Who waits for what, one line per unfinished task."""

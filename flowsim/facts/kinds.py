@@ -169,6 +169,8 @@ class LifeEvent(IntEnum):
     """A cancellation reached the task (rule 4.23)."""
     INITIALIZING = 11
     """The task began: its operators are opened before it is RUNNING (rule 4.2)."""
+    DEADLOCKED = 12
+    """Nothing in the job can run any more, and the task has not ended."""
 
 
 class AsyncAction(IntEnum):

@@ -374,7 +374,8 @@ CHANNELS = Table(
      Column("subpartition", "i", "index at the sender"), Column("target_task", "i", "receiver"),
      Column("input", "i", "task input of the receiver"),
      Column("input_channel", "i", "flattened channel index inside that input, as its valve counts"),
-     Column("local", "b", "1 when sender and receiver share a task manager: no credits")),
+     Column("local", "b", "1 when sender and receiver share a task manager: no credits"),
+     Column("bytes_per_second", "q", "bandwidth of the link of its edge, 0 = unlimited")),
 )  # fmt: skip
 KEYS = Table(
     "keys", Level.ELEMENTS, "every distinct key, when a task first saw it (one row per task and key)",

@@ -207,6 +207,13 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
             "backlog",
         ),
         FaultKind(
+            "notification_late",
+            Component.READER,
+            "the first data of a channel wait until something else has them sent",
+            "progress",
+        ),
+        FaultKind("notifications_lost", Component.READER, "no sender learns that a channel has data", "progress"),
+        FaultKind(
             "received_buffer_leaks",
             Component.READER,
             "the receiver never frees the memory of the first data buffer of a channel",

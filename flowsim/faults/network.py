@@ -175,9 +175,9 @@ class CreditLosingQueue(PartitionRequestQueue):
 
 
 class FaultyViewReader(CreditBasedSequenceNumberingViewReader):
-    """Sends its first buffer without credit, or reports a wrong backlog."""
+    """Sends its first buffer without credit, reports a wrong backlog, or is not notified of data."""
 
-    __slots__ = ("_free_buffers", "_faults")
+    __slots__ = ("_faults", "_free_buffers", "_has_lost_one")
 
     def __init__(
         self,
@@ -192,6 +192,7 @@ class FaultyViewReader(CreditBasedSequenceNumberingViewReader):
         self._free_buffers = 1 if "send_without_credit" in faults else 0
         """This many data buffers cost no credit."""
         self._faults = faults
+        self._has_lost_one = False
 
     def request_subpartition(self, subpartition: ResultSubpartition) -> None:
         super().request_subpartition(subpartition)
@@ -199,6 +200,14 @@ class FaultyViewReader(CreditBasedSequenceNumberingViewReader):
             self.view = EventCountingView(self.view)
         if "backlog_before_flush" in self._faults and isinstance(subpartition, PipelinedSubpartition):
             self.view = TailCountingView(self.view, subpartition)
+
+    def notify_data_available(self) -> None:
+        if "notifications_lost" in self._faults:
+            return
+        if "notification_late" in self._faults and not self._has_lost_one:
+            self._has_lost_one = True
+            return
+        super().notify_data_available()
 
     @property
     def is_available(self) -> bool:

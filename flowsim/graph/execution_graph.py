@@ -139,6 +139,8 @@ def channel_rows(execution: ExecutionGraph) -> Iterator[tuple[int | str, ...]]:
     share = execution.placement.share
     for expansion in execution.expansions:
         edge = expansion.edge
+        link = execution.links.get(edge.id)
+        bytes_per_second = (link.bytes_per_second if link is not None else None) or 0
         first_source, first_target = _first_task(execution, edge.source), _first_task(execution, edge.target)
         input_channels = {
             (target, source): position + _channels_before(execution, expansion, target)
@@ -159,6 +161,7 @@ def channel_rows(execution: ExecutionGraph) -> Iterator[tuple[int | str, ...]]:
                     edge.input_index,
                     input_channels[target, source],
                     int(share(first_source + source, first_target + target)),
+                    bytes_per_second,
                 )
 
 

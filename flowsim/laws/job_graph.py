@@ -63,6 +63,7 @@ class Channel(NamedTuple):
     input: int
     input_channel: int
     local: int
+    bytes_per_second: int = 0
 
 
 class TaskManager(NamedTuple):

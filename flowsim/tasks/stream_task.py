@@ -280,6 +280,12 @@ class StreamTask:
             event = LifeEvent.STOP_WITH_DRAIN if mode is StopMode.DRAIN else LifeEvent.STOP_NO_DRAIN
             self.trace.lifecycle(-1, event)
 
+    def trace_deadlock(self) -> None:
+        """Nothing in the job can run any more."""
+        if self.trace is not None and not self.state.is_terminal:
+            self._advance_clock()
+            self.trace.lifecycle(-1, LifeEvent.DEADLOCKED)
+
     def _set_state(self, state: TaskState, event: LifeEvent) -> None:
         self.state = state
         if self.trace is not None:

@@ -39,6 +39,7 @@ LIFE: Final[Phrases] = {
     LifeEvent.STOP_WITH_DRAIN: ("is stopped, event time is flushed", ("4.20",)),
     LifeEvent.STOP_NO_DRAIN: ("is stopped without drain", ("4.20",)),
     LifeEvent.CANCELING: ("is being canceled", ("4.23",)),
+    LifeEvent.DEADLOCKED: ("is deadlocked: nothing in the job can run any more", ()),
 }
 SEGMENTS: Final[Phrases] = {
     SegmentAction.TAKEN: ("takes a segment from the task manager", ("5.34",)),

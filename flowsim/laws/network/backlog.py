@@ -21,6 +21,7 @@ from flowsim.laws.network.buffer_rows import (
     SENT,
     ChannelsByTask,
     buffer_rows,
+    remote_pipelined,
 )
 from flowsim.laws.network.subpartition_queue import SubpartitionQueue
 from flowsim.laws.slices import Slice
@@ -115,17 +116,8 @@ class Arrivals:
         return number == self._count - 1
 
 
-def _judged_channels(graph: JobGraph) -> ChannelsByTask:
-    """The remote channels of pipelined edges."""
-    return ChannelsByTask.of(
-        channel
-        for channel in graph.channels.values()
-        if not channel.local and graph.edges[channel.edge].exchange != "BLOCKING"
-    )
-
-
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Queues | None:
-    judged = graph.once(_judged_channels)
+    judged = graph.once(remote_pipelined)
     if task.task not in judged.sent and task.task not in judged.received:
         return None
     return Queues(task.task, judged, graph.once(_exclusive_channels), found[ID])
@@ -138,7 +130,7 @@ def _exclusive_channels(graph: JobGraph) -> frozenset[int]:
 
 
 def _needs_channels(graph: JobGraph) -> str:
-    return "" if graph.once(_judged_channels).sent else "the job has no remote channel of a pipelined edge"
+    return "" if graph.once(remote_pipelined).sent else "the job has no remote channel of a pipelined edge"
 
 
 def _suspects(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: Findings) -> Sequence[Block]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from flowsim.facts.kinds import BufferKind, BufferSide
-from flowsim.laws.job_graph import Channel
+from flowsim.laws.job_graph import Channel, JobGraph
 from flowsim.laws.slices import Row, Slice
 
 COLUMNS: Final = ("side", "channel", "kind", "credits", "number", "bytes", "backlog", "whole")
@@ -35,3 +35,17 @@ class ChannelsByTask:
             found.sent.setdefault(channel.source_task, []).append(channel.channel)
             found.received.setdefault(channel.target_task, []).append(channel.channel)
         return found
+
+
+def remote(graph: JobGraph) -> ChannelsByTask:
+    """The channels between task managers; use with ``JobGraph.once``."""
+    return ChannelsByTask.of(channel for channel in graph.channels.values() if not channel.local)
+
+
+def remote_pipelined(graph: JobGraph) -> ChannelsByTask:
+    """Those of pipelined edges; use with ``JobGraph.once``."""
+    return ChannelsByTask.of(
+        channel
+        for channel in graph.channels.values()
+        if not channel.local and graph.edges[channel.edge].exchange != "BLOCKING"
+    )

@@ -8,7 +8,16 @@ from typing import Final
 from flowsim.facts.kinds import CreditKind, Level
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law
-from flowsim.laws.network.buffer_rows import COLUMNS, DATA, RECEIVED, RECYCLED, SENT, ChannelsByTask, buffer_rows
+from flowsim.laws.network.buffer_rows import (
+    COLUMNS,
+    DATA,
+    RECEIVED,
+    RECYCLED,
+    SENT,
+    ChannelsByTask,
+    buffer_rows,
+    remote,
+)
 from flowsim.laws.slices import Row, Slice
 
 CREDITS: Final = "credits"
@@ -146,16 +155,12 @@ def _compare(graph: JobGraph, answers: Mapping[int, object], whole: bool, found:
                 found.broken(what, (channel, number), channel=channel, expected=cause, found=effect)
 
 
-def _remote(graph: JobGraph) -> ChannelsByTask:
-    return ChannelsByTask.of(channel for channel in graph.channels.values() if not channel.local)
-
-
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Credits | None:
-    remote = graph.once(_remote)
-    if task.task not in remote.sent and task.task not in remote.received:
+    channels = graph.once(remote)
+    if task.task not in channels.sent and task.task not in channels.received:
         return None
     credits, in_flight = (found[law] if law in found else Findings() for law in (CREDITS, IN_FLIGHT))
-    return Credits(task.task, remote, credits, in_flight)
+    return Credits(task.task, channels, credits, in_flight)
 
 
 def _needs_remote_channels(graph: JobGraph) -> str:

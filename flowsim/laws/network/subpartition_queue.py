@@ -71,6 +71,11 @@ class SubpartitionQueue:
         waits = bool(self._kinds) and self._kinds[-1] and not self._is_flushed
         return self._data - waits
 
+    def is_readable(self, has_credit: bool) -> bool:
+        """Whether something can be sent: an event, or with a credit what is finished or flushed (rules 5.20, 5.29)."""
+        kinds = self._kinds
+        return bool(kinds) and (not kinds[0] or (has_credit and (self._is_flushed or len(kinds) > 1)))
+
     @property
     def is_empty(self) -> bool:
         return not self._kinds

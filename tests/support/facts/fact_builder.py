@@ -41,6 +41,8 @@ class FactBuilder:
     level: Level = Level.FULL
     facts: list[tuple[str, Row]] = field(default_factory=list)
     _seq: dict[int, int] = field(default_factory=dict)
+    now_ns: int | None = None
+    """The time of what is added; None: each fact has its own."""
 
     def add(self, table: str, **values: int | str) -> None:
         """Adds one row; columns that are not given are 0 or ''."""
@@ -50,7 +52,7 @@ class FactBuilder:
         if "seq" in row and "seq" not in values:
             row["seq"] = self._seq.get(int(row["task"]), 0)
             self._seq[int(row["task"])] = int(row["seq"]) + 1
-            row["time_ns"] = 1 + len(self.facts)
+            row["time_ns"] = 1 + len(self.facts) if self.now_ns is None else self.now_ns
         self.facts.append((table, row))
 
     def rows(self, table: str, where: Callable[[Row], bool] = lambda row: True) -> list[Row]:

@@ -235,6 +235,20 @@ def honest_mark(row: Row) -> bool:
     return row["kind"] == WATERMARK and int(row["timestamp"]) < MAX_WATERMARK
 
 
+def rest_beside_a_mail(f: FactBuilder, random: Random) -> None:
+    """A task waits for mail although one is there."""
+    put = one_of(f, random, "mails", doing(MailAction.PUT))
+    wait = {"kind": WaitKind.MAIL, "action": 9_000, "priority": -1}
+    begun = f.insert_after(put, "actions", phase=ActionPhase.WAIT, **wait)
+    ended = f.insert_after(begun, "actions", phase=ActionPhase.RESUME, **wait)
+    begun["time_ns"], ended["time_ns"] = put["time_ns"], int(put["time_ns"]) + 1
+
+
+def deadlock(f: FactBuilder, random: Random) -> None:
+    opened = one_of(f, random, "lifecycle", living(LifeEvent.RUNNING))
+    f.insert_after(opened, "lifecycle", operator=-1, event=LifeEvent.DEADLOCKED)
+
+
 _COUNTED: Final = (
     ("channel-fifo", "another payload arrives", change("received", "fingerprint", of_kind(RECORD))),
     ("channel-fifo", "another timestamp arrives", change("received", "timestamp", of_kind(RECORD))),
@@ -327,6 +341,8 @@ _LIVING: Final = (
     ("mails", "a yield runs what must wait", yield_for_higher_mails_only),
     ("fairness", "a mail joins a batch", mail_joins_a_batch),
     ("fairness", "the default action runs while it is suspended", change("actions", "suspended", begins_default_action, by=1)),
+    ("progress", "a task rests beside a mail", rest_beside_a_mail),
+    ("progress", "a job is deadlocked", deadlock),
     ("life-cycle", "an operator is not opened", delete("lifecycle", living(LifeEvent.OPEN))),
     ("life-cycle", "an operator is not closed", delete("lifecycle", living(LifeEvent.CLOSE))),
     ("life-cycle", "an operator does not finish", delete("lifecycle", living(LifeEvent.FINISH))),

@@ -187,7 +187,9 @@ class TinyJob:
                 channel % 2 if channel < 2 else 0,
                 channel % 2 if channel >= 2 else 0,
             )
-            self.recorder.static(schema.CHANNELS, [(channel, edge, source, subpartition, target, 0, input_channel, 0)])
+            self.recorder.static(
+                schema.CHANNELS, [(channel, edge, source, subpartition, target, 0, input_channel, 0, 0)]
+            )
             if self.recorder.level is Level.FULL:
                 self.traces[target].credit(channel, CreditKind.INITIAL_GRANTED, 2, -1)
                 self.traces[source].credit(channel, CreditKind.INITIAL_GOT, 2, 2)

@@ -63,9 +63,11 @@ class HonestActions:
             if number < batch - 1:
                 self.mails_come(task, at_once=0)
         if task in self.suspended:
+            self.facts.now_ns = 1 + len(self.facts.facts)
             wait = self.act(ActionPhase.WAIT, task, WaitKind.MAIL)
             self.mails_come(task)
             self.act(ActionPhase.RESUME, task, WaitKind.MAIL, wait)
+            self.facts.now_ns = None
             while self.random.random() < 0.6 and self.run_mail(task, -1):
                 pass
             self.suspended.discard(task)

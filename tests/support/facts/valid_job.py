@@ -290,7 +290,6 @@ class HonestJob:
         for operator in reversed(range(operators_of(task))):
             self.live(task, operator, LifeEvent.CLOSE)
         self.forward(task, ElementKind.END_OF_PARTITION, 0)
-        self.live(task, -1, LifeEvent.FINISHED)
 
     def keyed(self, task: int, timestamp: int, fingerprint: int) -> dict[str, int]:
         key_hash = KEYS[self.names[fingerprint]][0]
@@ -396,6 +395,8 @@ class HonestJob:
             for channel in range(8):
                 self.deliver(channel)
         self.pools.give_back()
+        for task in range(6):
+            self.live(task, -1, LifeEvent.FINISHED)
         return self.facts
 
 

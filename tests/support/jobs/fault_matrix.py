@@ -100,7 +100,12 @@ CASES = (
     _case("backlog_counts_events", "map", "backlog"),
     _case("backlog_before_flush", "map", "backlog"),
     _case("empty_buffer_sent", "map", "backlog"),
-    _case("received_buffer_leaks", "map", "in-flight"),
+    _case("notification_late", "map", "progress"),
+    _case("notifications_lost", "map", "progress", status=JobStatus.DEADLOCKED),
+    _case(
+        "received_buffer_leaks", "map", "in-flight", "progress",
+        why="what is never recycled counts as input that was not read",
+    ),
     _case("credit_from_nowhere", "map", "in-flight"),
     _case("mail_overtakes", "window", "mails"),
     _case("mail_joins_batch", "window", "fairness"),
@@ -116,8 +121,8 @@ CASES = (
         why="what was dropped is never emitted, counts no longer, and still waits for its timeout when the input ends",
     ),
     _case(
-        "async_outcome_forgotten", "asked", "async-order", status=JobStatus.DEADLOCKED,
-        why="its element is never done, so the end of the input waits for ever",
+        "async_outcome_forgotten", "asked", "async-order", "progress", status=JobStatus.DEADLOCKED,
+        why="its element is never done, so the end of the input waits for ever: a deadlock",
     ),
     _case(
         "async_element_not_put", "asked", "async-order", "conservation",
@@ -142,7 +147,7 @@ CASES = (
     _case("async_emits_after_end", "asked", "async-end"),
     _case("async_watermark_withheld", "answered", "task-watermark"),
     _case("reenter_action", "window", "actions"),
-    _case("stop_task", "window", status=JobStatus.STOPPED, why="a stopped task breaks no law: it only takes no input"),
+    _case("stop_task", "window", "progress", status=JobStatus.STOPPED, why="it rests although its input waits"),
 )  # fmt: skip
 
 

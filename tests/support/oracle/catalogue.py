@@ -108,6 +108,10 @@ LAWS: Final[Sequence[Law]] = (
     Law("in-flight",
         "No data arrives beyond the credit that its receiver gave, and no more credit is out than empty buffers are reserved.",
         ("6.2", "6.3", "6.5", "6.8", "6.11"), Level.FULL),
+    Law("progress",
+        "No task rests while it could send what is finished or flushed, run a mail or read its input; and no job is "
+        "deadlocked.",
+        ("3.12", "3.13", "4.5", "5.21", "5.22", "6.10", "6.16", "7.1"), Level.FULL),
     Law("mails",
         "Every mail that was put runs once, first in, first out among equals that are not urgent, and inside a yield only "
         "mails of its priority or above run.",

@@ -30,6 +30,7 @@ from tests.support.oracle.joins import joins
 from tests.support.oracle.lateness import lateness
 from tests.support.oracle.life_cycle import life_cycle
 from tests.support.oracle.mails import mails
+from tests.support.oracle.progress import progress
 from tests.support.oracle.routing import key_routing
 from tests.support.oracle.segments import segments
 from tests.support.oracle.task_watermarks import task_watermark
@@ -61,6 +62,7 @@ CHECKS: Final[dict[str, Check]] = {
     "segments": segments,
     "backlog": backlog,
     "in-flight": in_flight,
+    "progress": progress,
     "mails": mails,
     "fairness": fairness,
     "life-cycle": life_cycle,

@@ -139,7 +139,7 @@ def test_laws_of_level_full_do_not_apply_below_it(outcomes_of: Mapping[str, Outc
 def test_what_the_graph_lacks_makes_a_law_not_applicable(outcomes_of: Mapping[str, Outcomes]) -> None:
     outcomes = outcomes_of["one task"]
     reasons = {law: o.reason for law, o in outcomes.items() if o.verdict is Verdict.NOT_APPLICABLE}
-    assert set(reasons) == set(LAW_IDS) - {"conservation", "actions", "mails", "fairness", "life-cycle"}
+    assert set(reasons) == set(LAW_IDS) - {"conservation", "actions", "mails", "fairness", "life-cycle", "progress"}
     assert reasons["channel-fifo"] == "the job has no channels"
     assert outcomes["conservation"].verdict is Verdict.HOLDS
     assert outcomes["actions"].verdict is Verdict.VACUOUS

@@ -50,7 +50,7 @@ def violated(cases: Judged) -> set[str]:
 def test_honest_jobs_break_no_law(all_jobs: Judged) -> None:
     honest = [(case, outcomes) for case, outcomes in all_jobs if case.honest]
     broken = {(case.name, law): o.evidence for case, outcomes in honest for law, o in outcomes.items() if o.violations}
-    assert broken == {}
+    assert broken.keys() == {("stuck", "progress")}  # a job that is deadlocked
 
 
 def test_every_step_of_an_async_element_is_among_them(async_jobs: Judged) -> None:

@@ -1,0 +1,234 @@
+"""Law progress: no task rests while there is something that it could send, run or read."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flowsim.facts.kinds import (
+    ActionPhase,
+    CreditKind,
+    ElementKind,
+    Level,
+    LifeEvent,
+    MailAction,
+    WaitKind,
+)  # fmt: skip
+from flowsim.laws.job_graph import JobGraph, Task
+from flowsim.laws.law import Findings, FoundByLaw, Law
+from flowsim.laws.network.buffer_rows import DATA, FLUSHED, QUEUED, RECEIVED, RECYCLED, SENT, remote, remote_pipelined
+from flowsim.laws.network.subpartition_queue import SubpartitionQueue
+from flowsim.laws.slices import Mask, Slice
+
+ID: Final = "progress"
+_WAIT: Final = int(ActionPhase.WAIT)
+_MAIL, _BUFFER, _YIELD = int(WaitKind.MAIL), int(WaitKind.BUFFER), int(WaitKind.YIELD)
+_GOT: Final = (int(CreditKind.INITIAL_GOT), int(CreditKind.GOT))
+_FINISHED, _DEADLOCKED = int(LifeEvent.FINISHED), int(LifeEvent.DEADLOCKED)
+_ENDS: Final = (int(LifeEvent.CANCELING), int(LifeEvent.CANCELED), int(LifeEvent.FAILED), _DEADLOCKED)
+_ANY_MAIL: Final = -1
+_REAL_CLOCK_NS: Final = 10**18
+"""The virtual clock starts at 1 s, the real one counts from 1970."""
+
+
+class Rests:
+    """What one task could do, and the times at which it rests."""
+
+    def __init__(self, task: int, graph: JobGraph, reads_all_inputs: bool, found: Findings) -> None:
+        self._task = task
+        self._found = found
+        self._queues = {channel: SubpartitionQueue() for channel in graph.once(remote_pipelined).sent.get(task, ())}
+        self._credits = dict.fromkeys(self._queues, 0)
+        self._links = {channel: _link(graph, channel) for channel in self._queues}
+        """Who receives from a channel, and the bandwidth on the way there."""
+        self._free_ns: dict[int, int] = {}
+        """When the connection to a task has written what was sent last."""
+        self._sendable: dict[int, None] = {}
+        self._incoming = frozenset(graph.once(remote).received.get(task, ()))
+        self._reads_all_inputs = reads_all_inputs
+        self._unread = 0
+        """Data buffers and events that arrived and were not read."""
+        self._mails: dict[int, int] = {}
+        """Priorities of the mails that wait, by number."""
+        self._yields: list[int] = []
+        """Least priorities of the mails that open yields may run."""
+        self._rest: tuple[int, int, int] | None = None
+        """Sequence number, kind and priority of the wait in which the task rests."""
+        self._counted: set[object] = set()
+        """What was found in this rest."""
+        self._now = 0
+
+    def feed(self, facts: Slice) -> None:
+        steps = (self._buffer, self._credit, self._action, self._mail, self._event, self._life)
+        for seq, table, row in facts.merged(
+            ("buffers", ("time_ns", "side", "channel", "number", "kind", "bytes", "backlog", "whole")),
+            ("credits", ("time_ns", "kind", "channel", "balance")),
+            ("actions", ("time_ns", "phase", "kind", "priority"), facts.once(_rest_rows)),
+            ("mails", ("time_ns", "action", "mail", "priority")),
+            ("received", ("time_ns", "channel"), facts.once(_event_rows)),
+            ("lifecycle", ("time_ns", "event")),
+        ):
+            now = row[0]
+            if self._rest is not None and self._now < now < _REAL_CLOCK_NS:
+                self._look(now)
+            self._now = now
+            steps[table](seq, *row[1:])
+
+    def _look(self, now: int) -> None:
+        """Time passes while the task rests."""
+        assert self._rest is not None
+        seq, kind, priority = self._rest
+        for channel in self._sendable:
+            if self._free_ns.get(self._links[channel][0], 0) < now:
+                self._stuck(channel, seq, "data or an event could be sent", channel=channel)
+        if kind == _MAIL:
+            least = self._yields[-1] if self._yields else _ANY_MAIL
+            if self._mails and any(of_mail >= least for of_mail in self._mails.values()):
+                self._stuck("mail", seq, "a mail could run", mail=min(self._mails))
+            if self._unread > 0 and not self._yields and priority == -1 and self._reads_all_inputs:
+                self._stuck("input", seq, "a buffer or event could be read", waiting=self._unread)
+
+    def _stuck(self, cause: object, seq: int, what: str, **where: object) -> None:
+        if cause not in self._counted:
+            self._counted.add(cause)
+            self._found.broken(f"{what}, but the task rests", (self._task, seq), task=self._task, seq=seq, **where)
+
+    def _buffer(
+        self, seq: int, side: int, channel: int, number: int, kind: int, size: int, backlog: int, whole: int
+    ) -> None:
+        if side in (RECEIVED, RECYCLED):
+            if channel in self._incoming:
+                self._unread += 1 if side == RECEIVED else -1
+            return
+        queue = self._queues.get(channel)
+        if queue is None:
+            return
+        is_data = kind == DATA
+        if side == QUEUED:
+            queue.add(number, is_data, backlog)
+        elif side == FLUSHED:
+            queue.flush(backlog)
+        elif side == SENT:
+            receiver, bytes_per_second = self._links[channel]
+            if bytes_per_second:
+                self._free_ns[receiver] = self._now - (-size * 10**9 // bytes_per_second)
+            self._credits[channel] -= is_data
+            queue.send(number, is_data, backlog, whole != 0)
+        else:
+            queue.skip(is_data, backlog, whole != 0)
+        self._update(channel)
+
+    def _credit(self, seq: int, kind: int, channel: int, balance: int) -> None:
+        if kind in _GOT and channel in self._queues:
+            self._credits[channel] = balance
+            self._update(channel)
+
+    def _update(self, channel: int) -> None:
+        if self._queues[channel].is_readable(self._credits[channel] > 0):
+            self._sendable[channel] = None
+        else:
+            self._sendable.pop(channel, None)
+
+    def _action(self, seq: int, phase: int, kind: int, priority: int) -> None:
+        if kind == _YIELD:
+            if phase == _WAIT:
+                self._yields.append(priority)
+            elif self._yields:
+                self._yields.pop()
+        else:
+            self._begin_rest((seq, kind, priority) if phase == _WAIT else None)
+
+    def _begin_rest(self, rest: tuple[int, int, int] | None) -> None:
+        self._rest = rest
+        self._counted.clear()
+        self._found.examined += rest is not None
+
+    def _mail(self, seq: int, action: int, mail: int, priority: int) -> None:
+        if action == MailAction.PUT:
+            self._mails[mail] = priority
+        else:
+            self._mails.pop(mail, None)
+
+    def _event(self, seq: int, channel: int) -> None:
+        self._unread -= channel in self._incoming
+
+    def _life(self, seq: int, event: int) -> None:
+        if event == _FINISHED:
+            self._begin_rest((seq, _BUFFER, _ANY_MAIL))
+        elif event in _ENDS:
+            self._rest = None
+            if event == _DEADLOCKED:
+                self._found.examined += 1
+                self._found.broken("deadlocked", (self._task, seq), task=self._task, seq=seq)
+
+    def end(self, whole: bool) -> None:
+        """Nothing: what is left at the end is the business of other laws."""
+
+
+def _link(graph: JobGraph, channel: int) -> tuple[int, int]:
+    """Channels between the same two tasks share one connection (rule 6.15)."""
+    about = graph.channels[channel]
+    return about.target_task, about.bytes_per_second
+
+
+def _rest_rows(facts: Slice) -> Mask:
+    """Waits in which a task rests, and yields."""
+    rows = facts.of("actions")
+    phase, kind = rows.column("phase"), rows.column("kind")
+    mask: Mask = (phase >= _WAIT) & ((kind == _MAIL) | (kind == _BUFFER) | (kind == _YIELD))
+    return mask
+
+
+def _event_rows(facts: Slice) -> Mask:
+    mask: Mask = facts.of("received").column("kind") >= ElementKind.END_OF_DATA
+    return mask
+
+
+def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Rests:
+    heads = [o for o in graph.operators if o.vertex == task.vertex and o.operator == 0]
+    reads_all = task.inputs <= 1 or any(
+        head.params.get("reading") == "any" and head.kind != "operator" for head in heads
+    )
+    return Rests(task.task, graph, reads_all, found[ID])
+
+
+_COUNTS: Final = """\
+- Rows examined: the *rests* of all tasks, and DEADLOCKED rows of `lifecycle`. A task rests from a WAIT row of `actions`
+  with kind MAIL or BUFFER to the next WAIT or RESUME row of these kinds, and from its FINISHED row on; in both cases at
+  most to a CANCELING, CANCELED, FAILED or DEADLOCKED row. What it does runs in between, and its cost passes then. (A
+  task of the designs before the mailbox rests in waits of kind LOCK, which are not judged.)
+- Time passes in a rest when, of the task's rows of `buffers`, `credits`, `mails`, `lifecycle`, END_OF_DATA and
+  END_OF_PARTITION rows of `received`, and WAIT and RESUME rows of kinds MAIL, BUFFER and YIELD, by seq, one of the rest has
+  a greater `time_ns` than the one before. Times from 10^18 on are those of the real clock, where waking up takes time:
+  not judged. With the state after the row before, these are violations, each counted once per rest:
+  - per remote channel of a pipelined edge on which the task sends: it can send, that is, the head of its queue (as in
+    `backlog`) is an event, or the channel has credits (`balance` of the last INITIAL_GOT or GOT row, less DATA rows
+    SENT since) and a flush waits or the queue has more than one entry; and its connection is free before the later
+    row. The connection to a task is busy after each SENT row on a channel with `bytes_per_second`, for its `bytes`.
+  - a rest of kind MAIL: a mail was PUT and has not RUN whose priority is at least that of the innermost open YIELD wait,
+    without one -1.
+  - a rest of kind MAIL with `priority` -1 (not back pressure), outside of YIELD waits, of a task that has one input or
+    whose head operator is flowsim's and has parameter `reading` "any" (others may select inputs): more RECEIVED rows than RECYCLED rows
+    and such rows of `received` on its remote channels.
+- Each DEADLOCKED row is a violation. What a sender holds for a local channel, which has no facts of its own there,
+  is judged by this alone.
+"""
+
+LAWS: Final = (
+    Law(
+        ID,
+        "No task rests while it could send what is finished or flushed, run a mail or read its input; and no job is "
+        "deadlocked.",
+        ("3.12", "3.13", "4.5", "5.21", "5.22", "6.10", "6.16", "7.1"),
+        Level.FULL,
+        {
+            "buffers": ("time_ns", "side", "channel", "number", "kind", "bytes", "backlog", "whole"),
+            "credits": ("time_ns", "kind", "channel", "balance"),
+            "actions": ("time_ns", "phase", "kind", "priority"),
+            "mails": ("time_ns", "action", "mail", "priority"),
+            "received": ("time_ns", "channel", "kind"),
+            "lifecycle": ("time_ns", "event"),
+        },
+        _make,
+        counts=_COUNTS,
+    ),
+)  # fmt: skip

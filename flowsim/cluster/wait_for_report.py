@@ -1,4 +1,4 @@
-"""Who waits for what: the report of a job that is deadlocked or was stopped."""
+"""Which tasks wait for what: the report of a job that is deadlocked or was stopped."""
 
 from __future__ import annotations
 
@@ -15,9 +15,15 @@ _SHOWN: Final = 8
 
 
 def wait_for_report(deployment: Deployment, schedule: RegionSchedule) -> str:
-    """One line per unfinished task with its buffers, credits and mails, then one per link that something is on."""
+    """One line per unfinished task with its buffers, credits and mails, then one per finished task whose data were not
+    read to the end, and one per link that something is on."""
     tasks = deployment.tasks
     lines = [_task(task, deployment, schedule) for task in tasks if not task.state.is_terminal]
+    lines += [
+        f"{task.name} has finished, but holds {_output(task)}{_credit(task)}"
+        for task in tasks
+        if task.state is TaskState.FINISHED and _holds_data(task)
+    ]
     for source, target, what in deployment.network.connections.timed.in_flight():
         lines.append(f"{what} are in flight between {tasks[source].name} and {tasks[target].name}")
     return "\n".join(lines)
@@ -42,18 +48,30 @@ def _answers(task: StreamTask) -> str:
 
 
 def _queues(task: StreamTask) -> str:
-    out = ", ".join(
+    output = _output(task) or "none"
+    return f"mailbox {len(task.mailbox)} mails, input {task.queued_input} buffers, output {output}{_credit(task)}"
+
+
+def _output(task: StreamTask) -> str:
+    return ", ".join(
         f"{w.partition.queued_buffers} buffers queued for channels {w.first_channel}.. "
         f"(pool {w.partition.pool.used_segments} of {w.partition.pool.size} used)"
         for w in task.writers
     )
+
+
+def _holds_data(task: StreamTask) -> bool:
+    return any(writer.partition.queued_buffers for writer in task.writers)
+
+
+def _credit(task: StreamTask) -> str:
+    """The channels whose data wait for a credit of the receiver."""
     starved = [
         str(reader.channel_id)
         for reader in task.view_readers
         if reader.credits == 0 and not reader.is_available and reader.view.is_available(True)
     ]
-    credit = f"; no credit for channels {_some(iter(starved))}" if starved else ""
-    return f"mailbox {len(task.mailbox)} mails, input {task.queued_input} buffers, output {out or 'none'}{credit}"
+    return f"; no credit for channels {_some(iter(starved))}" if starved else ""
 
 
 def _some(texts: Iterator[str]) -> str:

@@ -207,8 +207,8 @@ _COUNTS: Final = """\
   - a rest of kind MAIL: a mail was PUT and has not RUN whose priority is at least that of the innermost open YIELD wait,
     without one -1.
   - a rest of kind MAIL with `priority` -1 (not back pressure), outside of YIELD waits, of a task that has one input or
-    whose head operator is flowsim's and has parameter `reading` "any" (others may select inputs): more RECEIVED rows than RECYCLED rows
-    and such rows of `received` on its remote channels.
+    whose head operator is flowsim's and has parameter `reading` "any" (others may select inputs): more RECEIVED rows
+    than RECYCLED rows and such rows of `received` on its remote channels.
 - Each DEADLOCKED row is a violation. What a sender holds for a local channel, which has no facts of its own there,
   is judged by this alone.
 """

@@ -128,6 +128,19 @@ def test_what_starves_is_told_with_its_buffers_and_credits() -> None:
     )
 
 
+def test_a_finished_sender_that_holds_data_without_credit_is_named() -> None:
+    job = linked(
+        Link("source", "sink", 1 * MS), segment_size_bytes=13, exclusive_buffers_per_channel=1,
+        floating_buffers_per_gate=1, buffer_timeout_ms=-1,
+    )  # fmt: skip
+    job.sink(job.values(lambda _: ["k" * 10] * 2), by="FORWARD", chain=False)
+    result = job.run(faults=(Fault("lose_credit", operator="source"),))
+    assert result.status is JobStatus.DEADLOCKED
+    assert result.report.splitlines()[1:] == [
+        "source (1/1) has finished, but holds 4 buffers queued for channels 0.. (pool 2 of 2 used); no credit for channels 0"
+    ]
+
+
 @pytest.mark.parametrize("policy", ["fifo", "random"])
 def test_the_same_seed_gives_the_same_facts_over_links(policy: str) -> None:
     def facts() -> dict[str, list[object]]:

@@ -177,7 +177,7 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
         FaultKind(
             "rebalance_skips_channel",
             Component.WRITER,
-            "after `at` records a round robin leaves one channel out",
+            "after record `at` a round robin leaves one channel out",
             "distribution",
         ),
         FaultKind(

@@ -50,17 +50,18 @@ class MisroutingPartitioner(KeyGroupStreamPartitioner):
 
 
 class SkippingPartitioner(RebalancePartitioner):
-    """Leaves out one channel in its turn, after ``at`` records."""
+    """Leaves out one channel in its turn, after record ``at``."""
 
-    __slots__ = ("_at",)
+    __slots__ = ("_left",)
 
     def __init__(self, channels: int, random: Random, at: int) -> None:
         super().__init__(channels, random)
-        self._at = at
+        self._left = at + 1
+        """Records before the channel is left out."""
 
     def select_channel(self, value: Value) -> int:
-        self._at -= 1
-        if self._at == -1:
+        self._left -= 1
+        if self._left == -1:
             super().select_channel(value)
         return super().select_channel(value)
 

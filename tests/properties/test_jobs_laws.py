@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowsim.connectors.script import ScriptedSource, record, watermark
+from flowsim.connectors.script import ScriptedSource, record, sleep, watermark
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.faults.catalogue import FAULT_KINDS, Fault, FaultKind
 from flowsim.testing import (
@@ -96,6 +96,12 @@ BUSY = ScriptedSource(
 )
 """On-time and late rows at both subtasks, so that every fault finds something to break."""
 
+SLOW = ScriptedSource(
+    [entry for n in range(3) for entry in (record(("a" * 99, n), n), record(("a", n), n), sleep(500))]
+)
+"""More than a buffer at a time, and pauses in which the rest of it is flushed."""
+
+NEEDS_PAUSES = ("backlog_before_flush", "notification_late")
 NEEDS_A_STRATEGY = ("watermark_too_high", "idle_but_speaking", "never_active_again")
 NEEDS_OTHER_WINDOWS = ("session_loses_rows", "purge_forgotten", "timer_under_wrong_key", "cleanup_left_at_merge")
 
@@ -111,6 +117,10 @@ def test_these_properties_can_fail(kind: FaultKind) -> None:
             return becomes_idle({"parallelism": 2})
         if kind.name.startswith("async_"):
             return asks_twice({})
+        if kind.name in NEEDS_PAUSES:
+            return exchange(SLOW, "hash", {"segment_size_bytes": 64})
+        if kind.law == "distribution":
+            return exchange(BUSY, "rebalance", {"parallelism": 2})
         if kind.law == "joins":
             return interval_join((BUSY, BUSY), (-1, 0), {"parallelism": 2})
         if kind.name in NEEDS_OTHER_WINDOWS:

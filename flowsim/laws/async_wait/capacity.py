@@ -33,12 +33,16 @@ class Capacity(Check):
 
     def step(self, step: Step) -> None:
         """Any step."""
-        self._inside += (step.action == PUT) - (step.action == EMIT)
-        inside, queued, capacity = self._inside, step.queued, self.place.capacity
+        action, queued, capacity = step.action, step.queued, self.place.capacity
+        if action == PUT:
+            self._inside += 1
+        elif action == EMIT:
+            self._inside -= 1
+        inside = self._inside
         if queued > capacity:
             what = "more elements than the capacity of the queue"
         # An outcome may come while an element that has left the queue is being emitted.
-        elif queued == inside or (step.action in OUTCOMES and queued == inside - 1):
+        elif queued == inside or (action in OUTCOMES and queued == inside - 1):
             return
         else:
             what = "not the number of elements put and not emitted"
@@ -48,23 +52,21 @@ class Capacity(Check):
 class End(Check):
     """Looks at the queue at every end of input, and at the steps after an end or a close."""
 
-    __slots__ = ("_queued",)
+    __slots__ = ("queued",)
 
     def __init__(self, place: Place, found: Findings) -> None:
         super().__init__(place, found)
-        self._queued = 0
+        self.queued = 0
         """The size of the queue after the last element was put or emitted."""
 
-    def step(self, step: Step) -> None:
-        """Any step."""
-        if step.action in (PUT, EMIT):
-            self._queued = step.queued
-        if step.seq > min(self.place.end, self.place.closing) and step.action not in OUTCOMES:
+    def late(self, step: Step) -> None:
+        """A step after an end or a close."""
+        if step.action not in OUTCOMES:
             self.broken(
                 f"a step after the {'end of input' if step.seq > self.place.end else 'operator was closed'}", step
             )
 
     def input_ends(self, seq: int) -> None:
         """An END_INPUT."""
-        if self._queued:
-            self.broken_at("the queue is not empty at the end of input", seq, queued=self._queued, expected=0)
+        if self.queued:
+            self.broken_at("the queue is not empty at the end of input", seq, queued=self.queued, expected=0)

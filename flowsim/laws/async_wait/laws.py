@@ -26,6 +26,7 @@ from flowsim.laws.async_wait.places import (
     operators_by_vertex,
 )
 from flowsim.laws.async_wait.readers import Reader, readers_by_operator
+from flowsim.laws.each_row import each_row
 from flowsim.laws.elements import sent_records
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law
@@ -72,16 +73,20 @@ class _Examined:
 
     def step(self, step: Step) -> None:
         """A row of ``async_elements``."""
+        place, action = self.place, step.action
         self._capacity.step(step)
-        self.end_of_input.step(step)
         self._elements.step(step)
-        if step.action == EMIT:
+        if step.seq > place.end or step.seq > place.closing:
+            self.end_of_input.late(step)
+        if action == EMIT:
+            self.end_of_input.queued = step.queued
             for reader in self.readers:
                 reader.emit(step)
-        elif step.action == PUT and step.seq > self.place.opening:
-            if self.arrivals is not None:
+        elif action == PUT:
+            self.end_of_input.queued = step.queued
+            if self.arrivals is not None and step.seq > place.opening:
                 self.arrivals.put(step)
-            if self.source is not None and step.kind == _RECORD:
+            if self.source is not None and step.kind == _RECORD and step.seq > place.opening:
                 self.source.get(step.seq, step.fingerprint)
 
     def end(self) -> None:
@@ -104,14 +109,14 @@ class AsyncWait:
         self._by_channel = by_channel
         self._heads = [one.arrivals for one in examined if one.arrivals is not None]
         self._found = found
-        self._parts: list[_Part] = [("async_elements", Step._fields, None, self._step)]
-        """Of two facts with the same ``seq`` the one of the earlier part comes first."""
+        self._parts: list[_Part] = []
+        """What is examined beside the steps of elements."""
         if examined:
-            self._parts.insert(0, ("lifecycle", ("operator", "event"), None, self._life))
+            self._parts.append(("lifecycle", ("operator", "event"), None, self._life))
             self._parts.append(("system_timers", _TIMER, None, self._timer))
         if self._heads:
-            self._parts.insert(1, ("received", _PAYLOAD, _received_records, self._arrival))
-            self._parts.insert(1, ("task_watermark", _PAYLOAD[:2], _watermarks, self._arrival))
+            self._parts.append(("received", _PAYLOAD, _received_records, self._arrival))
+            self._parts.append(("task_watermark", _PAYLOAD[:2], _watermarks, self._arrival))
         if by_channel:
             self._parts.append(("sent", ("channel", "fingerprint"), sent_records, self._sent))
 
@@ -123,8 +128,20 @@ class AsyncWait:
         parts = [part for part in self._parts if facts.has(part[0])]
         handlers = [handler for _, _, _, handler in parts]
         masks = [(table, columns, mask and mask(facts)) for table, columns, mask, _ in parts]
-        for seq, part, row in facts.merged(*masks):
-            handlers[part](seq, row)
+        others = iter(facts.merged(*masks))
+        other = next(others, None)
+        for step in map(Step._make, each_row(rows, Step._fields)):
+            while other is not None and other[0] < step.seq:
+                handlers[other[1]](other[0], other[2])
+                other = next(others, None)
+            examined = self._examined.get(step.operator)
+            if examined is None:
+                self._stray(step)
+            else:
+                examined.step(step)
+        while other is not None:
+            handlers[other[1]](other[0], other[2])
+            other = next(others, None)
 
     def _count(self, rows: Rows) -> None:
         action, found = rows.column("action"), self._found
@@ -148,13 +165,10 @@ class AsyncWait:
         for head in self._heads:
             head.arrive((seq, kind, timestamp, fingerprint[0] if fingerprint else 0))
 
-    def _step(self, seq: int, row: Row) -> None:
-        step = Step._make(row)
-        if step.operator in self._examined:
-            self._examined[step.operator].step(step)
-        elif step.action in _OF_ONCE:
-            what, task = "of an operator that is not described as async", self._task
-            self._found[once.ID].broken(what, (task, seq), task=task, operator=step.operator, seq=seq)
+    def _stray(self, step: Step) -> None:
+        if step.action in _OF_ONCE:
+            what, at = "of an operator that is not described as async", (self._task, step.seq)
+            self._found[once.ID].broken(what, at, task=self._task, operator=step.operator, seq=step.seq)
 
     def _sent(self, seq: int, row: Row) -> None:
         channel, fingerprint = row

@@ -85,10 +85,6 @@ class Once(Check):
                 fingerprint=step.fingerprint, expected_fingerprint=outcome.fingerprint,
             )  # fmt: skip
 
-    def emitted_before_put(self, step: Step) -> None:
-        """Such an emission has no further effect."""
-        self.broken("emitted before it was put", step)
-
     def after_emission(self, step: Step) -> None:
         """An outcome, a timeout or an emission of an element that was emitted."""
         what = {EMIT: "emitted a second time", TIMEOUT: "a timeout after the emission"}

@@ -63,19 +63,18 @@ class Order(Check):
     def emit(self, element: Element) -> None:
         """An element leaves the queue."""
         self.left(element)
-        outcome = _moment(element)
+        outcome = element.outcome.seq if element.outcome is not None else -1
         if element.rank > self._furthest:
             self._furthest, self._latest = element.rank, outcome
-        elif element.rank == self._furthest:
-            self._latest = max(self._latest, outcome)
+        elif element.rank == self._furthest and outcome > self._latest:
+            self._latest = outcome
 
     def left(self, element: Element) -> None:
         """Whether an element was overtaken is known when it leaves, or at the end."""
-        is_behind = self._by_outcome and 0 <= _moment(element) < self._latest
-        if element.put and (element.rank < self._furthest or (element.rank == self._furthest and is_behind)):
-            self.broken("overtaken", element.put, rank=element.rank, rank_emitted_before=self._furthest)
-
-
-def _moment(element: Element) -> int:
-    """When it got its outcome, -1 without one."""
-    return -1 if element.outcome is None else element.outcome.seq
+        if element.rank > self._furthest or element.put is None:
+            return
+        if element.rank == self._furthest:
+            outcome = element.outcome
+            if not self._by_outcome or outcome is None or outcome.seq >= self._latest:
+                return
+        self.broken("overtaken", element.put, rank=element.rank, rank_emitted_before=self._furthest)

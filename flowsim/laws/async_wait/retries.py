@@ -49,7 +49,8 @@ class Retries(Check):
     def put(self, step: Step) -> None:
         """An element is put."""
         self._put = step.seq
-        self._not_at_the_end()
+        if self._unless_at_the_end:
+            self._not_at_the_end()
 
     def _not_at_the_end(self) -> None:
         for step in self._unless_at_the_end:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from flowsim.facts.kinds import ElementKind, Level, LifeEvent
 from flowsim.laws.channels.end_elements import sent_ends_and_idleness
@@ -18,14 +17,13 @@ ID: Final = "end"
 _ELEMENT: Final = ("channel", "position", "kind", "timestamp")
 _WATERMARK, _STATUS = int(ElementKind.WATERMARK), int(ElementKind.STATUS)
 _END_OF_DATA, _END_OF_PARTITION = int(ElementKind.END_OF_DATA), int(ElementKind.END_OF_PARTITION)
-_FINISH, _CLOSE, _FINISHED = int(LifeEvent.FINISH), int(LifeEvent.CLOSE), int(LifeEvent.FINISHED)
+_FINISH, _CLOSE, _FINISHED = LifeEvent.FINISH, LifeEvent.CLOSE, LifeEvent.FINISHED
 _IDLE: Final = -1
 _DRAIN: Final = 1
 _AT_THE_END: Final = 2**63 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class _End:
+class _End(NamedTuple):
     """An END_OF_DATA or END_OF_PARTITION that was sent, and the event time of its channel then."""
 
     seq: int
@@ -103,9 +101,7 @@ class EndOfTask:
     def _wrong_end_of_partition(self, end: _End) -> str:
         if self._before(_CLOSE, end.seq) < self._operators:
             return "END_OF_PARTITION before the operators are closed"
-        if self._before(_FINISHED, end.seq):
-            return "END_OF_PARTITION after the task's end"
-        return ""
+        return "END_OF_PARTITION after the task's end" if self._before(_FINISHED, end.seq) else ""
 
     def _before(self, event: int, seq: int) -> int:
         return sum(at < seq for at in self._life.get(event, ()))

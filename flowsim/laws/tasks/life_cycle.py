@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final
 
 from flowsim.facts.kinds import ElementKind, Level, LifeEvent
@@ -10,15 +11,14 @@ from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law
 from flowsim.laws.slices import Row, Slice
 from flowsim.laws.tasks.chains import chains
-from flowsim.laws.tasks.task_life import FINISHED, TaskLife
 
 ID: Final = "life-cycle"
 _STEP: Final = ("seq", "operator", "event")
 _ELEMENT: Final = ("channel", "position", "kind", "timestamp")
 _END_OF_DATA: Final = int(ElementKind.END_OF_DATA)
-_STOP_NO_DRAIN: Final = int(LifeEvent.STOP_NO_DRAIN)
 _AT_THE_END: Final = 2**63 - 1
 _EVENTS: Final = {int(event): event.name.lower() for event in LifeEvent}
+_ENDS: Final = (LifeEvent.FINISHED, LifeEvent.CANCELED, LifeEvent.FAILED)
 
 
 class LifeCycle:
@@ -33,6 +33,7 @@ class LifeCycle:
         self._data_ended: set[int] = set()
         self._ended: set[int] = set()
         self._undrained = False
+        """It was stopped without drain, or reads from a task that was (rule 4.22)."""
 
     def feed(self, facts: Slice) -> None:
         self._steps += facts.of("lifecycle").tuples(_STEP)
@@ -51,19 +52,89 @@ class LifeCycle:
     def end(self, whole: bool) -> None:
         task, found = self._task.task, self._found
         found.examined += len(self._steps)
-        undrained = self._undrained or not self._ended <= self._data_ended
-        undrained = undrained or any(event == _STOP_NO_DRAIN for _, _, event in self._steps)
-        life = TaskLife(self._operators, self._task.inputs, undrained)
+        self._undrained |= not self._ended <= self._data_ended
+        self._undrained |= any(event == LifeEvent.STOP_NO_DRAIN for _, _, event in self._steps)
+        life = _Life(self._operators, self._task.inputs, self._undrained)
         for seq, operator, event in self._steps:
             wrong = life.step(seq, operator, event)
             if wrong:
                 found.broken(wrong, (task, seq), task=task, seq=seq, operator=operator, event=_EVENTS.get(event, event))
-        first = self._first_element
-        if first is not None and (life.opened < self._operators or first < life.last_open):
+        first, opened = self._first_element, life.count[LifeEvent.OPEN]
+        if first is not None and (opened < self._operators or first < life.last_open):
             what = "an element before all operators are open"
-            found.broken(what, (task, first), task=task, seq=first, expected=self._operators, found=life.opened)
-        if whole and life.end != FINISHED:
+            found.broken(what, (task, first), task=task, seq=first, expected=self._operators, found=opened)
+        if whole and life.end != LifeEvent.FINISHED:
             found.broken("never finished", (task, _AT_THE_END), task=task)
+
+
+class _Life:
+    """What a task has gone through so far."""
+
+    def __init__(self, operators: int, inputs: int, undrained: bool) -> None:
+        self._operators = operators
+        self._inputs = inputs
+        self._undrained = undrained
+        self.count: Counter[int] = Counter()
+        """How often each event came."""
+        self.last_open = -1
+        self.end: int | None = None
+        self._last_close = operators
+        self._ended_inputs: Counter[int] = Counter()
+        self._open_operators: set[int] = set()
+
+    def step(self, seq: int, operator: int, event: int) -> str:
+        """One row of table ``lifecycle``; what is wrong with it, '' when nothing is."""
+        if self.end is not None:
+            return "after the task's end"
+        before = self.count[event]
+        self.count[event] += 1
+        if event == LifeEvent.OPEN:
+            self.last_open = seq
+            self._open_operators.add(operator)
+            is_next = operator == self._operators - 1 - before and not self.count[LifeEvent.CLOSE]
+            return "" if is_next else "opened out of order"
+        if event == LifeEvent.END_INPUT:
+            return self._end_input(operator)
+        if event == LifeEvent.FINISH:
+            return self._finish(operator, before)
+        if event == LifeEvent.CLOSE:
+            in_order, self._last_close = operator < self._last_close, operator
+            self._open_operators.discard(operator)
+            return "" if in_order else "closed out of order or again"
+        if event in _ENDS:
+            return self._end(event)
+        return "runs again" if event == LifeEvent.RUNNING and before else ""
+
+    def _may_finish(self, operator: int, finished: int) -> bool:
+        is_open = self.count[LifeEvent.OPEN] >= self._operators and not self.count[LifeEvent.CLOSE]
+        return operator == finished and is_open and not self.count[LifeEvent.CANCELING]
+
+    def _end_input(self, operator: int) -> str:
+        times = self._ended_inputs[operator]
+        self._ended_inputs[operator] += 1
+        if not self._may_finish(operator, self.count[LifeEvent.FINISH]):
+            return "ends its input out of order"
+        if times >= (max(self._inputs, 1) if operator == 0 else 1):
+            return "ends its input again"
+        return "ends its input without drain" if self._undrained and (operator or self._inputs <= 1) else ""
+
+    def _finish(self, operator: int, finished: int) -> str:
+        if not self._may_finish(operator, finished):
+            return "finishes out of order"
+        if self._undrained:
+            return "finishes without drain"
+        needs_end_input = operator > 0 or self._inputs > 0
+        return "finishes before its input has ended" if needs_end_input and not self._ended_inputs[operator] else ""
+
+    def _end(self, event: int) -> str:
+        self.end = event
+        if self._open_operators:
+            return "ends with open operators"
+        due = 0 if self._undrained else self._operators
+        found = [self.count[event] for event in (LifeEvent.OPEN, LifeEvent.FINISH, LifeEvent.CLOSE)]
+        if event != LifeEvent.FINISHED or found == [self._operators, due, self._operators]:
+            return ""
+        return "finished without having opened, finished and closed its operators"
 
 
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> LifeCycle:

@@ -11,13 +11,12 @@ from flowsim.facts.kinds import ActionKind, ActionPhase, Level, MailAction, Wait
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law
 from flowsim.laws.numbers import Numbers
-from flowsim.laws.slices import Row, Slice
+from flowsim.laws.slices import Mask, Rows, Slice
 from flowsim.laws.tasks import fairness
 from flowsim.laws.tasks.fairness import Put, Rounds
 
 ID: Final = "mails"
 _MAIL: Final = ("action", "mail", "priority", "urgent")
-_MAIL_ROW: Final = 1 + len(_MAIL)
 _STEP: Final = ("phase", "kind", "priority", "suspended")
 _PUT: Final = int(MailAction.PUT)
 _BEGIN, _WAIT = int(ActionPhase.BEGIN), int(ActionPhase.WAIT)
@@ -48,47 +47,43 @@ class Mailbox:
         """Per level of nested yields, the priority of the last yield that reached it."""
 
     def feed(self, facts: Slice) -> None:
-        mails: list[Row] = facts.of("mails").tuples(("seq", *_MAIL))
-        steps = self._steps(facts)
-        self._found.examined += len(mails)
-        for row in sorted(mails + steps) if steps else mails:
-            if len(row) == _MAIL_ROW:
-                seq, action, mail, priority, urgent = row
-                if action == _PUT:
-                    self._put(seq, mail, priority, urgent)
-                else:
-                    self._run(seq, mail, priority, urgent)
-                continue
-            seq, phase, kind, priority, suspended, at_top = row
-            if phase == _BEGIN and kind == _MAIL_ACTION:
-                self._found.examined += 1
-                mail, put = self._begin(seq)
-                if at_top:
-                    self._rounds.mail(seq, mail, put, suspended)
-            elif phase == _BEGIN:
-                self._rounds.default_action(seq, suspended, self._earliest())
-            elif phase == _WAIT:
-                if at_top:
-                    self._rounds.wait(suspended)
-                if kind == _YIELD:
-                    self._level += 1
-                    self._least[self._level] = priority
+        self._found.examined += len(facts.of("mails"))
+        at_top, others = self._masks(facts.of("actions"))
+        parts = (("mails", _MAIL), ("actions", _STEP, at_top), ("actions", _STEP, others))
+        for seq, part, row in facts.merged(*parts):
+            if part:
+                self._step(seq, part == 1, *row)
+            elif row[0] == _PUT:
+                self._put(seq, *row[1:])
             else:
-                self._level -= 1
+                self._run(seq, *row[1:])
 
-    def _steps(self, facts: Slice) -> list[Row]:
-        """The actions that begin mails, the default actions and waits at the top level, and all yields; whether at the top."""
-        rows = facts.of("actions")
-        if not len(rows):
-            return []
+    def _masks(self, rows: Rows) -> tuple[Mask, Mask]:
+        """The mails, default actions and waits that begin at the top level; the other mails that begin, and yields."""
         phase, kind = rows.column("phase"), rows.column("kind")
         opens = (phase == _BEGIN) | (phase == _WAIT)
         depth = self._depth + np.cumsum(np.where(opens, 1, -1))
-        self._depth = int(depth[-1])
-        at_top = opens & (depth == 1)
-        mask = ((phase == _BEGIN) & (kind == _MAIL_ACTION)) | ((phase >= _WAIT) & (kind == _YIELD))
-        mask |= at_top & ((phase == _WAIT) | (kind == _DEFAULT_ACTION))
-        return [(*row, top) for row, top in zip(rows.tuples(("seq", *_STEP), mask), at_top[mask].tolist(), strict=True)]
+        self._depth = int(depth[-1]) if len(depth) else self._depth
+        mails = (phase == _BEGIN) & (kind == _MAIL_ACTION)
+        at_top = opens & (depth == 1) & (mails | (phase == _WAIT) | (kind == _DEFAULT_ACTION))
+        return at_top, (mails | ((phase >= _WAIT) & (kind == _YIELD))) & ~at_top
+
+    def _step(self, seq: int, at_top: bool, phase: int, kind: int, priority: int, suspended: int) -> None:
+        if phase == _BEGIN and kind == _MAIL_ACTION:
+            self._found.examined += 1
+            mail, put = self._begin(seq)
+            if at_top:
+                self._rounds.mail(seq, mail, put, suspended)
+        elif phase == _BEGIN:
+            self._rounds.default_action(seq, suspended, self._earliest())
+        elif phase != _WAIT:
+            self._level -= 1
+        else:
+            if at_top:
+                self._rounds.wait(suspended)
+            if kind == _YIELD:
+                self._level += 1
+                self._least[self._level] = priority
 
     def _earliest(self) -> int | None:
         """When the first mail was put of those that wait and are not urgent."""

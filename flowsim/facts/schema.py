@@ -317,18 +317,15 @@ TIMERS = Table(
 )  # fmt: skip
 
 SYSTEM_TIMERS = Table(
-    "system_timers", Level.FULL,
-    "a processing-time timer of an async element, without a key, was registered, cancelled or fired (rules 11.17, 11.24)",
+    "system_timers", Level.FULL, "a processing-time timer of an async element was registered, cancelled or fired (rule 11.17)",
     (_SEQ, _TASK, _OPERATOR, _TIME, Column("action", "b", "what happened; a timer that is cancelled is deleted", TimerAction),
-     Column("kind", "b", "what it is for", SystemTimer), Column("entry", "q", "number of the element in this operator"),
-     Column("timestamp", "q", "time of the timer in ms")),
+     Column("kind", "b", "what it is for", SystemTimer), Column("entry", "q", "its element"), Column("timestamp", "q", "in ms")),
 )  # fmt: skip
 
 FACT_TABLES: Final = (
     SENT, RECEIVED, TASK_WATERMARK, GENERATED_WATERMARK, ALIGNMENT, WINDOW_INTAKE, WINDOW_FIRE, WINDOW_MERGE, JOIN_PAIRS,
     ASYNC_ELEMENTS, SNAPSHOTS, LATE_DROP, OPERATOR_COUNTS, LIFECYCLE, TASK_TIMES,
-    METRICS, LATENCIES, CHOICES, BUFFERS, CREDITS, SEGMENTS, BUFFER_SIZES, MAILS, ACTIONS, TIMERS,
-    SYSTEM_TIMERS,
+    METRICS, LATENCIES, CHOICES, BUFFERS, CREDITS, SEGMENTS, BUFFER_SIZES, MAILS, ACTIONS, TIMERS, SYSTEM_TIMERS,
 )  # fmt: skip
 
 TASKS = Table(

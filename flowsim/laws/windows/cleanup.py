@@ -11,7 +11,7 @@ import numpy as np
 from flowsim.facts.kinds import Level, TimeDomain, TimerAction
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law
-from flowsim.laws.slices import Row, Slice
+from flowsim.laws.slices import Ints, Row, Slice
 from flowsim.laws.windows.joins import Bounds, joins_of
 from flowsim.laws.windows.key_part import rows_of
 from flowsim.laws.windows.merging import MergingWindows
@@ -23,6 +23,8 @@ from flowsim.values.java_long import wrapped
 ID: Final = "cleanup"
 _REGISTER, _FIRE = int(TimerAction.REGISTER), int(TimerAction.FIRE)
 _EVENT_TIME: Final = int(TimeDomain.EVENT_TIME)
+_ODD: Final = np.uint64(0x9E3779B97F4A7C15)
+_HALF: Final = np.uint64(32)
 _TIMERS: Final = ("action", "domain", "timestamp", "key", "window_start", "window_end")
 _TAKEN: Final = ("seq", "key", "watermark", "side", "timestamp", "time_ns", "gap")
 
@@ -42,6 +44,8 @@ class CleanupMachine:
         self._kept: set[Piece] = set()
         self._waiting: set[Piece] = set()
         """The pieces whose timers wait."""
+        self._reported: set[Piece] = set()
+        """The pieces without timer that were reported, until one is registered."""
         self._touched: dict[Piece, None] = {}
         """Of the record or timer that is handled: pieces that must have a timer when that is over."""
         self._absorbed: list[Piece] = []
@@ -56,10 +60,14 @@ class CleanupMachine:
         rows = facts.of("window_intake")
         mask = rows_of(rows, self._place["operator"])
         seq, key, watermark, side, *about = (rows.column(name)[mask] for name in _TAKEN)
-        assigned = self._plan.assign(*about) if isinstance(self._plan, WindowPlan) else (about[0], side)
-        taken = zip(*(column.tolist() for column in (key, *assigned)), strict=True)
-        records = zip(seq.tolist(), watermark.tolist(), taken, strict=True)
         self._found.examined += len(seq) + len(timers)
+        columns = [key, *(self._plan.assign(*about) if isinstance(self._plan, WindowPlan) else (about[0], side))]
+        if not self._merging:
+            unsettled = [at for at, _, row in timers if row[0] != _REGISTER]
+            first = _first_ones(np.searchsorted(unsettled, seq), *columns)
+            seq, watermark, columns = seq[first], watermark[first], [column[first] for column in columns]
+        taken = zip(*(column.tolist() for column in columns), strict=True)
+        records = zip(seq.tolist(), watermark.tolist(), taken, strict=True)
         before = np.searchsorted(seq, [at for at, _, _ in timers]).tolist()
         for (at, _, row), first, upto in zip(timers, [0, *before], before, strict=False):
             self._take_in(islice(records, upto - first))
@@ -75,7 +83,7 @@ class CleanupMachine:
             self._settle(seq)
             pieces = self._pieces(row[0], row[1], row[2], watermark)
             self._kept.update(pieces)
-            without_timer = [piece for piece in pieces if piece not in self._waiting]
+            without_timer = [p for p in pieces if p not in self._waiting and p not in self._reported]
             self._touched.update(dict.fromkeys(without_timer))
             if not without_timer and not self._merging:
                 settled.add(row)
@@ -112,6 +120,7 @@ class CleanupMachine:
             return
         if action == _REGISTER:
             self._waiting.add(piece)
+            self._reported.discard(piece)
             return
         self._settled.clear()
         self._waiting.discard(piece)
@@ -125,6 +134,7 @@ class CleanupMachine:
         """The record or timer before ``seq`` has been handled."""
         for piece in self._touched:
             if piece in self._kept and piece not in self._waiting:
+                self._reported.add(piece)
                 self._broken("kept without a timer that removes it", piece)
         for piece in self._absorbed:
             if piece in self._waiting:
@@ -145,6 +155,17 @@ class CleanupMachine:
         """In a prefix the last record or timer may be handled in part."""
         if whole:
             self._settle()
+
+
+def _first_ones(*columns: Ints) -> Ints:
+    """Places of the rows that are not as one before, by hashes of 64 bits, and of the rows behind them."""
+    mixed = np.zeros(len(columns[0]), dtype=np.uint64)
+    for column in columns:
+        mixed = (mixed ^ column.astype(np.uint64)) * _ODD
+        mixed ^= mixed >> _HALF
+    _, first = np.unique(mixed, return_index=True)
+    both: Ints = np.union1d(first, first + 1)
+    return both[both < len(mixed)]
 
 
 def _judged(graph: JobGraph) -> Mapping[int, tuple[int, WindowPlan | Bounds]]:
@@ -181,7 +202,8 @@ _COUNTS: Final = """\
 - Rows examined: `window_intake` and `timers` rows of judged operators.
 - Violations, when a record or timer has been handled (in a prefix not the last one): 1 for each piece that a record was
   added to, or whose timer has a DELETE row among the handling, that is kept and whose timer does not wait; and 1 for
-  each piece that a larger window absorbed and whose timer waits. A DELETE row does not count in the handling of a timer
+  each piece that a larger window absorbed and whose timer waits. A piece without timer counts once until one is registered
+  for it. A DELETE row does not count in the handling of a timer
   where the trigger is not one of Flink's, or is or contains a `timeout` with `clear_on_timeout`: that one takes the timer
   of its nested trigger away, which may be the same (rules 10.15, 10.23).
 - So with law timers, by which every timer fires that is due, nothing is kept once event time has reached `MAX`.

@@ -107,6 +107,7 @@ def _judge(facts: Facts, findings: Findings, keeper: Keeper, task: int, operator
     findings.rows_examined += len(rows)
     causes = [at for at, (_, table, row) in enumerate(rows) if table == INTAKE or row[4] == TimerAction.FIRE]
     waiting: set[Piece] = set()
+    reported: set[Piece] = set()
     for first, after in pairwise([0, *causes, len(rows)]):
         touched: list[Piece] = []
         absorbed: list[Piece] = []
@@ -120,6 +121,7 @@ def _judge(facts: Facts, findings: Findings, keeper: Keeper, task: int, operator
             piece = (key, start, end, TimeDomain(domain), timestamp)
             if action == TimerAction.REGISTER:
                 waiting.add(piece)
+                reported.discard(piece)
                 continue
             waiting.discard(piece)
             if action == TimerAction.FIRE and piece in keeper.kept:
@@ -130,7 +132,8 @@ def _judge(facts: Facts, findings: Findings, keeper: Keeper, task: int, operator
         if not whole and after == len(rows):
             return
         for piece in dict.fromkeys(touched):
-            if piece in keeper.kept and piece not in waiting:
+            if piece in keeper.kept and piece not in waiting | reported:
+                reported.add(piece)
                 findings.broken("kept without a timer", task=task, operator=operator, piece=list(piece))
         for piece in absorbed:
             if piece in waiting:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -41,6 +42,9 @@ _OF_ONCE: Final = (PUT, COMPLETE, FAIL, TIMEOUT, EMIT)
 _PAYLOAD: Final = ("kind", "timestamp", "fingerprint")
 _TIMER: Final = ("operator", "time_ns", "entry", "action", "kind", "timestamp")
 
+
+_step_of: Callable[[Row], Step] = partial(tuple.__new__, Step)
+"""As ``Step._make``, in a quarter of the time."""
 
 _Part = tuple[str, tuple[str, ...], Callable[[Slice], Mask] | None, Callable[[int, Row], None]]
 """A table, columns, which of its rows, and who takes them."""
@@ -130,7 +134,7 @@ class AsyncWait:
         masks = [(table, columns, mask and mask(facts)) for table, columns, mask, _ in parts]
         others = iter(facts.merged(*masks))
         other = next(others, None)
-        for step in map(Step._make, each_row(rows, Step._fields)):
+        for step in map(_step_of, each_row(rows, Step._fields)):
             while other is not None and other[0] < step.seq:
                 handlers[other[1]](other[0], other[2])
                 other = next(others, None)

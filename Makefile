@@ -14,10 +14,10 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 p
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format docs bench bench-judge lock clean
+.PHONY: help install demo test lint format docs changelog bench bench-judge lock clean
 
 help: ## Shows this list.
-	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST)
 
 install: $(STAMP) ## Creates .venv with everything in it; quick when it is there and up to date.
 
@@ -57,6 +57,9 @@ docs: $(STAMP) ## Writes the pages that are made of the code: docs/api.md, docs/
 	$(BIN)/python -m tests.support.pages.laws_page > docs/laws.md
 	$(BIN)/python -m tests.support.pages.recording_page > docs/recording.md
 	$(BIN)/flowsim schema > docs/scenario.schema.json
+
+changelog: $(STAMP) ## Moves the fragments of changelog.d to CHANGELOG.md, under the version of the package.
+	$(BIN)/towncrier build --yes --version "$$($(BIN)/python -c 'from flowsim import __version__; print(__version__)')"
 
 bench: $(STAMP) ## Prints the benchmark table; QUICK=1 ends within 50 seconds.
 	$(BIN)/python tests/benchmarks/bench.py $(if $(QUICK),--quick)

@@ -10,7 +10,7 @@ import tomllib
 from pathlib import Path
 from typing import Final
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 """The version of flowsim."""
 
 DISTRIBUTION: Final = "flowsim-flink"

@@ -41,7 +41,7 @@ from flowsim.scenario.types import FunctionModel, Strict
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
 PYTHON = sorted((ROOT / "flowsim").rglob("*.py"))
 
 # Links and headings.

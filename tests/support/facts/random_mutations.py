@@ -258,6 +258,8 @@ _COUNTED: Final = (
     ("channel-fifo conservation", "a record is not sent", delete("sent", of_kind(RECORD))),
     ("channel-fifo", "two records arrive in the other order",
      swap("received", "position", of_kind(RECORD), lambda r: r["channel"])),
+    ("channel-fifo", "two elements exchange the moments of their arrival",
+     swap("received", "seq", of_kind(RECORD), lambda r: r["channel"])),
     ("channel-end", "a channel is never closed", on_both_sides),
     ("channel-end", "an element follows the end", element_after(END, (MARKER, 1))),
     ("channel-end", "an element follows the end of data", element_after(END_OF_DATA, (MARKER, 1))),

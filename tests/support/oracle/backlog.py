@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from flowsim.facts.kinds import BufferKind, BufferSide, PoolKind
 from flowsim.laws.job_graph import JobGraph
 from tests.support.oracle.catalogue import Outcome
+from tests.support.oracle.channels import compare_ends, falling_behind
 from tests.support.oracle.facts import Facts, Findings, Row, not_applicable
 
 DATA = BufferKind.DATA
@@ -36,28 +37,34 @@ def backlog(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     if not judged:
         return not_applicable("backlog", "the job has no remote channel of a pipelined edge")
     rows = [row for row in facts.rows("buffers") if row[3] in judged and row[4] != BufferSide.RECYCLED]
-    findings = Findings(len(rows))
+    findings = Findings(0)
     queues: dict[int, Queue] = {}
-    arrived: dict[int, int] = {}
-    left = {_told(row) for row in rows if row[4] == BufferSide.SENT}
-    for row in sorted(rows, key=lambda row: (row[1], row[0])):
-        seq, task, _, channel, side, number, *_ = row
+    for seq, task, *rest in sorted(rows, key=lambda row: (row[1], row[0])):
+        row = (seq, task, *rest)
+        channel, side = row[3], row[4]
+        sends = graph.channels[channel].source_task == task
         if side == BufferSide.RECEIVED:
-            wrong = number != arrived.get(channel, 0) or _told(row) not in left
-            arrived[channel] = arrived.get(channel, 0) + 1
-        else:
-            wrong = not _fits(queues.setdefault(channel, Queue()), row, _has_exclusive_buffers(graph, channel))
-        if wrong:
-            findings.broken("wrong", channel=channel, task=task, seq=seq, side=side, number=number, backlog=row[8])
+            findings.rows_examined += graph.channels[channel].target_task == task
+        elif sends:
+            findings.rows_examined += 1
+            if not _fits(queues.setdefault(channel, Queue()), row, _has_exclusive_buffers(graph, channel)):
+                findings.broken("wrong", channel=channel, task=task, seq=seq, side=side, backlog=row[8])
+    at_ends = {
+        BufferSide.SENT: [
+            row for row in rows if (row[4], row[1]) == (BufferSide.SENT, graph.channels[row[3]].source_task)
+        ],
+        BufferSide.RECEIVED: [
+            row for row in rows if (row[4], row[1]) == (BufferSide.RECEIVED, graph.channels[row[3]].target_task)
+        ],
+    }
+    for at_end in at_ends.values():
+        falling_behind(findings, [(row[1], row[0], row[3], row[5]) for row in at_end])
+    sent, received = ([((r[3], r[5]), (r[6], r[7], r[8])) for r in at_end] for at_end in at_ends.values())
+    compare_ends(findings, sent, received, whole)
     for channel in sorted(queues) if whole else ():
         if queues[channel].entries:
             findings.broken("never left its queue", channel=channel)
     return findings.outcome("backlog")
-
-
-def _told(row: Row) -> tuple[int, ...]:
-    """Channel, number, kind, bytes and backlog."""
-    return row[3], row[5], row[6], row[7], row[8]
 
 
 def _has_exclusive_buffers(graph: JobGraph, channel: int) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.job_graph import JobGraph
 from tests.support.oracle.catalogue import Outcome
@@ -34,6 +36,25 @@ def channel_fifo(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
         return not_applicable("channel-fifo", _NO_CHANNELS)
     sent, received = _sent(facts), _received(facts)
     findings = Findings(len(sent) + len(received))
+    for table in ("sent", "received"):
+        falling_behind(findings, [(row[1], row[0], row[3], row[4]) for row in facts.rows(table)])
+    compare_ends(findings, sent, received, whole)
+    return findings.outcome("channel-fifo")
+
+
+def falling_behind(findings: Findings, rows: Iterable[tuple[int, int, int, int]]) -> None:
+    """Of rows (task, seq, channel, position), those whose position is below that of the one before on the channel."""
+    before: dict[tuple[int, int], int] = {}
+    for task, seq, channel, position in sorted(rows):
+        if position < before.get((task, channel), position):
+            findings.broken("out of order", task=task, seq=seq, channel=channel, position=position)
+        before[task, channel] = position
+
+
+def compare_ends(
+    findings: Findings, sent: list[tuple[Position, Payload]], received: list[tuple[Position, Payload]], whole: bool
+) -> None:
+    """What was sent at a position is received there."""
     put, twice_sent = _by_position(sent)
     got, twice_received = _by_position(received)
     for place in sorted(put.keys() | got.keys()):
@@ -51,8 +72,7 @@ def channel_fifo(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
         else:
             continue
         channel, position = place
-        findings.broken(what, channel=channel, position=position, sent=_told(before), received=_told(after))
-    return findings.outcome("channel-fifo")
+        findings.broken(what, channel=channel, position=position, sent=before, received=after)
 
 
 def _by_position(rows: list[tuple[Position, Payload]]) -> tuple[dict[Position, Payload], set[Position]]:
@@ -64,13 +84,6 @@ def _by_position(rows: list[tuple[Position, Payload]]) -> tuple[dict[Position, P
     for place, _ in rows:
         (twice if place in seen else seen).add(place)
     return by_position, twice
-
-
-def _told(payload: Payload | None) -> object:
-    if payload is None:
-        return None
-    kind, timestamp, fingerprint = payload
-    return {"kind": ElementKind(kind), "timestamp": timestamp, "fingerprint": fingerprint}
 
 
 def channel_end(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:

@@ -32,11 +32,18 @@ def test_a_payload_changed_on_its_way_breaks_fifo_once(column: str) -> None:
     assert (outcome.evidence[0]["channel"], outcome.evidence[0]["position"]) == (1, 2)
 
 
-def test_two_swapped_elements_break_fifo_twice() -> None:
+def test_two_swapped_elements_break_fifo_at_both_positions_and_by_their_order() -> None:
     facts = tiny_job()
     first, second = facts.find("received", channel=0, position=0), facts.find("received", channel=0, position=1)
     first["position"], second["position"] = 1, 0
-    assert judge(facts, "channel-fifo").violations == 2
+    assert judge(facts, "channel-fifo").violations == 3
+
+
+def test_elements_that_exchange_their_moments_break_fifo_once() -> None:
+    facts = tiny_job()
+    first, second = facts.find("received", channel=0, position=0), facts.find("received", channel=0, position=1)
+    first["seq"], second["seq"] = second["seq"], first["seq"]
+    assert [row["what"] for row in judge(facts, "channel-fifo").evidence] == ["received out of order"]
 
 
 def test_a_lost_element_breaks_fifo_in_a_whole_run_and_not_in_a_prefix() -> None:
@@ -53,8 +60,9 @@ def test_an_element_from_nowhere_and_a_position_taken_twice_break_fifo_in_a_pref
     facts.add("received", facts.tables["received"][0], position=999)
     facts.add("sent", facts.tables["sent"][0])
     outcome = judge(facts, "channel-fifo", "failed")
-    assert outcome.violations == 2
-    assert {row["what"] for row in outcome.evidence} == {"received, but never sent", "two elements at one position"}
+    assert outcome.violations == 3
+    whats = {"received, but never sent", "two elements at one position", "received out of order"}
+    assert {row["what"] for row in outcome.evidence} == whats
 
 
 @pytest.mark.parametrize("side", ["sent", "received"])

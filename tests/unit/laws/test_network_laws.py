@@ -187,7 +187,7 @@ def test_a_buffer_arrives_as_it_left(column: str) -> None:
     facts = tiny_job()
     row = facts.find("buffers", side=RECEIVED, channel=0)
     row[column] = int(row[column]) + 1
-    assert found(facts, "backlog")[0] in ("arrives out of order", "arrives as something else than was sent")
+    assert found(facts, "backlog")[0] in ("received is not what was sent", "sent, but never received")
 
 
 def test_blocking_edges_and_local_channels_have_no_backlog_to_report() -> None:

@@ -19,12 +19,14 @@ from flowsim.validation.judge import open_runs, validate
 from flowsim.validation.recorded_run import RecordedRun
 from flowsim.validation.shards import Piece, shards_of
 from flowsim.validation.spark_worker import ShardExaminer
+from tests.support.facts.cases import SMALL_JOBS
 from tests.support.facts.random_mutations import KINDS
 from tests.support.facts.valid_job import honest_job
 
 
 def damaged(folder: Path, number: int, epochs: int) -> RecordedRun:
-    facts = honest_job(seed=1 + number % 3, records=14)
+    seed, records, pace_ms = SMALL_JOBS[number % 3]
+    facts = honest_job(seed=seed, records=records, pace_ms=pace_ms)
     for part in range(number % 4):
         kind = KINDS[(7 * number + part) % len(KINDS)]
         kind.damage(facts, Random(number))

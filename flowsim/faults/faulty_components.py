@@ -12,17 +12,19 @@ from flowsim.cluster.job_execution import RunOptions
 from flowsim.cluster.job_status import JobStatus
 from flowsim.facts.tracer import TaskTrace
 from flowsim.faults.catalogue import FAULT_KINDS, Component, Fault, check_faults
-from flowsim.faults.faulty_operators import FaultyOperatorComponents, faulty_operator
-from flowsim.faults.network import (
+from flowsim.faults.connections import (
     CreditLosingQueue,
-    FaultyDeserializer,
-    FaultyElements,
-    FaultyRecordWriter,
     FaultyViewReader,
     LeakingChannel,
     LostCredits,
-    MisroutingPartitioner,
     OverAnnouncingChannel,
+)
+from flowsim.faults.faulty_operators import FaultyOperatorComponents, faulty_operator
+from flowsim.faults.network import (
+    FaultyDeserializer,
+    FaultyElements,
+    FaultyRecordWriter,
+    MisroutingPartitioner,
     SkippingPartitioner,
 )
 from flowsim.faults.tasks import (

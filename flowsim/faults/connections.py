@@ -1,0 +1,213 @@
+"""Faulty components of connections: what a sender reads from, its credits and notifications, and where they arrive."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from flowsim.facts.tracer import TaskTrace
+from flowsim.faults.catalogue import Fault
+from flowsim.network.buffers.buffer import FREEING, BufferSlice, MemorySegment, NetworkBuffer
+from flowsim.network.connections.partition_request_client import PartitionRequestClient
+from flowsim.network.connections.partition_request_queue import PartitionRequestQueue, Transport
+from flowsim.network.connections.view_reader import (
+    BufferReceiver,
+    CreditBasedSequenceNumberingViewReader,
+    ReaderQueue,
+)
+from flowsim.network.gates.buffer_manager import MemorySegmentProvider
+from flowsim.network.gates.input_channel import BufferAndAvailability
+from flowsim.network.gates.remote_input_channel import RemoteGate, RemoteInputChannel
+from flowsim.network.outbox import Outbox
+from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
+from flowsim.network.partitions.result_subpartition import BufferAndBacklog, ResultSubpartition, SubpartitionView
+
+
+class LostCredits:
+    """The faults of one run that lose a credit, each once: the next announcement that it applies to."""
+
+    __slots__ = ("_pending",)
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self._pending = list(dict.fromkeys(fault for fault in faults if fault.fault == "lose_credit"))
+
+    def lose_one(self, faults: Iterable[Fault], channel_id: int) -> bool:
+        """Whether one of ``faults`` applies to the channel and has not happened yet; now it has."""
+        for fault in faults:
+            if fault.channel in (None, channel_id) and fault in self._pending:
+                self._pending.remove(fault)
+                return True
+        return False
+
+
+class CreditLosingQueue(PartitionRequestQueue):
+    """Some announcements arrive with a credit less."""
+
+    __slots__ = ("_faults", "_lost_credits")
+
+    def __init__(
+        self, transport: Transport, outbox: Outbox, faults: Sequence[Fault], lost_credits: LostCredits
+    ) -> None:
+        super().__init__(transport, outbox)
+        self._faults = faults
+        self._lost_credits = lost_credits
+
+    def add_credit(self, channel_id: int, credits: int) -> None:
+        if self._lost_credits.lose_one(self._faults, channel_id):
+            credits -= 1
+        if credits:
+            super().add_credit(channel_id, credits)
+
+
+class FaultyViewReader(CreditBasedSequenceNumberingViewReader):
+    """Sends its first buffer without credit, reports a wrong backlog, or is not notified of data."""
+
+    __slots__ = ("_faults", "_free_buffers", "_has_lost_one")
+
+    def __init__(
+        self,
+        queue: ReaderQueue,
+        receiver: BufferReceiver,
+        initial_credit: int,
+        channel_id: int,
+        trace: TaskTrace | None,
+        faults: Collection[str],
+    ) -> None:
+        super().__init__(queue, receiver, initial_credit, channel_id, trace)
+        self._free_buffers = 1 if "send_without_credit" in faults else 0
+        """This many data buffers cost no credit."""
+        self._faults = faults
+        self._has_lost_one = False
+
+    def request_subpartition(self, subpartition: ResultSubpartition) -> None:
+        super().request_subpartition(subpartition)
+        if "backlog_counts_events" in self._faults:
+            self.view = EventCountingView(self.view)
+        if "backlog_before_flush" in self._faults and isinstance(subpartition, PipelinedSubpartition):
+            self.view = TailCountingView(self.view, subpartition)
+
+    def notify_data_available(self) -> None:
+        if "notifications_lost" in self._faults:
+            return
+        if "notification_late" in self._faults and not self._has_lost_one:
+            self._has_lost_one = True
+            return
+        super().notify_data_available()
+
+    @property
+    def is_available(self) -> bool:
+        return self.view.is_available(self.credits > 0 or self._free_buffers > 0)
+
+    def _pay(self) -> None:
+        if self._free_buffers > 0:
+            self._free_buffers -= 1
+        else:
+            super()._pay()
+
+
+class MiscountingView:
+    """Reports a backlog with more than the data buffers that can be read."""
+
+    __slots__ = ("_view",)
+
+    def __init__(self, view: SubpartitionView) -> None:
+        self._view = view
+
+    def poll(self) -> BufferAndBacklog | None:
+        polled = self._view.poll()
+        return None if polled is None else polled._replace(backlog=self._backlog(polled))
+
+    def _backlog(self, polled: BufferAndBacklog) -> int:
+        raise NotImplementedError
+
+    def is_available(self, has_credit: bool) -> bool:
+        return self._view.is_available(has_credit)
+
+    @property
+    def reported_backlog(self) -> int:
+        return self._view.reported_backlog
+
+    @property
+    def queued_buffers(self) -> int:
+        return self._view.queued_buffers
+
+    def resume_consumption(self) -> None:
+        self._view.resume_consumption()
+
+    def notify_new_buffer_size(self, desired_bytes: int) -> None:
+        self._view.notify_new_buffer_size(desired_bytes)
+
+    def release(self) -> None:
+        self._view.release()
+
+
+class EventCountingView(MiscountingView):
+    """Counts an event that is next in the queue as a data buffer of the backlog."""
+
+    __slots__ = ()
+
+    def _backlog(self, polled: BufferAndBacklog) -> int:
+        return polled.backlog + polled.next_type.is_event
+
+
+class TailCountingView(MiscountingView):
+    """Counts a data buffer at the tail before any flush of it."""
+
+    __slots__ = ("_subpartition",)
+
+    def __init__(self, view: SubpartitionView, subpartition: PipelinedSubpartition) -> None:
+        super().__init__(view)
+        self._subpartition = subpartition
+
+    def _backlog(self, polled: BufferAndBacklog) -> int:
+        return self._subpartition.backlog
+
+
+class LeakingChannel(RemoteInputChannel):
+    """The memory of its first data buffer is never free again."""
+
+    __slots__ = ("_leaks",)
+
+    def __init__(
+        self,
+        gate: RemoteGate,
+        index: int,
+        channel_id: int,
+        exclusive_buffers: int,
+        client: PartitionRequestClient,
+        network_pool: MemorySegmentProvider,
+        trace: TaskTrace | None,
+    ) -> None:
+        super().__init__(gate, index, channel_id, exclusive_buffers, client, network_pool, trace)
+        self._leaks = True
+
+    def next_buffer(self) -> BufferAndAvailability | None:
+        polled = super().next_buffer()
+        if polled is None or not self._leaks or polled.received.event is not None:
+            return polled
+        self._leaks = False
+        return polled._replace(received=BufferSlice(polled.received.payload, NetworkBuffer(MemorySegment(0), FREEING)))
+
+
+class OverAnnouncingChannel(RemoteInputChannel):
+    """Its first announcement has ``extra_credits`` more than the channel has buffers."""
+
+    __slots__ = ("_extra_credits",)
+
+    def __init__(
+        self,
+        gate: RemoteGate,
+        index: int,
+        channel_id: int,
+        exclusive_buffers: int,
+        client: PartitionRequestClient,
+        network_pool: MemorySegmentProvider,
+        trace: TaskTrace | None,
+        extra_credits: int,
+    ) -> None:
+        super().__init__(gate, index, channel_id, exclusive_buffers, client, network_pool, trace)
+        self._extra_credits = extra_credits
+
+    def get_and_reset_unannounced_credit(self) -> int:
+        self.unannounced_credit += self._extra_credits
+        self._extra_credits = 0
+        return super().get_and_reset_unannounced_credit()

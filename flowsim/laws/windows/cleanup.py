@@ -17,14 +17,13 @@ from flowsim.laws.windows.key_part import rows_of
 from flowsim.laws.windows.merging import MergingWindows
 from flowsim.laws.windows.panes import PaneId
 from flowsim.laws.windows.plan import WindowPlan, last_of, late_operators
+from flowsim.laws.windows.summed_records import distinct
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.values.java_long import wrapped
 
 ID: Final = "cleanup"
 _REGISTER, _FIRE = int(TimerAction.REGISTER), int(TimerAction.FIRE)
 _EVENT_TIME: Final = int(TimeDomain.EVENT_TIME)
-_ODD: Final = np.uint64(0x9E3779B97F4A7C15)
-_HALF: Final = np.uint64(32)
 _TIMERS: Final = ("action", "domain", "timestamp", "key", "window_start", "window_end")
 _TAKEN: Final = ("seq", "key", "watermark", "side", "timestamp", "time_ns", "gap")
 
@@ -158,14 +157,10 @@ class CleanupMachine:
 
 
 def _first_ones(*columns: Ints) -> Ints:
-    """Places of the rows that are not as one before, by hashes of 64 bits, and of the rows behind them."""
-    mixed = np.zeros(len(columns[0]), dtype=np.uint64)
-    for column in columns:
-        mixed = (mixed ^ column.astype(np.uint64)) * _ODD
-        mixed ^= mixed >> _HALF
-    _, first = np.unique(mixed, return_index=True)
+    """Places of the rows that are not as one before, and of the rows behind them."""
+    first, _ = distinct(*columns)
     both: Ints = np.union1d(first, first + 1)
-    return both[both < len(mixed)]
+    return both[both < len(columns[0])]
 
 
 def _judged(graph: JobGraph) -> Mapping[int, tuple[int, WindowPlan | Bounds]]:

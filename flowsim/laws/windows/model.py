@@ -9,6 +9,7 @@ from flowsim.facts.kinds import FireCause
 from flowsim.laws.windows.merging import MergingWindows
 from flowsim.laws.windows.panes import Account, Pane, PaneId
 from flowsim.laws.windows.plan import WindowPlan, last_of
+from flowsim.laws.windows.summed_records import Sum
 from flowsim.laws.windows.timers import Due, Timers
 from flowsim.laws.windows.triggers import FIRE, NEVER, PURGE, trigger_of
 from flowsim.laws.windows.unmatched import Unmatched
@@ -76,6 +77,15 @@ class WindowModel:
         poll = self._event_timers.poll
         while (due := poll(watermark)) is not None:
             self._run(due[1], True, due[0])
+
+    def add(self, sums: Iterable[Sum]) -> None:
+        """Adds records on time to contents."""
+        for of, rows, total, xor in sums:
+            pane = self._panes.get(of)
+            if pane is not None:
+                pane.rows += rows
+                pane.total += total
+                pane.xor ^= xor
 
     def take_in(self, records: Iterable[Intake]) -> None:
         """Records that came one after the other."""

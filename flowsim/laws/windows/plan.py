@@ -70,6 +70,13 @@ class WindowPlan:
         return self.trigger is not None and not self.unknown_evictor
 
     @property
+    def waits_for_watermark(self) -> bool:
+        """Whether a record on time only adds to the contents of a fixed window of event time."""
+        is_fixed = self.event_time and self.shape not in ("global", "session", "dynamic_session")
+        kept = self.evictor is not None or self.unknown_evictor
+        return is_fixed and not kept and self.trigger is not None and self.trigger.get("kind") == "event_time"
+
+    @property
     def unjudged(self) -> str:
         """What of such an operator is not judged."""
         if self.unknown_evictor:

@@ -14,10 +14,11 @@ import numpy as np
 
 from flowsim.facts.kinds import ElementKind, FireCause, WindowResult
 from flowsim.laws.law import Findings, KeyPart
-from flowsim.laws.slices import Ints, Part, Row, Slice
+from flowsim.laws.slices import Ints, Mask, Part, Row, Slice
 from flowsim.laws.windows.key_part import is_in, rows_of
 from flowsim.laws.windows.model import Intake, WindowModel
 from flowsim.laws.windows.plan import WindowPlan
+from flowsim.laws.windows.summed_records import Sum, summed
 from flowsim.units import NS_PER_MS
 
 _MARK, _MERGE, _FIRE, _DROP = range(4)
@@ -34,6 +35,13 @@ _COLUMNS: Final = {
 _CAUSES: Final = {int(cause): cause.name.lower() for cause in FireCause}
 _RESULTS: Final = {int(result): result.name.lower() for result in WindowResult}
 _BY_CLOCK: Final = int(FireCause.PROCESSING_TIME_TIMER)
+
+
+def _watermarks(facts: Slice) -> Mask:
+    """Which rows of ``task_watermark`` are the watermarks of the operator."""
+    marks = facts.of("task_watermark")
+    of: Mask = (marks.column("input") == 0) & (marks.column("kind") == ElementKind.WATERMARK)
+    return of
 
 
 class WindowTimeline:
@@ -66,10 +74,11 @@ class WindowTimeline:
     def feed(self, facts: Slice) -> None:
         """Takes all rows in order: the records between two other rows at once."""
         events = facts.merged(*self._parts(facts))
-        seqs, own_seqs, records = self._records(facts)
+        seqs, own_seqs, records, sums = self._records(facts)
         at = [seq for seq, _, _ in events]
         before, own_before = np.searchsorted(seqs, at).tolist(), np.searchsorted(own_seqs, at).tolist()
-        first, taken, own = self.model.intakes, 0, 0
+        first, taken, own, model = self.model.intakes, 0, 0, self.model
+        ahead = iter(sums)
         for (seq, what, row), upto, own_upto in zip(events, before, own_before, strict=True):
             if upto > taken:
                 self._take_in(islice(records, own_upto - own), first + upto)
@@ -88,20 +97,21 @@ class WindowTimeline:
                 self._drop(seq, row)
             else:
                 self._last_cause = seq
-                self.model.advance(seq, row[0])
+                model.add(next(ahead))
+                model.advance(seq, row[0])
         if len(seqs) > taken:
             self._take_in(records, first + len(seqs))
             self._last_cause = int(seqs[-1])
+        model.add(next(ahead))
 
     def _parts(self, facts: Slice) -> list[Part]:
         """The columns of all rows but intakes, in the order of the constants."""
-        marks = facts.of("task_watermark")
-        mask = (marks.column("input") == 0) & (marks.column("kind") == ElementKind.WATERMARK)
-        parts: list[Part] = [("task_watermark", ("timestamp",), mask)]
+        parts: list[Part] = [("task_watermark", ("timestamp",), _watermarks(facts))]
         return parts + [(table, names, rows_of(facts.of(table), self.operator)) for table, names in _COLUMNS.items()]
 
-    def _records(self, facts: Slice) -> tuple[Ints, Ints, Iterator[Intake]]:
-        """Sequence numbers of the intakes of all keys and of the own keys, and these intakes."""
+    def _records(self, facts: Slice) -> tuple[Ints, Ints, Iterator[Intake], list[list[Sum]]]:
+        """Sequence numbers of the intakes of all keys; of those of the own keys that are in no sum the sequence numbers,
+        and they themselves; and the sums up to each watermark."""
         rows = facts.of("window_intake")
         mask = rows_of(rows, self.operator)
         seq, key, timestamp, fingerprint, time_ns, watermark, gap = (rows.column(name)[mask] for name in _INTAKE)
@@ -114,7 +124,11 @@ class WindowTimeline:
             own = rows_of(rows, self.operator, self._part)[mask]
             columns = [column[own] for column in columns]
         self.intakes += len(columns[0])
-        return seq, columns[1], zip(*(column.tolist() for column in columns), strict=True)
+        marks, is_mark = facts.of("task_watermark"), _watermarks(facts)
+        marked = marks.column("seq")[is_mark], marks.column("timestamp")[is_mark]
+        plain, sums = summed(self._plan, self.model.watermark, marked, columns)
+        columns = [column[~plain] for column in columns]
+        return seq, columns[1], zip(*(column.tolist() for column in columns), strict=True), sums
 
     def _wrong_watermark(self, findings: Findings, table: str, seq: int, found: int, expected: int) -> None:
         where = {"operator": self.operator, "table": table, "seq": seq, "expected": expected, "found": found}

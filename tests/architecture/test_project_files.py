@@ -17,9 +17,9 @@ from flowsim.distribution import DISTRIBUTION
 
 REPOSITORY = Path(__file__).parents[2]
 SHIPPED = (
-    ".ci", ".github", ".importlinter", "CHANGELOG.md", "CITATION.cff", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "LICENSE",
-    "Makefile", "README.md", "SECURITY.md", "changelog.d", "docs", "flowsim", "pyproject.toml", "requirements.lock",
-    "requirements-flink.lock", "scenarios", "tests",
+    ".ci", ".github", ".gitignore", ".importlinter", ".pre-commit-config.yaml", "CHANGELOG.md", "CITATION.cff",
+    "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "SECURITY.md", "changelog.d", "docs",
+    "flowsim", "pyproject.toml", "requirements.lock", "requirements-flink.lock", "scenarios", "tests",
 )  # fmt: skip
 BINARY = {".gz", ".parquet", ".pyc", ".png"}
 

@@ -1,0 +1,142 @@
+"""Workflows and commit hooks: their formats are valid, and they do what the documentation states.
+
+A workflow cannot run here. It is held against the schema of workflows, its scripts against the syntax of bash.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+ROOT = Path(__file__).parents[2]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def workflow(name: str) -> dict[str, Any]:
+    loaded = YAML(typ="safe").load(ROOT / ".github" / "workflows" / f"{name}.yml")
+    assert isinstance(loaded, dict)
+    return loaded
+
+
+def steps(path: Path) -> Iterator[dict[str, Any]]:
+    for job in workflow(path.stem)["jobs"].values():
+        yield from job["steps"]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_follows_the_schema_of_workflows(path: Path) -> None:
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", str(path)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_the_scripts_of_a_workflow_are_valid_bash(path: Path) -> None:
+    scripts = [step["run"] for step in steps(path) if "run" in step]
+    assert scripts
+    for script in scripts:
+        plain = re.sub(r"\$\{\{.*?\}\}", "value", script)
+        run = subprocess.run(["bash", "-n"], input=plain, capture_output=True, text=True, timeout=10, check=False)
+        assert run.returncode == 0, f"{script}\n{run.stderr}"
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_pins_its_actions_and_may_only_read(path: Path) -> None:
+    """Rights to write are given to single jobs."""
+    assert workflow(path.stem)["permissions"] == {"contents": "read"}
+    actions = [step["uses"] for step in steps(path) if "uses" in step]
+    assert [action for action in actions if not re.fullmatch(r"[\w.-]+/[\w.-]+@v\d+(\.\d+)*", action)] == []
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_an_expression_of_a_workflow_names_what_exists(path: Path) -> None:
+    contexts = {"github", "matrix", "steps", "runner"}
+    for job in workflow(path.stem)["jobs"].values():
+        ids = {step["id"] for step in job["steps"] if "id" in step}
+        matrix = job.get("strategy", {}).get("matrix", {})
+        for expression in re.findall(r"\$\{\{\s*([\w.-]+)\s*\}\}", str(job)):
+            context, name = expression.split(".")[:2]
+            assert context in contexts, expression
+            assert context != "steps" or name in ids, expression
+            assert context != "matrix" or name in matrix, expression
+
+
+def test_ci_runs_the_script_of_the_project_on_every_python_of_the_classifiers() -> None:
+    job = workflow("ci")["jobs"]["test"]
+    classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
+    versions = [found[1] for line in classifiers if (found := re.fullmatch(r"Programming .* :: (3\.\d+)", line))]
+    assert job["strategy"]["matrix"]["python"] == versions
+    assert ".ci/run" in [step.get("run") for step in job["steps"]]
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
+
+
+def test_a_release_is_built_with_tools_that_are_locked() -> None:
+    (pattern,) = re.findall(r"grep -E '([^']+)' requirements.lock", str(workflow("release")).replace("\\'", "'"))
+    locked = (ROOT / "requirements.lock").read_text().splitlines()
+    names = {line.partition("==")[0] for line in locked if re.search(pattern, line)}
+    required = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+    assert names == {"build", *(re.match(r"\w+", line)[0] for line in required)}  # type: ignore[index]
+
+
+# The hooks, run in a repository of their own, with the tools of this environment.
+
+BAD = {
+    "flowsim/example.py": ("import os\ndef f( x:int)->str:\n    return x\n", {"ruff", "ruff-format", "mypy"}),
+    "README.md": ("What you recieve.\n", {"codespell"}),
+    ".github/workflows/ci.yml": ("name: CI\n'on': push\njobs: {test: {steps: []}}\n", {"workflows"}),
+}
+GOOD = {
+    "flowsim/example.py": "def f(x: int) -> str:\n    return str(x)\n",
+    "README.md": "What you receive.\n",
+    ".github/workflows/ci.yml": "name: CI\n'on': push\njobs: {test: {runs-on: ubuntu-24.04, steps: [{run: make}]}}\n",
+}
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with the hooks of the project."""
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    for name in (".pre-commit-config.yaml", "pyproject.toml", ".gitignore"):
+        shutil.copy(ROOT / name, folder)
+    (folder / ".venv").symlink_to(sys.prefix)
+    subprocess.run(["git", "init", "--quiet"], cwd=folder, timeout=30, check=True)
+    return folder
+
+
+def failed_hooks(repository: Path, files: dict[str, str]) -> set[str]:
+    """Ids of the hooks that fail for these files."""
+    for name, text in files.items():
+        (repository / name).parent.mkdir(parents=True, exist_ok=True)
+        (repository / name).write_text(text)
+    subprocess.run(["git", "add", *files], cwd=repository, timeout=30, check=True)
+    environment = {**os.environ, "PRE_COMMIT_HOME": str(repository / ".pre-commit"), "PYTHONPATH": ""}
+    command = [sys.executable, "-m", "pre_commit", "run", "--verbose", "--color", "never", "--files", *files]
+    run = subprocess.run(
+        command, cwd=repository, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    found = re.findall(r"\.+(Passed|Failed)\n- hook id: (\S+)$", run.stdout, re.M)
+    hooks = YAML(typ="safe").load(repository / ".pre-commit-config.yaml")["repos"][0]["hooks"]
+    assert {hook for _, hook in found} == {hook["id"] for hook in hooks}, run.stdout + run.stderr
+    return {hook for result, hook in found if result == "Failed"}
+
+
+@pytest.mark.slow
+def test_every_hook_refuses_the_file_that_is_wrong_for_it(repository: Path) -> None:
+    for name, (text, hooks) in BAD.items():
+        assert failed_hooks(repository, {**GOOD, name: text}) == hooks, name
+
+
+@pytest.mark.slow
+def test_no_hook_refuses_files_that_are_right(repository: Path) -> None:
+    assert failed_hooks(repository, GOOD) == set()

@@ -14,7 +14,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 p
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format docs changelog bench bench-judge lock clean
+.PHONY: help install demo test lint format docs site changelog bench bench-judge lock clean
 
 help: ## Shows this list.
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -52,11 +52,17 @@ format: $(STAMP) ## Formats the code and mends what ruff can mend.
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(STAMP) ## Writes the pages that are made of the code: docs/api.md, docs/laws.md, docs/recording.md, docs/scenario.schema.json.
+docs: $(STAMP) ## Writes docs/api.md, docs/laws.md, docs/recording.md and docs/scenario.schema.json from the code, then builds the site.
 	$(BIN)/python -m tests.support.pages.api_page > docs/api.md
 	$(BIN)/python -m tests.support.pages.laws_page > docs/laws.md
 	$(BIN)/python -m tests.support.pages.recording_page > docs/recording.md
 	$(BIN)/flowsim schema > docs/scenario.schema.json
+	$(MAKE) --no-print-directory site
+
+site: $(STAMP) ## Builds the documentation site below build/site; the first time npm fetches the script that draws its diagrams.
+	$(BIN)/python -m tests.support.pages.mermaid_script $(VENV)/mermaid.min.js
+	$(BIN)/python -m tests.support.pages.site_pages build/pages build/site $(VENV)/mermaid.min.js
+	@echo "To read it: $(BIN)/python -m http.server --directory build/site"
 
 changelog: $(STAMP) ## Moves the fragments of changelog.d to CHANGELOG.md, under the version of the package.
 	$(BIN)/towncrier build --yes --version "$$($(BIN)/python -c 'from flowsim import __version__; print(__version__)')"

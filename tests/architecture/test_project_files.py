@@ -19,7 +19,7 @@ REPOSITORY = Path(__file__).parents[2]
 SHIPPED = (
     ".ci", ".github", ".gitignore", ".importlinter", ".pre-commit-config.yaml", "CHANGELOG.md", "CITATION.cff",
     "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "SECURITY.md", "changelog.d", "docs",
-    "flowsim", "pyproject.toml", "requirements.lock", "requirements-flink.lock", "scenarios", "tests",
+    "flowsim", "mkdocs.yml", "pyproject.toml", "requirements.lock", "requirements-flink.lock", "scenarios", "tests",
 )  # fmt: skip
 BINARY = {".gz", ".parquet", ".pyc", ".png"}
 

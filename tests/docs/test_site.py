@@ -1,0 +1,129 @@
+"""The documentation site: builds without a warning, has every public name and every key, and loads nothing from elsewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import flowsim
+from tests.support.pages.api_page import PACKAGES, public_names
+from tests.support.pages.schema_page import schema_page
+from tests.support.pages.site_pages import MERMAID, ROOT, build
+
+SCHEMA = json.loads((ROOT / "docs" / "scenario.schema.json").read_text())
+LOADED = {"script": "src", "img": "src", "iframe": "src", "link": "href"}
+"""Tag -> the attribute that makes a browser load something."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, with another script in place of the one that draws the diagrams."""
+    folder = tmp_path_factory.mktemp("site")
+    script = folder / "script.js"
+    script.write_text("// draws nothing\n")
+    build(folder / "pages", folder / "site", script)
+    return folder / "site"
+
+
+class Loads(HTMLParser):
+    """What a page loads: scripts, styles, pictures, frames."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.urls: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = dict(attrs)
+        if tag in LOADED and named.get("rel") not in ("prev", "next", "canonical"):
+            self.urls.append(named.get(LOADED[tag]) or "")
+
+
+@pytest.mark.slow
+def test_the_site_has_a_page_for_every_page_of_the_checkout(site: Path) -> None:
+    pages = [path.relative_to(ROOT) for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]]
+    folders = [page.parent if page.name == "README.md" else page.with_suffix("") for page in pages]
+    assert [str(folder) for folder in folders if not (site / folder / "index.html").is_file()] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_page_of_a_package_has_every_public_name(site: Path, package: str) -> None:
+    page = (site / "reference" / package / "index.html").read_text()
+    names = [name for name in public_names(package) if not name.startswith("__")]
+    assert [name for name in names if f'id="{package}.{name}"' not in page] == []
+
+
+@pytest.mark.slow
+def test_no_page_loads_anything_from_the_network(site: Path) -> None:
+    pages = sorted(site.rglob("*.html"))
+    loaded = {str(page.relative_to(site)): Loads(page.read_text()).urls for page in pages}
+    assert any(loaded.values())
+    assert {page: [url for url in urls if re.match(r"(https?:)?//", url)] for page, urls in loaded.items()} == {
+        page: [] for page in loaded
+    }
+
+
+@pytest.mark.slow
+def test_exactly_the_pages_with_diagrams_load_the_script_that_draws_them(site: Path) -> None:
+    drawn = {
+        str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md") if "\n```mermaid\n" in path.read_text()
+    }
+    loading = {
+        page for page in site.rglob("*.html") if any(url.endswith(MERMAID) for url in Loads(page.read_text()).urls)
+    }
+    assert drawn
+    assert {str(page.parent.relative_to(site)) + ".md" for page in loading} == drawn
+
+
+@pytest.mark.slow
+def test_pages_can_be_searched_and_name_the_release(site: Path) -> None:
+    index = json.loads((site / "search" / "search_index.json").read_text())
+    found = {entry["location"].partition("#")[0] for entry in index["docs"]}
+    assert {"", "docs/laws/", "reference/schema/", "reference/flowsim.testing/"} <= found
+    assert f"flowsim {flowsim.__version__}" in (site / "index.html").read_text()
+
+
+def test_the_page_of_the_schema_has_every_key_of_every_object() -> None:
+    page = schema_page(SCHEMA)
+    for name, schema in {"The file": SCHEMA, **SCHEMA["$defs"]}.items():
+        if "properties" in schema:
+            section = page.split(f"\n## {name}\n", 1)[1].split("\n## ", 1)[0]
+            assert re.findall(r"^\| `(\w+)` \|", section, re.M) == list(schema["properties"]), name
+
+
+def test_the_page_of_the_schema_shows_types_defaults_and_descriptions() -> None:
+    schema = {
+        "properties": {"size": {"$ref": "#/$defs/SizeModel"}},
+        "required": ["size"],
+        "$defs": {
+            "SizeModel": {
+                "description": "A size.",
+                "properties": {
+                    "bytes": {
+                        "anyOf": [{"type": "integer"}, {"type": "null"}],
+                        "default": None,
+                        "description": "a | b",
+                    },
+                    "unit": {"enum": ["k", "M"], "default": "k"},
+                    "parts": {"type": "array", "items": {"type": "string"}, "default": []},
+                },
+            }
+        },
+    }
+    rows = [line for line in schema_page(schema).splitlines() if line.startswith("| `")]
+    assert rows == [
+        "| `size` | [SizeModel](#sizemodel) | *required* |  |",
+        "| `bytes` | integer | `null` | a \\| b |",
+        '| `unit` | `"k"`, `"M"` | `"k"` |  |',
+        "| `parts` | list of string | `[]` |  |",
+    ]
+
+
+def test_the_navigation_lists_every_public_package() -> None:
+    listed = re.findall(r"^ +- reference/([\w.]+)\.md$", (ROOT / "mkdocs.yml").read_text(), re.M)
+    assert listed == list(PACKAGES)

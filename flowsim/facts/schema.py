@@ -13,8 +13,6 @@ Columns shared by the fact tables of tasks:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import IntEnum
 from typing import Final
 
 from flowsim.facts.kinds import (
@@ -35,56 +33,14 @@ from flowsim.facts.kinds import (
     TimerAction,
     WindowResult,
 )
+from flowsim.facts.table import TASK_ATTEMPT as TASK_ATTEMPT
+from flowsim.facts.table import Column as Column
+from flowsim.facts.table import Table as Table
 
 FORMAT_VERSION: Final = 5
 
 OUTPUT_FULL: Final = -2
 """``actions.priority`` of a wait for mail between elements while the output is full: soft back pressure (rule 4.6)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column: name, struct code (``q`` int64, ``i`` int32, ``h`` int16, ``b`` int8, ``s`` text) and meaning."""
-
-    name: str
-    code: str
-    meaning: str
-    values: type[IntEnum] | None = None
-
-
-TASK_ATTEMPT: Final = Column(
-    "task_attempt", "h", "which attempt of its task recorded the fact: 0, and 1 more at each restart of the task"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table of the recording. ``columns``: what is recorded of a row."""
-
-    name: str
-    level: Level
-    meaning: str
-    columns: tuple[Column, ...]
-
-    @property
-    def stored_columns(self) -> tuple[Column, ...]:
-        """The columns of its files: of a fact of a task also the task's attempt, which the recorder adds."""
-        return (*self.columns, TASK_ATTEMPT) if self.has_attempt else self.columns
-
-    @property
-    def has_attempt(self) -> bool:
-        """Whether its rows are facts of tasks, in the order of ``seq``."""
-        return "seq" in self.names
-
-    @property
-    def struct_format(self) -> str:
-        """Little-endian, unpadded ``struct`` format of one stored row."""
-        return "<" + "".join(c.code for c in self.stored_columns)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(c.name for c in self.columns)
-
 
 _SEQ = Column("seq", "q", "strictly increasing per task over all tables")
 _TASK = Column("task", "i", "task id")
@@ -133,9 +89,11 @@ TASK_WATERMARK = Table(
 WINDOW_INTAKE = Table(
     "window_intake", Level.ELEMENTS, "one record that a window or an interval join took in, before any decision about lateness",
     (_SEQ, _TASK, _OPERATOR, _TIME, _KEY_HASH, _KEY,
-     Column("timestamp", "q", "timestamp of the record in ms"), _FINGERPRINT, _WATERMARK,
+     Column("timestamp", "q", "timestamp of the record in ms"),
+     Column("fingerprint", "q", "63-bit hash of (timestamp, value) of the record; of a window join or coGroup of (no "
+            "timestamp, value), without the tag that says from which stream it came"), _WATERMARK,
      Column("gap", "q", "the gap in ms that the extractor of a dynamic session gave for the record, else 0"),
-     Column("side", "b", "of an interval join: 0 for a record of the left input, 1 of the right one; else 0")),
+     Column("side", "b", "of a join or coGroup: 0 for a record of the left stream, 1 of the right one; else 0")),
 )  # fmt: skip
 JOIN_PAIRS = Table(
     "join_pairs", Level.ELEMENTS, "an interval join called its function for two records (rules 10.33, 10.34)",
@@ -161,6 +119,18 @@ WINDOW_MERGE = Table(
     (_SEQ, _TASK, _OPERATOR, _TIME, _KEY_HASH, _KEY,
      Column("window_start", "q", "of the window that was absorbed, ms"), Column("window_end", "q", "exclusive, ms"),
      Column("into_start", "q", "of the window that it is part of now, ms"), Column("into_end", "q", "exclusive, ms"), _WATERMARK),
+)  # fmt: skip
+WINDOW_JOINS = Table(
+    "window_joins", Level.ELEMENTS,
+    "the function of a window join or coGroup was called for a window that fired (rule 10.37), written after the last call",
+    (_SEQ, _TASK, _OPERATOR, _TIME, _KEY_HASH, _KEY, _WINDOW_START, _WINDOW_END,
+     Column("left_rows", "q", "records of the left stream that the window function was given"),
+     Column("right_rows", "q", "records of the right stream"),
+     Column("left_sum", "q", "sum of the fingerprints of the left records, modulo 2^64 as a signed number"),
+     Column("right_sum", "q", "the same of the right records"),
+     Column("calls", "q", "how often the function was called: once per pair, a coGroup once with both sides"),
+     Column("product_sum", "q", "sum over the calls of the product of the fingerprints of both records (of a coGroup: of the "
+            "sums of both sides), modulo 2^64 as a signed number")),
 )  # fmt: skip
 GENERATED_WATERMARK = Table(
     "generated_watermark", Level.ELEMENTS,
@@ -324,7 +294,7 @@ SYSTEM_TIMERS = Table(
 
 FACT_TABLES: Final = (
     SENT, RECEIVED, TASK_WATERMARK, GENERATED_WATERMARK, ALIGNMENT, WINDOW_INTAKE, WINDOW_FIRE, WINDOW_MERGE, JOIN_PAIRS,
-    ASYNC_ELEMENTS, SNAPSHOTS, LATE_DROP, OPERATOR_COUNTS, LIFECYCLE, TASK_TIMES,
+    WINDOW_JOINS, ASYNC_ELEMENTS, SNAPSHOTS, LATE_DROP, OPERATOR_COUNTS, LIFECYCLE, TASK_TIMES,
     METRICS, LATENCIES, CHOICES, BUFFERS, CREDITS, SEGMENTS, BUFFER_SIZES, MAILS, ACTIONS, TIMERS, SYSTEM_TIMERS,
 )  # fmt: skip
 

@@ -134,7 +134,7 @@ class TaskTrace:
     __slots__ = (
         "task", "seq", "clock", "level", "recorder", "values",
         "sent", "received", "_task_watermark", "window_intake", "join_pair", "_fire", "_late",
-        "_merge", "_generated", "_alignment", "_async", "_snapshot",
+        "_merge", "_window_join", "_generated", "_alignment", "_async", "_snapshot",
         "seen_value", "seen_fingerprint", "_loop_clock",
         "_counts", "_life", "_times", "_metrics", "_latencies", "_buffers", "_credits", "_segments", "_buffer_sizes", "_mails",
         "_actions", "_timers", "_system_timers", "_keys",
@@ -158,6 +158,7 @@ class TaskTrace:
         self._fire = door(schema.WINDOW_FIRE)
         self._late = door(schema.LATE_DROP)
         self._merge = door(schema.WINDOW_MERGE)
+        self._window_join = door(schema.WINDOW_JOINS)
         self._generated = door(schema.GENERATED_WATERMARK)
         self._alignment = door(schema.ALIGNMENT)
         self._async = door(schema.ASYNC_ELEMENTS)
@@ -214,6 +215,15 @@ class TaskTrace:
         self, operator: int, key_hash: int, key: int, absorbed: tuple[int, int], into: tuple[int, int], watermark: int
     ) -> None:
         self._merge(self._next(), self.task, operator, self.clock.now_ns, key_hash, key, *absorbed, *into, watermark)
+
+    def window_join(
+        self, operator: int, key_hash: int, key: int, window_start: int, window_end: int, left_rows: int, right_rows: int,
+        left_sum: int, right_sum: int, calls: int, product_sum: int,
+    ) -> None:  # fmt: skip
+        self._window_join(
+            self._next(), self.task, operator, self.clock.now_ns, key_hash, key, window_start, window_end, left_rows,
+            right_rows, left_sum, right_sum, calls, product_sum,
+        )  # fmt: skip
 
     def generated_watermark(
         self, operator: int, split: int, kind: ElementKind, timestamp: int, records: int, max_timestamp: int

@@ -79,6 +79,10 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
         FaultKind("join_forgets_bound", Component.OPERATOR, "an interval join takes its bounds for exclusive", "joins"),
         FaultKind("join_repeats_pair", Component.OPERATOR, "an interval join finds one record twice", "joins"),
         FaultKind(
+            "window_join_forgets_pair", Component.OPERATOR, "a window join leaves out its first pair", "window-joins"
+        ),
+        FaultKind("window_join_repeats_pair", Component.OPERATOR, "a window join joins a pair twice", "window-joins"),
+        FaultKind(
             "cleanup_not_registered", Component.OPERATOR, "nothing removes what the first window keeps", "cleanup"
         ),
         FaultKind(

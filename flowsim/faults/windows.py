@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from flowsim.operators.functions.interval_join import IntervalJoinOperator, JoinSide, LatePolicy, Partners
@@ -17,6 +17,7 @@ from flowsim.operators.windowing.triggers.trigger import (
 )
 from flowsim.operators.windowing.tumbling_window_operator import TumblingWindowOperator
 from flowsim.operators.windowing.window_contents import WindowContents
+from flowsim.operators.windowing.window_joins import Pairs
 from flowsim.operators.windowing.window_lifetime import WindowLifetime
 from flowsim.operators.windowing.window_operator import WindowOperator
 from flowsim.operators.windowing.windows import Window
@@ -64,6 +65,37 @@ class RepeatedPartners(Partners):
         return found
 
 
+class ForgetfulPairs(Pairs):
+    """The first pair of all is forgotten."""
+
+    __slots__ = ("_has_forgotten",)
+
+    def __init__(self) -> None:
+        self._has_forgotten = False
+
+    def of(self, first: Sequence[Value], second: Sequence[Value]) -> Iterator[tuple[Value, Value]]:
+        for pair in super().of(first, second):
+            if self._has_forgotten:
+                yield pair
+            self._has_forgotten = True
+
+
+class RepeatedPairs(Pairs):
+    """The first pair of all is joined twice."""
+
+    __slots__ = ("_has_repeated",)
+
+    def __init__(self) -> None:
+        self._has_repeated = False
+
+    def of(self, first: Sequence[Value], second: Sequence[Value]) -> Iterator[tuple[Value, Value]]:
+        for pair in super().of(first, second):
+            if not self._has_repeated:
+                self._has_repeated = True
+                yield pair
+            yield pair
+
+
 def faulty_interval_join(operator: IntervalJoinOperator, faults: Collection[str]) -> IntervalJoinOperator:
     """The operator with those of the faults that it can have; before its set-up."""
     if "late_row_vanishes" in faults:
@@ -96,11 +128,17 @@ def faulty_window_operator(operator: WindowOperator, faults: Collection[str]) ->
 
     The general operator replaces a ``TumblingWindowOperator``, whose shortcuts bypass its collaborators.
     """
+    joined = operator.joined
+    if joined is not None and "window_join_forgets_pair" in faults:
+        joined.pairs = ForgetfulPairs()
+    if joined is not None and "window_join_repeats_pair" in faults:
+        joined.pairs = RepeatedPairs()
     if isinstance(operator, TumblingWindowOperator):
         lateness_ms, contents = operator.lifetime.allowed_lateness_ms, operator.panes.contents
         operator = WindowOperator(
             operator.assigner, contents, operator.window_function, operator.trigger, lateness_ms, operator.late_tag
         )
+        operator.joined = joined
     if not WINDOW_FAULTS.isdisjoint(faults):
         operator.panes = FaultyPaneStore(operator.panes.contents, faults)
         if "window_fires_early" in faults:

@@ -60,6 +60,28 @@ def join_pairs_sentence(
     return Sentence(f"{text} at {event_time(timestamp)}", ("10.33", "10.34"))
 
 
+def window_joins_sentence(
+    names: Names,
+    seq: int,
+    task: int,
+    operator: int,
+    time_ns: int,
+    key_hash: int,
+    key: int,
+    start: int,
+    end: int,
+    left_rows: int,
+    right_rows: int,
+    left_sum: int,
+    right_sum: int,
+    calls: int,
+    product_sum: int,
+) -> Sentence:
+    sides = f"{count_text(left_rows, 'left record')} and {count_text(right_rows, 'right record')}"
+    text = f"{names.operator(task, operator)} calls its function {count_text(calls, 'time')} for {sides}"
+    return Sentence(f"{text} of {window_text(start, end)} of key {names.key(key)}", ("10.37",))
+
+
 def window_fire_sentence(
     names: Names,
     seq: int,

@@ -10,7 +10,7 @@ from flowsim.facts.kinds import ActionPhase, BufferSide, MailAction
 KINDS: Final[dict[str, tuple[str, ...]]] = {
     "elements": ("sent", "received"),
     "watermarks": ("task_watermark", "generated_watermark", "alignment"),
-    "windows": ("window_intake", "window_fire", "window_merge", "join_pairs", "late_drop"),
+    "windows": ("window_intake", "window_fire", "window_merge", "window_joins", "join_pairs", "late_drop"),
     "async": ("async_elements",),
     "snapshots": ("snapshots",),
     "timers": ("timers", "system_timers"),

@@ -22,6 +22,7 @@ from flowsim.trace.event_time_sentences import (
     timers_sentence,
     window_fire_sentence,
     window_intake_sentence,
+    window_joins_sentence,
     window_merge_sentence,
 )
 from flowsim.trace.names import Names
@@ -57,6 +58,7 @@ SENTENCES: Final[dict[str, Tell]] = {
     "window_intake": window_intake_sentence,
     "window_fire": window_fire_sentence,
     "join_pairs": join_pairs_sentence,
+    "window_joins": window_joins_sentence,
     "late_drop": late_drop_sentence,
     "async_elements": async_element_sentence,
     "snapshots": snapshots_sentence,

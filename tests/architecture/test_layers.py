@@ -16,6 +16,7 @@ THE_JUDGE_MAY_IMPORT = {
     "flowsim.facts",
     "flowsim.facts.kinds",
     "flowsim.facts.schema",
+    "flowsim.facts.table",
     "flowsim.units",
     "flowsim.values",
     "flowsim.values.java_long",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from flowsim.datastream.building.joined_functions import CoGroupWindowFunction
 from flowsim.datastream.building.operator_factories import MakeOperator, reduce_of
 from flowsim.datastream.functions import (
     AggregateFunction,
@@ -67,6 +68,7 @@ from flowsim.operators.windowing.window_functions import (
     InternalWindowFunction,
     PassThroughWindowFunction,
 )
+from flowsim.operators.windowing.window_operator import WindowOperator
 from flowsim.values.durations import Duration, Time, millis_of
 
 # What laws know how to judge: the ready-made classes, and the methods by which each family decides. A subclass that
@@ -305,13 +307,16 @@ class WindowOperatorBuilder:
             if evictor is not None:
                 if mine is not None:
                     internal = FoldingWindowFunction(_fold(mine), internal)
-                return EvictingWindowOperator(
+                operator: WindowOperator = EvictingWindowOperator(
                     assigner, evictor, internal, trigger, self.allowed_lateness_ms, self.late_tag
                 )
-            contents = _contents(mine)
-            return create_window_operator(
-                assigner, contents, internal, trigger, self.allowed_lateness_ms, self.late_tag
-            )
+            else:
+                contents = _contents(mine)
+                operator = create_window_operator(
+                    assigner, contents, internal, trigger, self.allowed_lateness_ms, self.late_tag
+                )
+            operator.joined = my_function if isinstance(my_function, CoGroupWindowFunction) else None
+            return operator
 
         return make
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Generic, Self, TypeVar
 
 from flowsim.datastream.building import operator_factories as factories
+from flowsim.datastream.building.joined_functions import AnyCoGroup, AnyJoin, CoGroupWindowFunction, JoinCoGroupFunction
 from flowsim.datastream.building.operator_factories import AnyKeySelector
-from flowsim.datastream.functions import CoGroupFunction, FlatJoinFunction, JoinFunction, RuntimeContext, WindowFunction
+from flowsim.datastream.functions import CoGroupFunction, FlatJoinFunction, JoinFunction
 from flowsim.datastream.streams.stream import S, Stream
 from flowsim.datastream.streams.windowed_streams import WindowedStream
 from flowsim.errors import BadInput
@@ -15,13 +16,9 @@ from flowsim.operators.stream_operator import KeySelector
 from flowsim.operators.windowing.assigners.window_assigner import AnyWindowAssigner
 from flowsim.operators.windowing.evictors import Evictor
 from flowsim.operators.windowing.triggers.trigger import AnyTrigger
+from flowsim.operators.windowing.window_joins import FIRST
 from flowsim.values.durations import Duration, Time
 from flowsim.values.types import TypeInformation
-
-FIRST, SECOND = 1, 2
-"""Which stream a tagged record ``(tag, record)`` came from."""
-
-Tagged = tuple[int, object]
 
 
 class WithWindow(Generic[S]):
@@ -123,9 +120,6 @@ def _key_of_tagged(first: KeySelector, second: KeySelector) -> KeySelector:
     return key
 
 
-AnyCoGroup = CoGroupFunction | Callable[[list[Any], list[Any]], Iterable[object] | None]
-
-
 class CoGroupWindows(WithWindow[S]):
     """Flink: CoGroupedStreams.WithWindow."""
 
@@ -138,32 +132,6 @@ class CoGroupWindows(WithWindow[S]):
 
 CoGroupedStreams = TwoStreams[S, CoGroupWindows[S]]
 """``a.co_group(b).where(key).equal_to(key).window(assigner).apply(function)``. Flink: CoGroupedStreams."""
-
-
-class CoGroupWindowFunction(WindowFunction[Tagged, object, object, object]):
-    """Parts the records of a window by the stream they came from. Flink: CoGroupedStreams.CoGroupWindowFunction."""
-
-    def __init__(self, function: AnyCoGroup) -> None:
-        self._function = function
-        self._co_group = function.co_group if isinstance(function, CoGroupFunction) else function
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        if isinstance(self._function, CoGroupFunction):
-            self._function.open(runtime_context)
-
-    def close(self) -> None:
-        if isinstance(self._function, CoGroupFunction):
-            self._function.close()
-
-    def apply(self, key: object, window: object, inputs: Iterable[Tagged]) -> Iterable[object] | None:
-        first: list[object] = []
-        second: list[object] = []
-        for tag, record in inputs:
-            (first if tag == FIRST else second).append(record)
-        return self._co_group(first, second)
-
-
-AnyJoin = JoinFunction | FlatJoinFunction | Callable[[Any, Any], object]
 
 
 class JoinWindows(WithWindow[S]):
@@ -180,30 +148,3 @@ class JoinWindows(WithWindow[S]):
 
 JoinedStreams = TwoStreams[S, JoinWindows[S]]
 """``a.join(b).where(key).equal_to(key).window(assigner).apply(function)``. Flink: JoinedStreams."""
-
-
-class JoinCoGroupFunction(CoGroupFunction):
-    """Calls the function for each pair, the first stream's records outside. Flink: JoinCoGroupFunction."""
-
-    def __init__(self, function: AnyJoin) -> None:
-        self._function = function
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        if isinstance(self._function, JoinFunction | FlatJoinFunction):
-            self._function.open(runtime_context)
-
-    def close(self) -> None:
-        if isinstance(self._function, JoinFunction | FlatJoinFunction):
-            self._function.close()
-
-    def co_group(self, first: list[object], second: list[object]) -> Iterable[object]:
-        function = self._function
-        if isinstance(function, FlatJoinFunction):
-            for left in first:
-                for right in second:
-                    yield from function.join(left, right) or ()
-            return
-        join = function.join if isinstance(function, JoinFunction) else function
-        for left in first:
-            for right in second:
-                yield join(left, right)

@@ -13,10 +13,9 @@ from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law
 from flowsim.laws.slices import Ints, Row, Slice
 from flowsim.laws.windows.joins import Bounds, joins_of
-from flowsim.laws.windows.key_part import rows_of
 from flowsim.laws.windows.merging import MergingWindows
 from flowsim.laws.windows.panes import PaneId
-from flowsim.laws.windows.plan import WindowPlan, last_of, late_operators
+from flowsim.laws.windows.plan import WindowPlan, last_of, late_operators, rows_of
 from flowsim.laws.windows.summed_records import distinct
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.values.java_long import wrapped

@@ -1,4 +1,4 @@
-"""Law joins: an interval join calls its function for every pair that lies within its bounds, and for no other."""
+"""Laws joins and window-joins: a join calls its function for every pair that meets, and for no other."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from flowsim.laws.event_time.paths import WATERMARK, EventTimePaths
 from flowsim.laws.job_graph import JobGraph, Operator, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law
 from flowsim.laws.slices import Part, Slice
-from flowsim.laws.windows.key_part import rows_of
+from flowsim.laws.windows.plan import JOINS, late_operators, rows_of
+from flowsim.laws.windows.timeline import READS
 from flowsim.laws.windows.unmatched import Unmatched
+from flowsim.laws.windows.window_laws import WINDOW_JOINS, make
 from flowsim.units import NO_TIMESTAMP
 from flowsim.values.java_long import wrapped
 
@@ -141,15 +143,32 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> JoinMachine | None:
 
 
 def _needs_joins(graph: JobGraph) -> str:
-    return (
-        ""
-        if any(bounds is not None for _, bounds in graph.once(joins_of).values())
-        else "the job has no interval join that is judged"
-    )
+    judged = any(bounds is not None for _, bounds in graph.once(joins_of).values())
+    return "" if judged else "the job has no interval join that is judged"
 
 
 def _unjudged(graph: JobGraph) -> str:
-    names = [operator.name for operator, bounds in graph.once(joins_of).values() if bounds is None]
+    return _named([operator.name for operator, bounds in graph.once(joins_of).values() if bounds is None])
+
+
+def _window_joins(graph: JobGraph) -> tuple[list[str], list[str]]:
+    """The names of the window joins and coGroups that are judged, and of the others."""
+    names: tuple[list[str], list[str]] = [], []
+    for operator, plan in (each for found in graph.once(late_operators).values() for each in found):
+        if operator.params.get("join") in JOINS:
+            names[plan is None or not plan.join].append(operator.name)
+    return names
+
+
+def _needs_window_joins(graph: JobGraph) -> str:
+    return "" if graph.once(_window_joins)[0] else "the job has no window join or coGroup that is judged"
+
+
+def _unjudged_windows(graph: JobGraph) -> str:
+    return _named(graph.once(_window_joins)[1])
+
+
+def _named(names: list[str]) -> str:
     return f"not judged: {', '.join(names)}" if names else ""
 
 
@@ -173,6 +192,19 @@ _COUNTS: Final = """\
   The order of the pairs of one record is not judged.
 """
 
+_COUNTS_OF_WINDOWS: Final = """\
+- Not applicable: no judged operator: one that window-fire judges, with `params.join`, whose evictor (if any) it predicts.
+- Expected calls: one row for every firing that window-fire expects (result FIRE or FIRE_AND_PURGE; where it does not predict
+  firings, for every recorded one of a window with contents), with key, start, end and intakes before of the firing; and of
+  the contents that the function gets: the intakes of `side` 0 (`left_rows`, and the sum of their fingerprints, `left_sum`)
+  and those of any other side (`right_rows`, `right_sum`); `calls` = left_rows * right_rows, of a coGroup 1; `product_sum` =
+  left_sum * right_sum, which is the sum of left * right over all pairs (rule 10.37). Sums and products are Java longs.
+- Actual calls: the rows of `window_joins`, with their intakes before.
+- Rows examined: `window_intake` and `window_joins` rows of judged operators.
+- Violations: missing + unexpected calls. In a prefix, calls that follow from the last cause (see window-fire), or from a
+  firing behind it, are not counted as missing.
+"""
+
 LAWS: Final = (
     Law(
         ID,
@@ -185,5 +217,18 @@ LAWS: Final = (
         _needs_joins,
         _unjudged,
         counts=_COUNTS,
+    ),
+    Law(
+        WINDOW_JOINS,
+        "A window join calls its function once for every record of the left stream and every one of the right that a window "
+        "fires with, a coGroup once with both sides.",
+        ("10.37",),
+        Level.ELEMENTS,
+        READS,
+        make,
+        _needs_window_joins,
+        _unjudged_windows,
+        counts=_COUNTS_OF_WINDOWS,
+        of_keys=make,
     ),
 )

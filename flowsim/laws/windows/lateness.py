@@ -12,8 +12,7 @@ from flowsim.laws.elements import sent_by_channel
 from flowsim.laws.job_graph import JobGraph, Operator, Task
 from flowsim.laws.law import Findings, KeyPart
 from flowsim.laws.slices import Slice
-from flowsim.laws.windows.key_part import rows_of
-from flowsim.laws.windows.plan import LATE_KINDS
+from flowsim.laws.windows.plan import LATE_KINDS, rows_of
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""The windows of a merging assigner (rules 10.25, 10.26).."""
+"""The windows of a merging assigner (rules 10.25, 10.26)."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ from flowsim.laws.windows.unmatched import Unmatched
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
 from flowsim.values.java_long import wrapped
 
-Intake = tuple[int, int, int, int, int, int, int, int, int]
+Intake = tuple[int, int, int, int, int, int, int, int, int, int]
 """A record that the operator took in: its number in the operator, from 1, sequence number, key, timestamp, fingerprint,
-time_ns, the watermark that was recorded with it, and what ``WindowPlan.assign`` answered for it."""
+time_ns, the watermark that was recorded with it, what ``WindowPlan.assign`` answered for it, and its side."""
 
 _ELEMENT: Final = int(FireCause.ELEMENT)
 _EVENT_TIME_TIMER: Final = int(FireCause.EVENT_TIME_TIMER)
@@ -30,12 +30,13 @@ class WindowModel:
 
     Rows of ``fires``: pane, account, result, cause, at, watermark and records taken in so far. Of ``merges``: pane,
     start and end of the larger window, watermark and records. Of ``drops``: records, key, timestamp, fingerprint and
-    side output.
+    side output. Of ``calls``, those of the function of two streams: pane, records and sum of each side, how many, sum of
+    products, and records taken in so far.
     """
 
     def __init__(self, plan: WindowPlan) -> None:
         self.plan = plan
-        self.fires, self.merges, self.drops = Unmatched(), Unmatched(), Unmatched()
+        self.fires, self.merges, self.drops, self.calls = Unmatched(), Unmatched(), Unmatched(), Unmatched()
         self.misread: list[tuple[int, int, int]] = []
         """Sequence number of each record that was not recorded with the watermark of the task, that one, and this one."""
         self.late = 0
@@ -47,11 +48,13 @@ class WindowModel:
         """The number of the record with which a timer that is registered now is registered."""
         self._cause = -1
         """Sequence number of the row that is handled."""
+        self._since = -1
+        """Sequence number of the last record or watermark."""
         self._certain = False
         """What follows from it has happened before the recording breaks off."""
         known = plan.trigger if plan.predictable else None
         self._trigger = NEVER if known is None else trigger_of(known)
-        self._steady = self._trigger.steady and plan.evictor is None and not plan.merging
+        self._steady = self._trigger.steady and plan.evictor is None and not plan.merging and not plan.join
         self._silent_clock = plan.predictable and not plan.event_time and not self._trigger.by_clock
         """Timers of processing time only clean up, so no firing shows that they have run."""
         self._panes: dict[PaneId, Pane] = {}
@@ -72,7 +75,8 @@ class WindowModel:
         """A watermark of the task: every event-time timer up to it runs (rule 9.4)."""
         if self._outdated:
             self._forget_outdated()
-        self._cause, self._certain = seq, False
+        self._cause = self._since = seq
+        self._certain = False
         self.watermark = watermark
         poll = self._event_timers.poll
         while (due := poll(watermark)) is not None:
@@ -91,7 +95,7 @@ class WindowModel:
         """Records that came one after the other."""
         pane_of, size = self._panes.get, self.plan.size_ms
         for record in records:
-            _, _, key, _, fingerprint, _, found, start, windows = record
+            _, _, key, _, fingerprint, _, found, start, windows, _ = record
             pane = pane_of((key, start, start + size)) if windows == 1 and found == self.watermark else None
             if pane is not None and pane.steady:
                 pane.rows += 1
@@ -104,7 +108,8 @@ class WindowModel:
         """A record, and by processing time the windows whose merge was recorded with it (rules 10.7, 10.10, 10.27)."""
         if self._outdated:
             self._forget_outdated()
-        self.intakes, self._cause, key, _, fingerprint, time_ns, found, newest, windows = record
+        self.intakes, self._cause, key, _, fingerprint, time_ns, found, newest, windows, side = record
+        self._since = self._cause
         self._rank, self._certain, self.now_ms = self.intakes, False, time_ns // NS_PER_MS
         if found != self.watermark:
             self.misread.append((self._cause, found, self.watermark))
@@ -123,7 +128,7 @@ class WindowModel:
                 of = (key, start, wrapped(start + self.plan.size_ms))
                 pane = self._panes.get(of)
                 if pane is not None and pane.steady:
-                    pane.count_record(fingerprint)
+                    pane.count_record(fingerprint, side)
                     placed = True
                 else:
                     placed = self._put(record, of) or placed
@@ -144,12 +149,12 @@ class WindowModel:
             pane = self._panes[of] = self._new_pane(of)
         elif plan.event_time and pane.cleanup <= self.watermark:
             return False
-        _, _, _, timestamp, fingerprint, time_ns, *_ = record
+        _, _, _, timestamp, fingerprint, time_ns, *_, side = record
         if not pane.rows:
             pane.since = self.intakes, time_ns
-        pane.count_record(fingerprint)
+        pane.count_record(fingerprint, side)
         if plan.evictor is not None:
-            pane.keep_record(timestamp, fingerprint)
+            pane.keep_record(timestamp, fingerprint, side)
         self._ask(pane, timestamp)
         return True
 
@@ -169,9 +174,9 @@ class WindowModel:
             self.late += 1
             self.drops.expect((self.intakes, key, timestamp, fingerprint, int(self.plan.late_output)), seq)
 
-    def reach_clock(self, seq: int, at: int) -> None:
-        """A recorded firing shows that the clock has reached ``at``: all timers before it have run."""
-        self._cause, self._certain = seq, True
+    def reach_clock(self, seq: int, at: int, since: int) -> None:
+        """A recorded firing after row ``since`` shows that the clock has reached ``at``: all timers before it have run."""
+        self._cause, self._since, self._certain = seq, since, True
         while (due := self._clock_timers.poll(at - 1)) is not None:
             self._run_unseen(due)
 
@@ -181,12 +186,15 @@ class WindowModel:
             self._rank = self.intakes
             self._run(pane, False, at)
 
-    def fire_unpredicted(self, of: PaneId, rows: int, result: int) -> Account | None:
+    def fire_unpredicted(self, of: PaneId, rows: int, result: int, since: int) -> Account | None:
         """A recorded answer of a trigger that cannot be predicted: what it is about; the answer is carried out."""
         pane = self._panes.get(of)
         if pane is None or not pane.rows:
             return None
         account = pane.fire(self.plan.evictor) if result & FIRE else pane.account()
+        if result & FIRE and self.plan.join:
+            self._since = since
+            self._expect_calls(of, account)
         if result & PURGE:
             pane.empty()
         elif self.plan.unknown_evictor:
@@ -226,10 +234,19 @@ class WindowModel:
             return
         account = pane.fire(self.plan.evictor) if answer & FIRE else pane.account()
         self.fires.expect(
-            (*pane.id, *account, answer, cause, at, self.watermark, self.intakes), self._cause, self._certain
+            (*pane.id, *account[:3], answer, cause, at, self.watermark, self.intakes), self._cause, self._certain
         )
+        if answer & FIRE and self.plan.join:
+            self._expect_calls(pane.id, account)
         if answer & PURGE:
             pane.empty()
+
+    def _expect_calls(self, of: PaneId, account: Account) -> None:
+        """Every record of the left side meets every one of the right (rule 10.37): the sum of products is that of sums."""
+        rows, _, _, right, left_sum, right_sum = account
+        calls = (rows - right) * right if self.plan.join == "join" else 1
+        sums = wrapped(left_sum), wrapped(right_sum), calls, wrapped(left_sum * right_sum)
+        self.calls.expect((*of, rows - right, right, *sums, self.intakes), self._since)
 
     def _merge(self, new: PaneId, absorbed: Collection[tuple[int, int]]) -> PaneId:
         """Adds a window to those of its key: all that meet or touch become one (rules 10.25, 10.26)."""

@@ -11,11 +11,12 @@ from flowsim.values.java_long import wrapped
 PaneId = tuple[int, int, int]
 """Key, start and end of the window."""
 
-Account = tuple[int, int, int]
-"""Records, sum of fingerprint >> 31, exclusive or of the fingerprints."""
+Account = tuple[int, int, int, int, int, int]
+"""Records, sum of fingerprint >> 31, exclusive or of the fingerprints; of windows of two streams also: records of the right
+one, sums of the fingerprints of both."""
 
 
-_NO_RECORDS: Final[list[tuple[int, int]]] = []
+_NO_RECORDS: Final[list[tuple[int, int, int]]] = []
 """Shared by all panes; never changed."""
 
 
@@ -23,7 +24,8 @@ class Pane:
     """One key and window (rules 10.30, 10.31); single records are kept only where an evictor chooses among them."""
 
     __slots__ = (
-        "cleanup", "count", "id", "last", "noted", "records", "rows", "since", "steady", "timeout", "total", "xor",
+        "cleanup", "count", "id", "last", "left_sum", "noted", "records", "right_rows", "right_sum", "rows", "since", "steady",
+        "timeout", "total", "xor",
     )  # fmt: skip
 
     def __init__(self, pane: PaneId, last: int, cleanup: int) -> None:
@@ -32,9 +34,9 @@ class Pane:
         self.cleanup = cleanup
         self.steady = False
         """It has contents, and another record changes nothing but these: trigger and timers stay as they are."""
-        self.rows = self.total = self.xor = 0
+        self.rows = self.total = self.xor = self.right_rows = self.left_sum = self.right_sum = 0
         self.records = _NO_RECORDS
-        """Timestamp and fingerprint."""
+        """Timestamp, fingerprint and side."""
         self.since = (0, 0)
         """Of the first of its records: how many the operator had taken in with it, and when in ns."""
         self.count = 0
@@ -50,19 +52,24 @@ class Pane:
     def empty(self) -> None:
         """The contents are purged."""
         self.steady = False
-        self.rows = self.total = self.xor = 0
+        self.rows = self.total = self.xor = self.right_rows = self.left_sum = self.right_sum = 0
         self.records = _NO_RECORDS
 
-    def count_record(self, fingerprint: int) -> None:
+    def count_record(self, fingerprint: int, side: int) -> None:
         self.rows += 1
         self.total += fingerprint >> 31
         self.xor ^= fingerprint
+        if side:
+            self.right_rows += 1
+            self.right_sum += fingerprint
+        else:
+            self.left_sum += fingerprint
 
-    def keep_record(self, timestamp: int, fingerprint: int) -> None:
+    def keep_record(self, timestamp: int, fingerprint: int, side: int) -> None:
         """For the evictor."""
         if self.records is _NO_RECORDS:
             self.records = []
-        self.records.append((timestamp, fingerprint))
+        self.records.append((timestamp, fingerprint, side))
 
     def absorb(self, other: Pane) -> None:
         """Adds the contents of another pane."""
@@ -71,20 +78,21 @@ class Pane:
         self.rows += other.rows
         self.total += other.total
         self.xor ^= other.xor
+        self.right_rows += other.right_rows
+        self.left_sum += other.left_sum
+        self.right_sum += other.right_sum
         if other.records:
             self.records = self.records + other.records
 
     def account(self) -> Account:
-        return self.rows, self.total, self.xor
+        return self.rows, self.total, self.xor, self.right_rows, self.left_sum, self.right_sum
 
     def fire(self, evictor: Evictor | None) -> Account:
         """What the window function is given; what the evictor removes is gone."""
-        if evictor is None:
-            return self.account()
-        if not evictor.after:
+        if evictor is not None and not evictor.after:
             self._evict(evictor)
         given = self.account()
-        if evictor.after:
+        if evictor is not None and evictor.after:
             self._evict(evictor)
         return given
 
@@ -93,12 +101,12 @@ class Pane:
         if evictor.kind == "count":
             kept = kept[max(0, len(kept) - evictor.length) :]
         elif kept and kept[0][0] != NO_TIMESTAMP:
-            oldest = wrapped(max(timestamp for timestamp, _ in kept) - evictor.length)
+            oldest = wrapped(max(record[0] for record in kept) - evictor.length)
             kept = [record for record in kept if record[0] > oldest]
         self.empty()
         self.records = kept
-        for _, fingerprint in kept:
-            self.count_record(fingerprint)
+        for _, fingerprint, side in kept:
+            self.count_record(fingerprint, side)
 
     def forget_trigger(self) -> None:
         """Its trigger loses its state."""

@@ -9,7 +9,8 @@ from typing import Final
 import numpy as np
 
 from flowsim.laws.job_graph import JobGraph, Operator
-from flowsim.laws.slices import Ints
+from flowsim.laws.law import KeyPart
+from flowsim.laws.slices import Ints, Mask, Rows
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
 from flowsim.values.java_long import wrapped
 
@@ -18,6 +19,8 @@ _SIZE_OF_GLOBAL: Final = MAX_WATERMARK - NO_TIMESTAMP
 
 LATE_KINDS: Final = ("window", "interval_join")
 """Kinds of operators that can find a record late."""
+
+JOINS: Final = ("join", "co_group")
 
 _SHAPES: Final = {
     "tumbling_event_time": "tumbling", "tumbling_processing_time": "tumbling",
@@ -57,6 +60,8 @@ class WindowPlan:
     evictor: Evictor | None
     unknown_evictor: bool
     """An evictor decides what remains, in a way that cannot be predicted."""
+    join: str
+    """"join" or "co_group" where the windows are those of two streams, and what is in them can be predicted; else ''."""
     may_delete_cleanup: bool
     """A trigger that is asked about a timer may delete the timer of the cleanup (rules 10.15, 10.23)."""
 
@@ -73,7 +78,7 @@ class WindowPlan:
     def waits_for_watermark(self) -> bool:
         """Whether a record on time only adds to the contents of a fixed window of event time."""
         is_fixed = self.event_time and self.shape not in ("global", "session", "dynamic_session")
-        kept = self.evictor is not None or self.unknown_evictor
+        kept = self.evictor is not None or self.unknown_evictor or self.join
         return is_fixed and not kept and self.trigger is not None and self.trigger.get("kind") == "event_time"
 
     @property
@@ -118,6 +123,19 @@ def last_of(start: int, end: int) -> int:
     return end - 1 if end > NO_TIMESTAMP else MAX_WATERMARK
 
 
+def is_in(key: int, part: KeyPart | None) -> bool:
+    """Whether a key is in the part of a task that is examined; None: all are."""
+    return part is None or key % part[1] == part[0]
+
+
+def rows_of(rows: Rows, operator: int, part: KeyPart | None = None) -> Mask:
+    """Which rows are of this operator, and of the keys of the part."""
+    mask: Mask = rows.column("operator") == operator
+    if part is not None:
+        mask &= rows.column("key") % part[1] == part[0]
+    return mask
+
+
 def late_operators(graph: JobGraph) -> Mapping[int, list[tuple[Operator, WindowPlan | None]]]:
     """The operators of each job vertex that can find a record late, with the plans of judged windows."""
     inputs = {task.vertex: task.inputs for task in graph.tasks.values()}
@@ -143,11 +161,12 @@ def window_plan(operator: Operator) -> WindowPlan | None:
         return None
     event_time = str(params.get("assigner")).endswith("_event_time")
     evictor, unknown = _evictor(params.get("evictor"), shape)
-    size = _number(params, "gap_ms" if shape == "session" else "size_ms", _SIZE_OF_GLOBAL)
+    size = number_of(params, "gap_ms" if shape == "session" else "size_ms", _SIZE_OF_GLOBAL)
     return WindowPlan(
-        shape, event_time, size, _number(params, "slide_ms", size), _number(params, "offset_ms"),
-        _number(params, "lateness_ms"), bool(params.get("late_output", False)),
+        shape, event_time, size, number_of(params, "slide_ms", size), number_of(params, "offset_ms"),
+        number_of(params, "lateness_ms"), bool(params.get("late_output", False)),
         _predictable(known_trigger(params.get("trigger"), shape), shape, event_time), evictor, unknown,
+        "" if unknown or params.get("join") not in JOINS else str(params["join"]),
         _may_delete_cleanup(params.get("trigger")),
     )  # fmt: skip
 
@@ -200,10 +219,10 @@ def _evictor(given: object, shape: str) -> tuple[Evictor | None, bool]:
         return None, False
     if isinstance(given, Mapping):
         if given.get("kind") == "time" and _positive(given, "window_ms"):
-            return Evictor("time", _number(given, "window_ms"), bool(given.get("after", False))), False
+            return Evictor("time", number_of(given, "window_ms"), bool(given.get("after", False))), False
         # In which order merging windows put their records together is not defined.
         if given.get("kind") == "count" and _positive(given, "count") and not shape.endswith("session"):
-            return Evictor("count", _number(given, "count"), bool(given.get("after", False))), False
+            return Evictor("count", number_of(given, "count"), bool(given.get("after", False))), False
     return None, True
 
 
@@ -212,6 +231,7 @@ def _positive(given: Mapping[str, object], name: str) -> bool:
     return isinstance(value, int) and value > 0
 
 
-def _number(params: Mapping[str, object], name: str, otherwise: int = 0) -> int:
+def number_of(params: Mapping[str, object], name: str, otherwise: int = 0) -> int:
+    """A number of a description."""
     value = params.get(name)
     return value if isinstance(value, int) else otherwise

@@ -38,7 +38,7 @@ def summed(
     ``model.Intake``. In sums are records of fixed windows on time, whose trigger waits for the watermark: a window that
     had a record before in the slice has its timers.
     """
-    _, seq, key, _, fingerprint, _, found, start, windows = columns
+    _, seq, key, _, fingerprint, _, found, start, windows, _ = columns
     sums: list[list[Sum]] = [[] for _ in range(len(marks[0]) + 1)]
     if not (plan.waits_for_watermark and len(seq)):
         return np.zeros(len(seq), dtype=bool), sums

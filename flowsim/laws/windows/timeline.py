@@ -6,7 +6,7 @@ operator itself recorded are only compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
@@ -15,14 +15,13 @@ import numpy as np
 from flowsim.facts.kinds import ElementKind, FireCause, WindowResult
 from flowsim.laws.law import Findings, KeyPart
 from flowsim.laws.slices import Ints, Mask, Part, Row, Slice
-from flowsim.laws.windows.key_part import is_in, rows_of
 from flowsim.laws.windows.model import Intake, WindowModel
-from flowsim.laws.windows.plan import WindowPlan
+from flowsim.laws.windows.plan import WindowPlan, is_in, rows_of
 from flowsim.laws.windows.summed_records import Sum, summed
 from flowsim.units import NS_PER_MS
 
-_MARK, _MERGE, _FIRE, _DROP = range(4)
-_INTAKE: Final = ("seq", "key", "timestamp", "fingerprint", "time_ns", "watermark", "gap")
+_MARK, _MERGE, _FIRE, _DROP, _CALLS = range(5)
+_INTAKE: Final = ("key", "timestamp", "fingerprint", "time_ns", "watermark", "gap", "side")
 _MERGED: Final = ("key", "window_start", "window_end", "into_start", "into_end")
 _FIRED: Final = (
     "key", "window_start", "window_end", "rows", "fingerprint_sum", "fingerprint_xor", "result", "cause", "at",
@@ -31,6 +30,14 @@ _COLUMNS: Final = {
     "window_merge": ("watermark", *_MERGED),
     "window_fire": ("watermark", "time_ns", *_FIRED),
     "late_drop": ("watermark", "key", "timestamp", "fingerprint", "side_output"),
+    "window_joins": (
+        "key", "window_start", "window_end", "left_rows", "right_rows", "left_sum", "right_sum", "calls", "product_sum",
+    ),
+}  # fmt: skip
+READS: Final[Mapping[str, tuple[str, ...]]] = {
+    "task_watermark": ("input", "kind", "timestamp"),
+    "window_intake": ("operator", *_INTAKE),
+    **{table: ("operator", *columns) for table, columns in _COLUMNS.items()},
 }
 _CAUSES: Final = {int(cause): cause.name.lower() for cause in FireCause}
 _RESULTS: Final = {int(result): result.name.lower() for result in WindowResult}
@@ -48,8 +55,9 @@ class WindowTimeline:
     """One window operator of one subtask, or those of its keys that are in ``part``."""
 
     def __init__(
-        self, task: int, operator: int, plan: WindowPlan, fires: Findings, drops: Findings, part: KeyPart | None
+        self, task: int, operator: int, plan: WindowPlan, findings: Sequence[Findings], part: KeyPart | None
     ) -> None:
+        """``findings``: of firings, of late records and of joins."""
         self.operator = operator
         self.model = WindowModel(plan)
         self.intakes = 0
@@ -58,7 +66,7 @@ class WindowTimeline:
         """Late records that were only counted, and those for the side output."""
         self._task = task
         self._plan = plan
-        self._fires, self._drops = fires, drops
+        self._fires, self._drops, self._calls = findings
         self._part = part
         self._last_cause = -1
         """Sequence number of the last intake or watermark: in a prefix, what follows from it may be missing."""
@@ -75,8 +83,8 @@ class WindowTimeline:
         """Takes all rows in order: the records between two other rows at once."""
         events = facts.merged(*self._parts(facts))
         seqs, own_seqs, records, sums = self._records(facts)
-        at = [seq for seq, _, _ in events]
-        before, own_before = np.searchsorted(seqs, at).tolist(), np.searchsorted(own_seqs, at).tolist()
+        at = [seq - (what == _MARK) for seq, what, _ in events]
+        before, own_before = (np.searchsorted(each, at, "right").tolist() for each in (seqs, own_seqs))
         first, taken, own, model = self.model.intakes, 0, 0, self.model
         ahead = iter(sums)
         for (seq, what, row), upto, own_upto in zip(events, before, own_before, strict=True):
@@ -89,6 +97,9 @@ class WindowTimeline:
             self._release()
             if what == _FIRE:
                 self._fire(seq, row)
+                continue
+            if what == _CALLS:
+                self._take_calls(seq, row)
                 continue
             self._fire_before = None
             if what == _MERGE:
@@ -107,19 +118,22 @@ class WindowTimeline:
     def _parts(self, facts: Slice) -> list[Part]:
         """The columns of all rows but intakes, in the order of the constants."""
         parts: list[Part] = [("task_watermark", ("timestamp",), _watermarks(facts))]
-        return parts + [(table, names, rows_of(facts.of(table), self.operator)) for table, names in _COLUMNS.items()]
+        parts += ((table, names, rows_of(facts.of(table), self.operator)) for table, names in _COLUMNS.items())
+        return parts if self._plan.join else parts[:_CALLS]
 
     def _records(self, facts: Slice) -> tuple[Ints, Ints, Iterator[Intake], list[list[Sum]]]:
         """Sequence numbers of the intakes of all keys; of those of the own keys that are in no sum the sequence numbers,
         and they themselves; and the sums up to each watermark."""
         rows = facts.of("window_intake")
         mask = rows_of(rows, self.operator)
-        seq, key, timestamp, fingerprint, time_ns, watermark, gap = (rows.column(name)[mask] for name in _INTAKE)
+        seq, key, timestamp, fingerprint, time_ns, watermark, gap, side = (
+            rows.column(name)[mask] for name in ("seq", *_INTAKE)
+        )
         clock = np.maximum.accumulate(np.maximum(time_ns, self._clock_ns))
         self._clock_ns = int(clock[-1]) if len(clock) else self._clock_ns
         number = np.arange(self.model.intakes + 1, self.model.intakes + 1 + len(seq))
         assigned = self._plan.assign(timestamp, clock, gap)
-        columns: list[Ints] = [number, seq, key, timestamp, fingerprint, clock, watermark, *assigned]
+        columns: list[Ints] = [number, seq, key, timestamp, fingerprint, clock, watermark, *assigned, side != 0]
         if self._part is not None:
             own = rows_of(rows, self.operator, self._part)[mask]
             columns = [column[own] for column in columns]
@@ -183,6 +197,11 @@ class WindowTimeline:
         if row[0] != model.watermark:
             self._wrong_watermark(self._drops, "late_drop", seq, row[0], model.watermark)
 
+    def _take_calls(self, seq: int, row: Row) -> None:
+        if is_in(row[0], self._part):
+            self._calls.examined += 1
+            self.model.calls.record((*row, self.model.intakes), seq)
+
     def _fire(self, seq: int, row: Row) -> None:
         model = self.model
         watermark, time_ns, key, start, end, _, _, _, _, cause, at = row
@@ -191,7 +210,7 @@ class WindowTimeline:
         if own and not predictable:
             self._fire_unpredicted(seq, row)
         if cause == _BY_CLOCK:
-            model.reach_clock(seq, at)
+            model.reach_clock(seq, at, self._last_cause)
             if own:
                 model.fire_by_clock((key, start, end), at)
         if not own:
@@ -209,10 +228,10 @@ class WindowTimeline:
     def _fire_unpredicted(self, seq: int, row: Row) -> None:
         """Contents only: what the window has taken in since it was last purged."""
         _, _, key, start, end, rows, total, xor, result, _, _ = row
-        held = self.model.fire_unpredicted((key, start, end), rows, result)
-        fits = held is not None and (rows <= held[0] if self._plan.unknown_evictor else held == (rows, total, xor))
+        held = self.model.fire_unpredicted((key, start, end), rows, result, self._last_cause)
+        fits = held is not None and (rows <= held[0] if self._plan.unknown_evictor else held[:3] == (rows, total, xor))
         if not fits:
-            expected = None if held is None else dict(zip(_FIRED[3:6], held, strict=True))
+            expected = None if held is None else dict(zip(_FIRED[3:6], held, strict=False))
             self._broken("does not fire with what the window holds", seq, row, expected=expected)
 
     def _broken(self, what: str, seq: int, row: Row, **where: object) -> None:
@@ -229,12 +248,14 @@ class WindowTimeline:
             (self._fires, "window_fire", model.fires, (*_FIRED, *context)),
             (self._fires, "window_merge", model.merges, (*_MERGED, *context)),
             (self._drops, "late_drop", model.drops, ("intakes_before", *_COLUMNS["late_drop"][1:])),
+            (self._calls, "window_joins", model.calls, (*_COLUMNS["window_joins"], "intakes_before")),
         ):
             for what, row, seq in unmatched.settle(last_cause):
                 where = {"operator": self.operator, "table": table, **_shown(columns, row)}
                 findings.broken(what, (self._task, seq), task=self._task, **where)
         self._fires.examined += self.intakes
         self._drops.examined += self.intakes
+        self._calls.examined += self.intakes if self._plan.join else 0
 
 
 def _shown(columns: Sequence[str], row: Row) -> dict[str, object]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
 from flowsim.laws.windows.panes import Pane
+from flowsim.laws.windows.plan import number_of
 from flowsim.values.java_long import remainder, wrapped
 
 CONTINUE, FIRE, PURGE = 0, 1, 2
@@ -209,16 +210,10 @@ def trigger_of(given: Mapping[str, object]) -> Trigger:
     if kind in _SIMPLE:
         return _SIMPLE[kind]
     if kind == "count":
-        return EveryCount(_number(given, "count"))
+        return EveryCount(number_of(given, "count"))
     if not isinstance(of, Mapping):
-        return EveryInterval(kind == "continuous_event_time", _number(given, "interval_ms"))
+        return EveryInterval(kind == "continuous_event_time", number_of(given, "interval_ms"))
     if kind == "purging":
         return Purging(trigger_of(of))
     reset, clears = bool(given.get("reset_on_element")), bool(given.get("clear_on_timeout"))
-    return TimedOut(trigger_of(of), _number(given, "interval_ms"), reset, clears)
-
-
-def _number(given: Mapping[str, object], name: str) -> int:
-    value = given[name]
-    assert isinstance(value, int)
-    return value
+    return TimedOut(trigger_of(of), number_of(given, "interval_ms"), reset, clears)

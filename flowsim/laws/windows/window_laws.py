@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from flowsim.facts.kinds import Level
@@ -11,11 +10,12 @@ from flowsim.laws.law import Findings, FoundByLaw, KeyPart, Law
 from flowsim.laws.slices import Slice
 from flowsim.laws.windows.lateness import LateCounts, LateOperator, compare_late_counts
 from flowsim.laws.windows.plan import LATE_KINDS, late_operators
-from flowsim.laws.windows.timeline import WindowTimeline
+from flowsim.laws.windows.timeline import READS, WindowTimeline
 
 WINDOW_FIRE: Final = "window-fire"
 LATE_ROWS: Final = "late-rows"
 LATENESS: Final = "lateness"
+WINDOW_JOINS: Final = "window-joins"
 
 
 class WindowMachine:
@@ -26,7 +26,7 @@ class WindowMachine:
     """
 
     def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw, part: KeyPart | None) -> None:
-        fires, drops = found.get(WINDOW_FIRE, Findings()), found.get(LATE_ROWS, Findings())
+        findings = [found.get(law, Findings()) for law in (WINDOW_FIRE, LATE_ROWS, WINDOW_JOINS)]
         self._lateness = found.get(LATENESS)
         self._counts = LateCounts()
         self._first = part is None or part[0] == 0
@@ -35,7 +35,7 @@ class WindowMachine:
         self._others: list[LateOperator] = []
         for operator, plan in graph.once(late_operators)[task.vertex]:
             if plan is not None:
-                self._windows.append(WindowTimeline(task.task, operator.operator, plan, fires, drops, part))
+                self._windows.append(WindowTimeline(task.task, operator.operator, plan, findings, part))
             else:
                 self._others.append(LateOperator(operator, part))
 
@@ -103,19 +103,6 @@ def _unjudged(graph: JobGraph) -> str:
                 missing.append(f"{operator.name} ({what})")
     return f"not judged: {', '.join(missing)}" if missing else ""
 
-
-_READS: Final[Mapping[str, tuple[str, ...]]] = {
-    "task_watermark": ("input", "kind", "timestamp"),
-    "window_intake": ("operator", "time_ns", "key", "timestamp", "fingerprint", "watermark", "gap"),
-    "window_merge": (
-        "operator", "key", "window_start", "window_end", "into_start", "into_end", "watermark",
-    ),
-    "window_fire": (
-        "operator", "time_ns", "key", "window_start", "window_end", "watermark", "rows", "fingerprint_sum",
-        "fingerprint_xor", "result", "cause", "at",
-    ),
-    "late_drop": ("operator", "key", "timestamp", "fingerprint", "watermark", "side_output"),
-}  # fmt: skip
 
 _COUNTS_WINDOW_FIRE: Final = """\
 **Judged operators** (also of late-rows): rows of `operators` with kind `window` (window joins, coGroups and windows
@@ -228,7 +215,7 @@ LAWS: Final = (
         "the records that belong to it.",
         ("10.1", "10.7", "10.12", "10.13", "10.17"),
         Level.ELEMENTS,
-        _READS,
+        READS,
         make,
         _needs_windows,
         _unjudged,
@@ -240,7 +227,7 @@ LAWS: Final = (
         "A record is dropped as late exactly when every window it belongs to has been cleaned up at its arrival.",
         ("10.8", "10.9", "10.10"),
         Level.ELEMENTS,
-        _READS,
+        READS,
         make,
         _needs_windows,
         counts=_COUNTS_LATE_ROWS,
@@ -252,7 +239,7 @@ LAWS: Final = (
         ("10.9", "10.10", "10.35"),
         Level.ELEMENTS,
         {
-            **_READS,
+            **READS,
             "operator_counts": ("operator", "records_in", "records_dropped"),
             "sent": ("channel", "kind"),
         },

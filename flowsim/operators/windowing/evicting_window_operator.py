@@ -14,7 +14,6 @@ from flowsim.operators.windowing.window_observer import PaneSummary, WindowObser
 from flowsim.operators.windowing.window_operator import WindowOperator
 from flowsim.operators.windowing.windows import Window
 from flowsim.streamrecord.elements import OutputTag
-from flowsim.values.encoding import fingerprint
 
 
 class EvictingWindowOperator(WindowOperator):
@@ -64,8 +63,9 @@ class EvictingWindowOperator(WindowOperator):
     def summary_of(self, pane: Pane) -> PaneSummary:
         total = xor = 0
         assert isinstance(pane, list)
+        assert self.observer is not None
         for value, timestamp in pane:
-            number = fingerprint(timestamp, value)
+            number = self.observer.fingerprint_of(value, timestamp)
             total += number >> 31
             xor ^= number
         return len(pane), total, xor

@@ -9,10 +9,12 @@ from flowsim.facts.kinds import FireCause, WindowResult
 from flowsim.facts.tracer import TaskTrace
 from flowsim.operators.stream_operator import Value
 from flowsim.operators.windowing.window_contents import Pane, WindowContents
+from flowsim.operators.windowing.window_joins import SECOND
 from flowsim.operators.windowing.windows import Window
 from flowsim.timers.internal_timer_service import InternalTimerService
 from flowsim.timers.recorded_timer_service import KeyFacts
 from flowsim.units import NO_TIMESTAMP
+from flowsim.values.encoding import fingerprint
 from flowsim.values.java_long import wrapped
 
 PaneSummary = tuple[int, int, int]
@@ -34,13 +36,17 @@ class ObservedOperator(Protocol):
 class WindowObserver:
     """Receives what a window operator does, at the boundary where it does it, and records it.
 
-    ``fingerprint`` is that of the record being processed; the recorded contents count with it.
+    ``fingerprint`` is that of the record being processed; the recorded contents count with it. ``is_join``: the records
+    of two streams meet in the windows, each tagged with where it came from.
     """
 
-    __slots__ = ("fingerprint", "_trace", "_operator_index", "_key_facts", "_operator")
+    __slots__ = ("fingerprint", "_trace", "_operator_index", "_key_facts", "_operator", "_is_join")
 
-    def __init__(self, trace: TaskTrace, operator_index: int, key_facts: KeyFacts, operator: ObservedOperator) -> None:
+    def __init__(
+        self, trace: TaskTrace, operator_index: int, key_facts: KeyFacts, operator: ObservedOperator, is_join: bool
+    ) -> None:
         self.fingerprint = 0
+        self._is_join = is_join
         self._trace = trace
         self._operator_index = operator_index
         self._key_facts = key_facts
@@ -83,16 +89,30 @@ class WindowObserver:
             self._operator_index, key_hash, key_number, at, self.fingerprint, watermark, has_side_output
         )
 
+    def fingerprint_of(self, value: Value, timestamp: int | None) -> int:
+        """The fingerprint with which a record that a window holds was taken in."""
+        if self._is_join:
+            assert isinstance(value, tuple)
+            return fingerprint(None, value[1])
+        return fingerprint(timestamp, value)
+
     def _record_element(
         self, value: Value, timestamp: int | None, key: Value, key_id: object, watermark: int, gap_ms: int
     ) -> None:
         trace, operator_index, key_facts = self._trace, self._operator_index, self._key_facts
         key_hash, key_number = key_facts.known.get(key_id) or key_facts.of(key, key_id)
-        is_as_decoded = operator_index == 0 and value is trace.seen_value
-        number = trace.seen_fingerprint if is_as_decoded else trace.fingerprint(timestamp, value)
+        side = 0
+        if self._is_join:
+            assert isinstance(value, tuple)
+            tag, record = value
+            side, number = int(tag == SECOND), trace.fingerprint(None, record)
+        elif operator_index == 0 and value is trace.seen_value:
+            number = trace.seen_fingerprint
+        else:
+            number = trace.fingerprint(timestamp, value)
         self.fingerprint = number
         at = NO_TIMESTAMP if timestamp is None else timestamp
-        trace.window_intake(operator_index, key_hash, key_number, at, number, watermark, gap_ms, 0)
+        trace.window_intake(operator_index, key_hash, key_number, at, number, watermark, gap_ms, side)
 
 
 class GapObserver(WindowObserver):

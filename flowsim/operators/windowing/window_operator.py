@@ -16,6 +16,7 @@ from flowsim.operators.windowing.triggers.trigger import CONTINUE, AnyTrigger, T
 from flowsim.operators.windowing.window_contents import Pane, WindowContents
 from flowsim.operators.windowing.window_contexts import OperatorTriggerContext, OperatorWindowContext
 from flowsim.operators.windowing.window_functions import InternalWindowFunction
+from flowsim.operators.windowing.window_joins import JoinCallObserver, JoinedFunction
 from flowsim.operators.windowing.window_lifetime import WindowLifetime
 from flowsim.operators.windowing.window_observer import (
     GapObserver,
@@ -54,6 +55,7 @@ class WindowOperator(KeyedOperator):
         "observer",
         "_life",
         "late_tag",
+        "joined",
         "_window_context",
     )
 
@@ -81,6 +83,8 @@ class WindowOperator(KeyedOperator):
         self.lifetime = WindowLifetime(assigner.is_event_time(), allowed_lateness_ms)
         self._life = FunctionLife(window_function)
         self.late_tag = late_tag
+        self.joined: JoinedFunction | None = None
+        """Set before ``setup`` where the windows are those of two streams."""
         merging = merging_assigner(assigner, self.trigger, contents)
         self.merging = None if merging is None else MergingWindows(self, merging)
 
@@ -93,7 +97,11 @@ class WindowOperator(KeyedOperator):
         if ctx.trace is not None and self.key_facts is not None:
             has_unknown_gaps = self.merging is not None and self.merging.has_unknown_gaps
             create_observer = GapObserver if has_unknown_gaps else WindowObserver
-            self.observer = create_observer(ctx.trace, ctx.operator_index, self.key_facts, self)
+            self.observer = create_observer(
+                ctx.trace, ctx.operator_index, self.key_facts, self, self.joined is not None
+            )
+            if self.joined is not None:
+                self.joined.observer = JoinCallObserver(ctx.trace, ctx.operator_index, self.key_facts, self)
             self.record_contents(self.observer)
 
     def record_contents(self, observer: WindowObserver) -> None:

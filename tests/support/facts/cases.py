@@ -16,7 +16,7 @@ from tests.support.facts.fact_builder import FactBuilder
 from tests.support.facts.mutations import MUTATIONS
 from tests.support.facts.random_mutations import KINDS, KINDS_OF_JOINS
 from tests.support.facts.valid_job import honest_job
-from tests.support.facts.window_damage import damage_anywhere, damage_windows, interval_join, recorded_window_jobs
+from tests.support.facts.window_damage import damage_anywhere, damage_windows, joins_by_law, recorded_window_jobs
 
 CUTS: Final = (500, 2500, 4000, 5000, 5600, 6400)
 """Facts of the honest job."""
@@ -81,11 +81,11 @@ def mutated() -> Iterator[Case]:
     yield Case("without records", honest_job(records=0), honest=True)
     yield Case("level elements", honest_job(Level.ELEMENTS, seed=2), honest=True)
     yield Case("one task", one_task(), honest=True)
-    yield Case("interval join", interval_join(), honest=True)
+    yield from (Case(law, facts, honest=True) for law, facts in joins_by_law().items())
 
 
 def small(damaged: int, some_fail: bool = False) -> Iterator[Case]:
-    """Small jobs and prefixes of one, and so many damaged at random by every kind of damage in turn; and interval joins."""
+    """Small jobs and prefixes of one, and so many damaged at random by every kind of damage in turn; and joins."""
     jobs = [honest_job(seed=seed, records=records, pace_ms=pace) for seed, records, pace in SMALL_JOBS]
     yield from (Case(f"small, honest {number}", job, honest=True) for number, job in enumerate(jobs))
     yield from (Case(f"small, cut {cut}", jobs[0].copy(cut), "failed", honest=True) for cut in SMALL_CUTS)
@@ -95,9 +95,10 @@ def small(damaged: int, some_fail: bool = False) -> Iterator[Case]:
         kind.damage(facts, Random(number))
         failed = some_fail and number % 7 == 0
         yield Case(f"{number}: {kind.name}", facts, "failed" if failed else "complete", kind.laws)
-    joined = interval_join()
+    joined = joins_by_law()
     for number, kind in enumerate(KINDS_OF_JOINS, damaged):
-        facts = joined.copy()
+        (law,) = kind.laws
+        facts = joined[law].copy()
         kind.damage(facts, Random(number))
         yield Case(f"{number}: {kind.name}", facts, laws=kind.laws)
 

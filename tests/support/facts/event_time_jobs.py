@@ -18,10 +18,17 @@ from flowsim.datastream import (
 from flowsim.datastream.common import Duration, Types, WatermarkStrategy
 from flowsim.datastream.state import MapStateDescriptor
 from flowsim.datastream.window import (
+    CountEvictor,
+    CountTrigger,
     DeltaEvictor,
     DeltaTrigger,
     EventTimeSessionWindows,
+    ProcessingTimeSessionWindows,
+    PurgingTrigger,
+    SlidingEventTimeWindows,
+    TimeEvictor,
     TumblingEventTimeWindows,
+    TumblingProcessingTimeWindows,
     WindowStagger,
 )
 from flowsim.graph.stream_graph import StreamGraph
@@ -71,6 +78,7 @@ def other_jobs() -> Iterator[tuple[str, StreamGraph]]:
     yield "windows that cannot be foretold", _unforetold()
     yield "interval join", _interval_join()
     yield "window join", _window_join()
+    yield "joins in windows of all kinds", _window_joins()
     yield "broadcast", _broadcast()
     yield "alignment", _aligned()
 
@@ -129,6 +137,44 @@ def _window_join() -> StreamGraph:
     ten = TumblingEventTimeWindows.of(Duration.of_millis(10))
     _collect(windows.window(ten).allowed_lateness(Duration.of_millis(5)).apply(_first), "sink")
     return env.stream_graph("window join")
+
+
+def _window_joins() -> StreamGraph:
+    """Joins and coGroups: sliding, merging, by either clock, purged by count, with evictors, and fired by the data."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    left, right = _keyed(env, 30), _keyed(env, 31)
+    ten, six = Duration.of_millis(10), Duration.of_millis(6)
+
+    def key(pair: Reading) -> str:
+        return pair[0]
+
+    def steps(one: tuple[int, Reading], other: tuple[int, Reading]) -> float:
+        return _steps(one[1], other[1])
+
+    def both(first: list[Reading], second: list[Reading]) -> Iterable[object]:
+        yield len(first), len(second)
+
+    joined, grouped = left.join(right).where(key).equal_to(key), left.co_group(right).where(key).equal_to(key)
+    sliding = SlidingEventTimeWindows.of(ten, Duration.of_millis(5))
+    purged = joined.window(TumblingEventTimeWindows.of(ten)).trigger(PurgingTrigger.of(CountTrigger.of(3)))
+    joins = {
+        "sliding": joined.window(sliding).evictor(TimeEvictor.of(six)),
+        "purged": purged,
+        "clock": joined.window(TumblingProcessingTimeWindows.of(ten)),
+        "data": joined.window(TumblingEventTimeWindows.of(ten)).trigger(DeltaTrigger.of(4.0, steps)),
+        "kept by the data": joined.window(TumblingEventTimeWindows.of(ten)).evictor(DeltaEvictor.of(2.0, steps, False)),
+        "sessions": joined.window(EventTimeSessionWindows.with_gap(six)).allowed_lateness(six),
+    }
+    groups = {
+        "sessions": grouped.window(EventTimeSessionWindows.with_gap(six)).allowed_lateness(six),
+        "clock sessions": grouped.window(ProcessingTimeSessionWindows.with_gap(six)),
+        "last": grouped.window(TumblingEventTimeWindows.of(ten)).evictor(CountEvictor.of(2, do_evict_after=True)),
+    }
+    for name, windows in joins.items():
+        _collect(windows.apply(_first).name(f"join {name}"), f"join {name} sink")
+    for name, windows in groups.items():
+        _collect(windows.apply(both).name(f"co_group {name}"), f"co_group {name} sink")
+    return env.stream_graph("joins in windows of all kinds")
 
 
 class _Watching(KeyedBroadcastProcessFunction):

@@ -413,6 +413,12 @@ _JOINED: Final = (
         "a join misreads its watermark",
         change("window_intake", "watermark", lambda r: int(r["watermark"]) > NO_TIMESTAMP, by=-1),
     ),
+    ("window-joins", "a window that fires joins nothing", delete("window_joins")),
+    ("window-joins", "the pairs of a window are joined twice", repeat("window_joins")),
+    ("window-joins", "one pair of a window is missing", change("window_joins", "calls", by=-1)),
+    ("window-joins", "one pair of a window is another", change("window_joins", "product_sum")),
+    ("window-joins", "a window joins another left record", change("window_joins", "left_sum")),
+    ("window-joins", "a right record was a left one", change("window_intake", "side", by=-1)),
 )
 
 
@@ -422,4 +428,4 @@ def _kinds(*damages: tuple[str, str, Damage]) -> tuple[Kind, ...]:
 
 KINDS: Final = _kinds(*_COUNTED, *_FLOWING, *_LIVING, *_TIMED, *_ASKED)
 KINDS_OF_JOINS: Final = _kinds(*_JOINED)
-"""Of a job with an interval join, which the model job does not have."""
+"""Of jobs with joins, which the model job does not have: each breaks one law."""

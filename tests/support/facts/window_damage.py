@@ -11,7 +11,8 @@ from tests.support.facts.event_time_jobs import other_jobs, window_jobs
 from tests.support.facts.fact_builder import FactBuilder, recorded
 
 TABLES: Final = (
-    "window_fire", "window_intake", "window_merge", "join_pairs", "late_drop", "task_watermark", "timers", "operator_counts",
+    "window_fire", "window_intake", "window_merge", "join_pairs", "window_joins", "late_drop", "task_watermark", "timers",
+    "operator_counts",
 )  # fmt: skip
 LEFT_ALONE: Final = ("task", "operator", "key_hash", "kind", "input", "action", "domain", "service")
 
@@ -22,9 +23,10 @@ def recorded_window_jobs() -> Iterator[tuple[str, FactBuilder]]:
         yield name, recorded(run_job(graph, schedule=Schedule("random", number, 1 + number % 3)).facts)
 
 
-def interval_join() -> FactBuilder:
-    """The recording of an interval join."""
-    return next(facts for name, facts in recorded_window_jobs() if name == "interval join")
+def joins_by_law() -> dict[str, FactBuilder]:
+    """Of each law about joins the recording of one."""
+    found = dict(recorded_window_jobs())
+    return {"joins": found["interval join"], "window-joins": found["window join"]}
 
 
 def damage_windows(facts: FactBuilder, random: Random) -> None:

@@ -75,6 +75,8 @@ CASES = (
     _case("cleanup_left_at_merge", "sessions", "cleanup"),
     _case("join_forgets_bound", "pairs", "joins"),
     _case("join_repeats_pair", "pairs", "joins"),
+    _case("window_join_forgets_pair", "window pairs", "window-joins"),
+    _case("window_join_repeats_pair", "window pairs", "window-joins"),
     _case("timer_fires_twice", "reminders", "timers"),
     _case("timer_fires_early", "reminders", "timers"),
     _case("timer_lost", "reminders", "timers"),
@@ -232,8 +234,9 @@ class Pairs(ProcessJoinFunction):
         yield left[1], right[1]
 
 
-def joined_in_intervals(env: StreamExecutionEnvironment) -> DataStream:
-    """Two scripts of records every 5 ms of event time; a right one is up to 5 ms away from a left one."""
+def joined(env: StreamExecutionEnvironment) -> tuple[DataStream, DataStream]:
+    """Two scripts of records every 5 ms of event time: joined where a right one is up to 5 ms away from a left one, and in
+    windows of 10 ms."""
     sides = []
     for name, step in (("left", 1), ("right", -1)):
         rounds = [[record(("k", 10 * number + at), 10 * number + at) for at in (0, 5)[::step]] for number in range(4)]
@@ -241,13 +244,17 @@ def joined_in_intervals(env: StreamExecutionEnvironment) -> DataStream:
         source = env.add_source(ScriptedSource([entry for each in entries for entry in each]), name)
         sides.append(source.key_by(lambda pair: pair[0], Types.STRING()))
     five = Duration.of_millis(5)
-    return sides[0].interval_join(sides[1]).between(Duration.of_millis(-5), five).process(Pairs()).name("pairs")
+    in_intervals = sides[0].interval_join(sides[1]).between(Duration.of_millis(-5), five).process(Pairs())
+    both = sides[0].join(sides[1]).where(lambda pair: pair[0], Types.STRING()).equal_to(lambda pair: pair[0])
+    in_windows = both.window(TumblingEventTimeWindows.of(Duration.of_millis(10)))
+    pairs = in_windows.apply(lambda left, right: (left[1], right[1]))
+    return in_intervals.name("pairs"), pairs.name("window pairs")
 
 
 def fault_job() -> StreamGraph:
     """source -> map, keyed by the first field, 2 x 2 channels, tumbling windows of 10 ms, whose results set timers and are
     counted in twos, and sessions; a sink behind each. Beside it a source with a strategy that becomes idle, one whose records
-    two async operators ask about, and two that are joined in intervals."""
+    two async operators ask about, and two that are joined in intervals and in windows."""
     env = StreamExecutionEnvironment.get_execution_environment().set_max_parallelism(8)
     mapped = env.add_source(ScriptedSource(*scripts())).map(lambda pair: (pair[0], pair[1] + 1))
     keyed = mapped.set_parallelism(2).name("map").key_by(lambda pair: pair[0], Types.STRING())
@@ -268,7 +275,9 @@ def fault_job() -> StreamGraph:
     strategy = strategy.with_idleness(Duration.of_millis(FLUSHED_MS))
     env.from_source(ScriptedSource(ticks()), strategy, "ticks").rebalance().sink_to(CollectSink()).name("tick sink")
     asked_and_answered(env).rebalance().sink_to(CollectSink()).name("answer sink")
-    joined_in_intervals(env).sink_to(CollectSink()).name("pair sink")
+    in_intervals, in_windows = joined(env)
+    in_intervals.sink_to(CollectSink()).name("pair sink")
+    in_windows.sink_to(CollectSink()).name("window pair sink")
     return env.stream_graph("faults")
 
 

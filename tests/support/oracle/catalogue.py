@@ -84,6 +84,10 @@ LAWS: Final[Sequence[Law]] = (
         "An interval join calls its function once for every two records of a key that lie within its bounds, unless one of "
         "them is late or forgotten, and for no others.",
         ("10.33", "10.34", "10.35", "10.36"), Level.ELEMENTS),
+    Law("window-joins",
+        "A window join calls its function once for every record of the left stream and every one of the right that a window "
+        "fires with, a coGroup once with both sides.",
+        ("10.37",), Level.ELEMENTS),
     Law("cleanup",
         "Whatever a window or an interval join keeps of a key has a timer that removes it, and no timer is left behind for a "
         "window that became part of another.",

@@ -36,7 +36,7 @@ from tests.support.oracle.segments import segments
 from tests.support.oracle.task_watermarks import task_watermark
 from tests.support.oracle.timers import timers
 from tests.support.oracle.watermarks import valve, watermark_monotone
-from tests.support.oracle.windows import late_rows, window_fire
+from tests.support.oracle.windows import late_rows, window_fire, window_joins
 
 Check = Callable[[Facts, JobGraph, bool], Outcome]
 """Takes the facts, their graph, and whether the run is whole."""
@@ -55,6 +55,7 @@ CHECKS: Final[dict[str, Check]] = {
     "late-rows": late_rows,
     "lateness": lateness,
     "joins": joins,
+    "window-joins": window_joins,
     "cleanup": cleanup,
     "conservation": conservation,
     "credits": credits,

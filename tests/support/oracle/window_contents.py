@@ -14,23 +14,26 @@ Account = tuple[int, int, int]
 
 @dataclass(slots=True)
 class Contents:
-    """The records of one key and window; each of them is kept only where an evictor will choose among them."""
+    """The records of one key and window; each of them is kept where an evictor will choose among them, or ``keeps``."""
 
     evictor: Evictor | None
+    keeps: bool = False
     rows: int = 0
     total: int = 0
     xor: int = 0
-    records: list[tuple[int, int]] = field(default_factory=list)
-    """Timestamp and fingerprint."""
+    records: list[tuple[int, int, bool]] = field(default_factory=list)
+    """Timestamp, fingerprint, and whether it came from the right one of two streams; kept for an evictor or a join."""
+    given: list[tuple[int, int, bool]] = field(default_factory=list)
+    """What the last firing was with."""
     since: tuple[int, int] = (0, 0)
     """Of the first of these records: how many the operator had taken in with it, and when in ns."""
 
-    def add(self, timestamp: int, fingerprint: int, since: tuple[int, int]) -> None:
+    def add(self, timestamp: int, fingerprint: int, is_right: bool, since: tuple[int, int]) -> None:
         if self.rows == 0:
             self.since = since
         self._count(fingerprint)
-        if self.evictor is not None:
-            self.records.append((timestamp, fingerprint))
+        if self.evictor is not None or self.keeps:
+            self.records = [*self.records, (timestamp, fingerprint, is_right)]
 
     def absorb(self, other: Contents) -> None:
         if self.rows == 0:
@@ -38,7 +41,7 @@ class Contents:
         self.rows += other.rows
         self.total += other.total
         self.xor ^= other.xor
-        self.records += other.records
+        self.records = self.records + other.records
 
     def empty(self) -> None:
         self.rows = self.total = self.xor = 0
@@ -49,11 +52,13 @@ class Contents:
 
     def fire(self) -> Account:
         """What the window function is given; what the evictor takes out is gone."""
+        self.given = self.records
         if self.evictor is None:
             return self.account()
         if not self.evictor.after:
             self._evict(self.evictor)
         given = self.account()
+        self.given = self.records
         if self.evictor.after:
             self._evict(self.evictor)
         return given
@@ -63,11 +68,11 @@ class Contents:
         if evictor.kind == "count":
             kept = kept[max(0, len(kept) - evictor.length) :]
         elif kept and kept[0][0] != NO_TIMESTAMP:
-            oldest = wrapped(max(timestamp for timestamp, _ in kept) - evictor.length)
+            oldest = wrapped(max(timestamp for timestamp, _, _ in kept) - evictor.length)
             kept = [record for record in kept if record[0] > oldest]
         self.rows = self.total = self.xor = 0
         self.records = kept
-        for _, fingerprint in kept:
+        for _, fingerprint, _ in kept:
             self._count(fingerprint)
 
     def _count(self, fingerprint: int) -> None:

@@ -35,6 +35,7 @@ class Intake:
     fingerprint: int
     gap_ms: int
     time_ns: int
+    is_right: bool
 
 
 @dataclass(slots=True)
@@ -75,6 +76,10 @@ class WindowModel:
     fires: list[Expected] = field(default_factory=list)
     drops: list[Expected] = field(default_factory=list)
     merges: list[Expected] = field(default_factory=list)
+    calls: list[Expected] = field(default_factory=list)
+    """Of the function of two streams: key, window, both sides, calls and the sum over them, and records taken in."""
+    since: int = ALWAYS
+    """Sequence number of the last record or watermark."""
     _trigger: Trigger = field(default_factory=Silent)
     _memories: dict[tuple[int, Window], Memory] = field(default_factory=dict)
     _contents: dict[tuple[int, Window], Contents] = field(default_factory=dict)
@@ -134,6 +139,8 @@ class WindowModel:
         if contents is None or not contents.rows:
             return None
         account = contents.fire() if result & FIRE else contents.account()
+        if result & FIRE:
+            self._expect_calls(key, window, contents)
         if result & PURGE:
             contents.empty()
         elif self.plan.keeps_unknown:
@@ -141,7 +148,7 @@ class WindowModel:
         return account
 
     def _next_cause(self, seq: int) -> None:
-        self.cause = seq
+        self.cause = self.since = seq
         for key, window in self._doomed:
             self._forget(key, window)
         self._doomed.clear()
@@ -149,8 +156,8 @@ class WindowModel:
     def _add(self, intake: Intake, window: Window) -> None:
         contents = self._contents.get((intake.key, window))
         if contents is None:
-            contents = self._contents[intake.key, window] = Contents(self.plan.evictor)
-        contents.add(intake.timestamp, intake.fingerprint, (self.intakes, intake.time_ns))
+            contents = self._contents[intake.key, window] = Contents(self.plan.evictor, self.plan.join is not None)
+        contents.add(intake.timestamp, intake.fingerprint, intake.is_right, (self.intakes, intake.time_ns))
         place = self._place(intake.key, window)
         answer = self._trigger.on_element(place, intake.timestamp)
         self._obey(place, contents, answer, FireCause.ELEMENT, intake.timestamp)
@@ -187,8 +194,22 @@ class WindowModel:
         account = contents.fire() if answer & FIRE else contents.account()
         row = (place.key, *place.window, self.watermark, self.intakes, *account, answer, int(cause), at)
         self.fires.append(Expected(row, self.cause))
+        if answer & FIRE:
+            self._expect_calls(place.key, place.window, contents)
         if answer & PURGE:
             contents.empty()
+
+    def _expect_calls(self, key: int, window: Window, contents: Contents) -> None:
+        """Rule 10.37: one call per pair, or one with both sides."""
+        left = [fingerprint for _, fingerprint, is_right in contents.given if not is_right]
+        right = [fingerprint for _, fingerprint, is_right in contents.given if is_right]
+        if self.plan.join == "join":
+            products = [one * other for one in left for other in right]
+        else:
+            products = [sum(left) * sum(right)]
+        sums = [_as_long(sum(numbers)) for numbers in (left, right, products)]
+        row = (key, *window, len(left), len(right), sums[0], sums[1], len(products), sums[2], self.intakes)
+        self.calls.append(Expected(row, self.since))
 
     def _merge(self, key: int, new: Window, absorbed: set[Window]) -> Window:
         """Adds a window to those of its key: all that meet or touch become one (rules 10.25, 10.26)."""
@@ -211,7 +232,7 @@ class WindowModel:
         return whole
 
     def _absorb(self, key: int, met: list[Window], whole: Window) -> None:
-        contents = self._contents[key, whole] = Contents(self.plan.evictor)
+        contents = self._contents[key, whole] = Contents(self.plan.evictor, self.plan.join is not None)
         place = self._place(key, whole)
         moved = []
         for window in met:
@@ -252,3 +273,9 @@ class WindowModel:
         if memory is None:
             memory = self._memories[key, window] = Memory()
         return Place(self, key, window, memory)
+
+
+def _as_long(number: int) -> int:
+    """The lowest 64 bits, as a signed number."""
+    low = number & (2**64 - 1)
+    return low - 2**64 if low >= 2**63 else low

@@ -54,6 +54,8 @@ class WindowPlan:
     evictor: Evictor | None
     keeps_unknown: bool
     """An evictor decides what stays, and nobody can foretell how."""
+    join: str | None
+    """"join" or "co_group" where two streams share the windows, and it is known what is in them."""
 
     @property
     def merging(self) -> bool:
@@ -131,6 +133,7 @@ def window_plan(operator: Operator) -> WindowPlan | None:
         shape, event_time, size, _number(params, "slide_ms", size), _number(params, "offset_ms"),
         _number(params, "lateness_ms"), bool(params.get("late_output", False)),
         _foreseen(known_trigger(params.get("trigger"), shape), shape, event_time), evictor, unknown,
+        _join(params.get("join")) if not unknown else None,
     )  # fmt: skip
 
 
@@ -191,3 +194,7 @@ def _positive(given: Mapping[str, object], name: str) -> bool:
 def _number(params: Mapping[str, object], name: str, otherwise: int = 0) -> int:
     value = params.get(name)
     return value if isinstance(value, int) else otherwise
+
+
+def _join(given: object) -> str | None:
+    return str(given) if given in ("join", "co_group") else None

@@ -26,10 +26,12 @@ class What(IntEnum):
     MERGE = 2
     FIRE = 3
     DROP = 4
+    CALLS = 5
 
 
 _TABLES: Final = {
     What.INTAKE: "window_intake", What.MERGE: "window_merge", What.FIRE: "window_fire", What.DROP: "late_drop",
+    What.CALLS: "window_joins",
 }  # fmt: skip
 _WATERMARK: Final = {What.INTAKE: 8, What.MERGE: 10, What.FIRE: 8, What.DROP: 8}
 """Where the column ``watermark`` stands."""
@@ -55,6 +57,7 @@ class WindowTimeline:
     fires: list[Row] = field(default_factory=list)
     drops: list[Row] = field(default_factory=list)
     merges: list[Row] = field(default_factory=list)
+    calls: list[Row] = field(default_factory=list)
     """What was recorded, in the form of what was expected."""
     wrong: dict[What, list[Wrong]] = field(default_factory=lambda: {what: [] for what in What})
     counts: dict[What, int] = field(default_factory=lambda: dict.fromkeys(What, 0))
@@ -80,8 +83,11 @@ class WindowTimeline:
                     self._compare_watermark(what, row)
                     self.last_cause = seq
                     self.clock_ns = max(self.clock_ns, row[3])
-                    intake = Intake(seq, row[5], row[6], row[7], row[9], self.clock_ns)
+                    intake = Intake(seq, row[5], row[6], row[7], row[9], self.clock_ns, row[10] != 0)
                     self.model.take_in(intake, self._absorbed_behind(position, row[5]))
+                    continue
+                case What.CALLS:
+                    self.calls.append((*row[5:], self.model.intakes))
                     continue
                 case What.FIRE:
                     self._fire(position, row)
@@ -111,7 +117,10 @@ class WindowTimeline:
             self.model.fired_by_clock(key, (start, end), at)
         model = self.model
         self.fires.append((key, start, end, model.watermark, model.intakes, rows, total, xor, result, cause, at))
-        seq, what, before = self.events[position - 1] if position else (-1, What.MARK, ())
+        position -= 1
+        while position > 0 and self.events[position][1] is What.CALLS:
+            position -= 1
+        seq, what, before = self.events[position] if position >= 0 else (-1, What.MARK, ())
         if what is What.FIRE and before[13] == cause:
             overtakes = before[6] < start if cause == FireCause.ELEMENT else at < before[14]
             if overtakes:
@@ -142,12 +151,16 @@ class WindowTimeline:
         """What must have followed, of one table."""
         if what is What.DROP:
             return self.model.drops
+        if what is What.CALLS:
+            return self.model.calls
         return self.model.fires if what is What.FIRE else self.model.merges
 
     def recorded(self, what: What) -> list[Row]:
         """What was recorded, in the form of what was expected."""
         if what is What.DROP:
             return self.drops
+        if what is What.CALLS:
+            return self.calls
         return self.fires if what is What.FIRE else self.merges
 
 
@@ -178,7 +191,7 @@ def window_timelines(facts: Facts, graph: JobGraph) -> list[WindowTimeline]:
 def _gather(rows: Sequence[Row], what: What, timelines: dict[tuple[int, int], WindowTimeline]) -> None:
     for row in rows:
         found = timelines.get((row[1], row[2]))
-        if found is not None:
+        if found is not None and (what is not What.CALLS or found.plan.join is not None):
             found.events.append((row[0], what, row))
 
 

@@ -18,6 +18,10 @@ _COLUMNS: Final[Mapping[What, tuple[str, ...]]] = {
     ),
     What.DROP: ("intakes_before", "key", "timestamp", "fingerprint", "side_output"),
     What.MERGE: ("key", "window_start", "window_end", "into_start", "into_end", "watermark", "intakes_before"),
+    What.CALLS: (
+        "key", "window_start", "window_end", "left_rows", "right_rows", "left_sum", "right_sum", "calls", "product_sum",
+        "intakes_before",
+    ),
 }  # fmt: skip
 
 
@@ -29,6 +33,20 @@ def window_fire(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
 def late_rows(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     """Law late-rows: expected and recorded drops are the same, each right after its intake."""
     return _judge("late-rows", (What.DROP,), (What.DROP,), facts, graph, whole)
+
+
+def window_joins(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
+    """Law window-joins: the function of two streams is called for every pair, or with both sides, and not again."""
+    joined = [operator for operator in graph.operators if operator.params.get("join") in ("join", "co_group")]
+    timelines = [each for each in window_timelines(facts, graph) if each.plan.join is not None]
+    if not timelines:
+        return not_applicable("window-joins", "the job has no window join or coGroup that is judged")
+    findings = Findings(sum(each.counts[What.INTAKE] + each.counts[What.CALLS] for each in timelines))
+    for timeline in timelines:
+        _compare(findings, timeline, What.CALLS, whole)
+    judged = [timeline.operator for timeline in timelines]
+    names = [operator.name for operator in joined if operator not in judged]
+    return findings.outcome("window-joins", f"not judged: {', '.join(names)}" if names else "")
 
 
 def _judge(

@@ -1,0 +1,53 @@
+"""What a table of a recording is: its columns, its level and how a row is stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+from flowsim.facts.kinds import Level
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: name, struct code (``q`` int64, ``i`` int32, ``h`` int16, ``b`` int8, ``s`` text) and meaning."""
+
+    name: str
+    code: str
+    meaning: str
+    values: type[IntEnum] | None = None
+
+
+TASK_ATTEMPT: Final = Column(
+    "task_attempt", "h", "which attempt of its task recorded the fact: 0, and 1 more at each restart of the task"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of the recording. ``columns``: what is recorded of a row."""
+
+    name: str
+    level: Level
+    meaning: str
+    columns: tuple[Column, ...]
+
+    @property
+    def stored_columns(self) -> tuple[Column, ...]:
+        """The columns of its files: of a fact of a task also the task's attempt, which the recorder adds."""
+        return (*self.columns, TASK_ATTEMPT) if self.has_attempt else self.columns
+
+    @property
+    def has_attempt(self) -> bool:
+        """Whether its rows are facts of tasks, in the order of ``seq``."""
+        return "seq" in self.names
+
+    @property
+    def struct_format(self) -> str:
+        """Little-endian, unpadded ``struct`` format of one stored row."""
+        return "<" + "".join(c.code for c in self.stored_columns)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(c.name for c in self.columns)

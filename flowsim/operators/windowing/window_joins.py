@@ -1,0 +1,126 @@
+"""Joins and coGroups of two streams in common windows, as the window operator knows them. Flink: CoGroupedStreams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
+from typing import Final, Protocol
+
+from flowsim.facts.tracer import TaskTrace
+from flowsim.operators.stream_operator import Value
+from flowsim.operators.windowing.windows import Window
+from flowsim.timers.recorded_timer_service import KeyFacts
+from flowsim.values.encoding import fingerprint
+from flowsim.values.java_long import wrapped
+
+FIRST: Final = 1
+SECOND: Final = 2
+"""Which stream a tagged record ``(tag, record)`` came from."""
+
+
+class Pairs:
+    """Which records of the two sides are joined. Flink: JoinedStreams.JoinCoGroupFunction."""
+
+    __slots__ = ()
+
+    def of(self, first: Sequence[Value], second: Sequence[Value]) -> Iterable[tuple[Value, Value]]:
+        """Every record of the first side with every one of the second."""
+        return product(first, second)
+
+
+class JoinedFunction(Protocol):
+    """The function that a window join or a coGroup calls when a window fires.
+
+    The operator sets ``observer`` where facts are recorded; another object of its class may replace ``pairs``.
+    """
+
+    observer: JoinCallObserver | None
+    pairs: Pairs
+
+
+class KeyedByCurrent(Protocol):
+    """The operator, which knows the key of the window that fires."""
+
+    @property
+    def current_key(self) -> object: ...
+
+    @property
+    def current_key_id(self) -> object: ...
+
+
+class JoinCallObserver:
+    """Receives what the function of a join is called with, and records it once per firing (table ``window_joins``)."""
+
+    __slots__ = ("_trace", "_operator_index", "_key_facts", "_operator")
+
+    def __init__(self, trace: TaskTrace, operator_index: int, key_facts: KeyFacts, operator: KeyedByCurrent) -> None:
+        self._trace = trace
+        self._operator_index = operator_index
+        self._key_facts = key_facts
+        self._operator = operator
+
+    def on_fire(self, window: Window, first: Sequence[Value], second: Sequence[Value]) -> JoinCalls:
+        """A window fires with these records of its sides; the calls of the function follow."""
+        operator = self._operator
+        key_hash, key = self._key_facts.of(operator.current_key, operator.current_key_id)
+        return JoinCalls(self._trace, (self._operator_index, key_hash, key, window.start, window.end), first, second)
+
+
+class NumberedSide:
+    """The records of one side with their fingerprints; quick where they are asked for in their order, again and again."""
+
+    __slots__ = ("_records", "_numbers", "_at")
+
+    def __init__(self, records: Sequence[Value]) -> None:
+        self._records = tuple(records)
+        self._numbers = [fingerprint(None, record) for record in records]
+        self._at = 0
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    @property
+    def sum(self) -> int:
+        return sum(self._numbers)
+
+    def number_of(self, record: Value) -> int:
+        """The fingerprint of a record, also of one that is not of this side."""
+        records, at = self._records, self._at
+        if records[at] is not record:
+            at = (at + 1) % len(records)
+            if records[at] is not record:
+                return fingerprint(None, record)
+            self._at = at
+        return self._numbers[at]
+
+
+class JoinCalls:
+    """The calls of one firing."""
+
+    __slots__ = ("_trace", "_place", "_left", "_right")
+
+    def __init__(
+        self, trace: TaskTrace, place: tuple[int, int, int, int, int], first: Sequence[Value], second: Sequence[Value]
+    ) -> None:
+        self._trace = trace
+        self._place = place
+        self._left, self._right = NumberedSide(first), NumberedSide(second)
+
+    def noting(self, pairs: Iterable[tuple[Value, Value]]) -> Iterator[tuple[Value, Value]]:
+        """The same pairs, for each of which the function is called; recorded after the last one."""
+        left_number, right_number = self._left.number_of, self._right.number_of
+        calls = product_sum = 0
+        for left, right in pairs:
+            calls += 1
+            product_sum += left_number(left) * right_number(right)
+            yield left, right
+        self._record(calls, product_sum)
+
+    def record_both(self) -> None:
+        """The function is called once, with all records of both sides."""
+        self._record(1, self._left.sum * self._right.sum)
+
+    def _record(self, calls: int, product_sum: int) -> None:
+        left, right = self._left, self._right
+        sums = wrapped(left.sum), wrapped(right.sum)
+        self._trace.window_join(*self._place, len(left), len(right), *sums, calls, wrapped(product_sum))

@@ -18,6 +18,7 @@ import pytest
 from flowsim.validation.judge import open_runs, validate
 from tests.benchmarks.bench_judge import write
 from tests.benchmarks.big_recording import BigJob
+from tests.support.facts.cases import SMALL_JOBS
 from tests.support.facts.random_mutations import KINDS
 from tests.support.facts.valid_job import honest_job
 from tests.support.spark_cluster import bare_python, connect_server, standalone_cluster
@@ -32,8 +33,9 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("recordings")
     write(BigJob.of_facts(600_000), folder / "big" / "recording")
     paths = [folder / "big"]
+    seed, records, pace_ms = SMALL_JOBS[1]
     for number, kind in enumerate(KINDS[::9]):
-        facts = honest_job(seed=1, records=40)
+        facts = honest_job(seed=seed, records=records, pace_ms=pace_ms)
         kind.damage(facts, Random(number))
         paths.append(facts.write(folder / str(number)))
     return paths

@@ -17,6 +17,7 @@ from flowsim.laws.law import Verdict
 from flowsim.recording.reader import Recording
 from flowsim.validation.judge import open_runs, validate
 from flowsim.validation.sql_law import judge_by_sql, read_sql_law
+from tests.support.facts.cases import SMALL_JOBS
 from tests.support.facts.random_mutations import KINDS
 from tests.support.facts.valid_job import honest_job
 
@@ -32,9 +33,10 @@ LAWS = {"channel-fifo": "channel_fifo", "watermark-monotone": "watermark_monoton
 def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """An honest recording, and one for every kind of damage to these laws."""
     folder = tmp_path_factory.mktemp("sql")
-    made = [honest_job(seed=1, records=40).write(folder / "honest")]
+    seed, records, pace_ms = SMALL_JOBS[1]
+    made = [honest_job(seed=seed, records=records, pace_ms=pace_ms).write(folder / "honest")]
     for number, kind in enumerate(kind for kind in KINDS if kind.laws & LAWS.keys()):
-        facts = honest_job(seed=1, records=40)
+        facts = honest_job(seed=seed, records=records, pace_ms=pace_ms)
         kind.damage(facts, Random(number))
         made.append(facts.write(folder / str(number)))
     return made

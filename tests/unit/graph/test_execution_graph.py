@@ -107,7 +107,7 @@ def test_the_channels_of_united_edges_follow_each_other_at_the_receiver() -> Non
     )
     execution = create_execution_graph(create_job_graph(graph))
     rows = list(channel_rows(execution))
-    assert [(source, target, flat) for _, _, source, _, target, _, flat, _ in rows] == [
+    assert [(source, target, flat) for _, _, source, _, target, _, flat, *_ in rows] == [
         (0, 3, 0), (0, 4, 0), (1, 3, 1), (1, 4, 1), (2, 3, 2), (2, 4, 2),
     ]  # fmt: skip
     assert [row[0] for row in rows] == list(range(6))

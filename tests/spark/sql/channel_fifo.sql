@@ -1,9 +1,13 @@
--- What was received is what was sent, position by position.
+-- What was received is what was sent, position by position, and each side took its positions in order.
 WITH both_sides AS (
-  SELECT channel, position, 1 AS is_sent, struct(kind, timestamp, fingerprint) AS payload FROM sent
+  SELECT task, seq, channel, position, 1 AS is_sent, struct(kind, timestamp, fingerprint) AS payload FROM sent
   UNION ALL
-  SELECT channel, position, 0 AS is_sent, struct(kind, timestamp, fingerprint) AS payload FROM received
+  SELECT task, seq, channel, position, 0 AS is_sent, struct(kind, timestamp, fingerprint) AS payload FROM received
+), in_order AS (
+  SELECT *, lag(position) OVER (PARTITION BY is_sent, task, channel ORDER BY seq, position) AS before FROM both_sides
 )
+SELECT channel, position FROM in_order WHERE position < before
+UNION ALL
 SELECT channel, position
 FROM both_sides
 GROUP BY channel, position

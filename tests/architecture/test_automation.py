@@ -1,6 +1,7 @@
-"""Workflows and commit hooks: their formats are valid, and they do what the documentation states.
+"""Workflows, commit hooks and the Dockerfile: their formats are valid, and they do what the documentation states.
 
-A workflow cannot run here. It is held against the schema of workflows, its scripts against the syntax of bash.
+Workflows and images cannot run here. A workflow is held against the schema of workflows, its scripts against the syntax
+of bash, and the Dockerfile against the rules of hadolint.
 """
 
 from __future__ import annotations
@@ -26,6 +27,11 @@ def workflow(name: str) -> dict[str, Any]:
     loaded = YAML(typ="safe").load(ROOT / ".github" / "workflows" / f"{name}.yml")
     assert isinstance(loaded, dict)
     return loaded
+
+
+def with_tools() -> dict[str, str]:
+    """The variables of this process, with the commands of this environment first in the path."""
+    return {**os.environ, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])}
 
 
 def steps(path: Path) -> Iterator[dict[str, Any]]:
@@ -88,17 +94,43 @@ def test_a_release_is_built_with_tools_that_are_locked() -> None:
     assert names == {"build", *(re.match(r"\w+", line)[0] for line in required)}  # type: ignore[index]
 
 
+# The image.
+
+
+def test_the_dockerfile_breaks_no_rule_of_the_linter() -> None:
+    run = subprocess.run(
+        ["hadolint", "Dockerfile"], cwd=ROOT, env=with_tools(), capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_the_image_copies_only_what_its_context_has() -> None:
+    context = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    copied = re.findall(r"^COPY (?:--chown=\S+ )?(?!--from)(.+) \S+$", (ROOT / "Dockerfile").read_text(), re.M)
+    sources = {source for line in copied for source in line.split()}
+    assert sources == context
+    assert [source for source in sources if not (ROOT / source).exists()] == []
+
+
+def test_the_image_runs_the_command_without_the_rights_of_root() -> None:
+    last = (ROOT / "Dockerfile").read_text().rpartition("\nFROM ")[2]
+    assert re.search(r"^USER 1000$", last, re.M)
+    assert re.search(r'^ENTRYPOINT \["flowsim"\]$', last, re.M)
+
+
 # The hooks, run in a repository of their own, with the tools of this environment.
 
 BAD = {
     "flowsim/example.py": ("import os\ndef f( x:int)->str:\n    return x\n", {"ruff", "ruff-format", "mypy"}),
     "README.md": ("What you recieve.\n", {"codespell"}),
     ".github/workflows/ci.yml": ("name: CI\n'on': push\njobs: {test: {steps: []}}\n", {"workflows"}),
+    "Dockerfile": ("FROM python:latest\nRUN cd /tmp\n", {"dockerfile"}),
 }
 GOOD = {
     "flowsim/example.py": "def f(x: int) -> str:\n    return str(x)\n",
     "README.md": "What you receive.\n",
     ".github/workflows/ci.yml": "name: CI\n'on': push\njobs: {test: {runs-on: ubuntu-24.04, steps: [{run: make}]}}\n",
+    "Dockerfile": "FROM python:3.12-slim\n",
 }
 
 

@@ -90,8 +90,8 @@ def test_the_sdist_holds_what_building_and_testing_need(distributions: Distribut
         names = {name.partition("/")[2] for name in sdist.getnames()}
     assert files_of_the_package() <= names
     wanted = {
-        "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "pyproject.toml", "requirements.lock",
-        ".ci/run", ".github/pull_request_template.md", ".importlinter", "changelog.d/README.md",
+        "CHANGELOG.md", "CONTRIBUTING.md", "Dockerfile", "LICENSE", "Makefile", "README.md", "pyproject.toml",
+        "requirements.lock", ".ci/run", ".github/pull_request_template.md", ".importlinter", "changelog.d/README.md",
         "scenarios/data/nyc_flights_2013.csv.gz", "scenarios/data/README.md", "tests/conftest.py",
         "tests/architecture/test_distributions.py",
     }  # fmt: skip

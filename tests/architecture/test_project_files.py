@@ -17,9 +17,10 @@ from flowsim.distribution import DISTRIBUTION
 
 REPOSITORY = Path(__file__).parents[2]
 SHIPPED = (
-    ".ci", ".github", ".gitignore", ".importlinter", ".pre-commit-config.yaml", "CHANGELOG.md", "CITATION.cff",
-    "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "SECURITY.md", "changelog.d", "docs",
-    "flowsim", "mkdocs.yml", "pyproject.toml", "requirements.lock", "requirements-flink.lock", "scenarios", "tests",
+    ".ci", ".dockerignore", ".github", ".gitignore", ".importlinter", ".pre-commit-config.yaml", "CHANGELOG.md",
+    "CITATION.cff", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "Dockerfile", "LICENSE", "Makefile", "README.md",
+    "SECURITY.md", "changelog.d", "docs", "flowsim", "mkdocs.yml", "pyproject.toml", "requirements.lock",
+    "requirements-flink.lock", "scenarios", "tests",
 )  # fmt: skip
 BINARY = {".gz", ".parquet", ".pyc", ".png"}
 

@@ -23,6 +23,7 @@ from tests.support.jobs.fixed_jobs import (
     interval_join,
     sessions_and_counts,
     two_exchanges,
+    window_join,
     windows,
     word_count,
 )
@@ -123,6 +124,8 @@ def test_these_properties_can_fail(kind: FaultKind) -> None:
             return exchange(BUSY, "rebalance", {"parallelism": 2})
         if kind.law == "joins":
             return interval_join((BUSY, BUSY), (-1, 0), {"parallelism": 2})
+        if kind.law == "window-joins":
+            return window_join((BUSY, BUSY), {"parallelism": 2})
         if kind.name in NEEDS_OTHER_WINDOWS:
             return sessions_and_counts({})
         return windows(BUSY, 3 if kind.law == "cleanup" else 0, {"parallelism": 2})

@@ -124,6 +124,16 @@ def interval_join(
     return env
 
 
+def window_join(sources: tuple[ScriptedSource, ScriptedSource], settings: dict[str, int]) -> StreamExecutionEnvironment:
+    """Two sources joined by key in windows of 10 ms; end: ``joined``."""
+    env = environment(settings)
+    left, right = (env.add_source(source) for source in sources)
+    keyed = left.join(right).where(lambda pair: pair[0], Types.STRING()).equal_to(lambda pair: pair[0])
+    windowed = keyed.window(TumblingEventTimeWindows.of(Duration.of_millis(10)))
+    windowed.apply(lambda first, second: (first[0], second[1])).name("joined")
+    return env
+
+
 def exchange(source: ScriptedSource, how: str, settings: dict[str, int]) -> StreamExecutionEnvironment:
     """One exchange by ``hash``, ``rebalance`` or ``broadcast``; end: ``arrived``."""
     env = environment(settings)

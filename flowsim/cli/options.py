@@ -44,6 +44,12 @@ RecordValues = Annotated[
         help="How much of the records' distinct values is recorded, e.g. '64 MiB'; 0: none.",
     ),
 ]
+RecordState = Annotated[
+    bool | None,
+    typer.Option(
+        "--record-state/--no-record-state", help="Record every change of keyed state too; at --record full only."
+    ),
+]
 Engine = Annotated[
     Literal["auto", "spark", "python"],
     typer.Option("--engine", help="Judge on Spark, or in this process without it; auto: by the number of facts."),

@@ -16,6 +16,8 @@ from flowsim.graph.stream_graph import JobSettings
 from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.stream_operator import StreamOperator
+from flowsim.operators.windowing.tumbling_window_operator import without_shortcuts
+from flowsim.operators.windowing.window_operator import WindowOperator
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.scheduler import Scheduler
 from flowsim.tasks.batches import BatchBudget
@@ -91,6 +93,8 @@ class Deployment:
         wrappers: dict[int, OperatorWrapper] = {}
         for chained in reversed(subtask.vertex.operators):
             operator = components.create_operator(chained)
+            if isinstance(operator, WindowOperator) and task.trace is not None and task.trace.state is not None:
+                operator = without_shortcuts(operator)
             edges = self._output_edges(subtask, task, chained, operator, wrappers, writers)
             wrappers[chained.index] = self._set_up(subtask, task, chained, operator, edges)
         in_order = [wrappers[chained.index] for chained in subtask.vertex.operators]

@@ -61,6 +61,7 @@ def execute_recorded(
     directory: str | Path,
     level: Level,
     record_values_bytes: int = VALUES_BYTES,
+    record_state: bool = False,
 ) -> JobExecutionResult:
     """Runs a job to its end and leaves its recording in ``directory``; raises JobFailed or Deadlock.
 
@@ -71,7 +72,7 @@ def execute_recorded(
     run = RunDescription(
         settings=json.loads(json.dumps(asdict(graph.settings))), seed=options.seed, policy=policy, clock=options.clock
     )
-    writer = RecordingWriter(directory, level, run, values_bytes=record_values_bytes)
+    writer = RecordingWriter(directory, level, run, values_bytes=record_values_bytes, records_state=record_state)
     _, result, _ = run_and_close(graph, replace(options, recorder=writer), writer)
     if result.error is not None:
         raise result.error

@@ -68,7 +68,7 @@ class JobBuilder:
         """Settings of the job; read when its operators are made."""
         self._max_parallelism: int | None = None
         self._run_settings: dict[str, object] = {}
-        self._recording: tuple[str | Path, Level, int] | None = None
+        self._recording: tuple[str | Path, Level, int, bool] | None = None
         self._operators: list[Transformation] = []
         self._next_id = 1
 
@@ -112,10 +112,12 @@ class JobBuilder:
         directory: str | Path,
         level: Literal["elements", "full"] = "full",
         record_values_bytes: int = VALUES_BYTES,
+        record_state: bool = False,
     ) -> Self:
         """flowsim's own: where the next runs leave their recording, for ``flowsim validate``; a run replaces the last.
 
         ``record_values_bytes``: how much of the records' distinct values is kept before a sample of them; 0: none.
+        ``record_state``: whether every change of keyed state is recorded too, which takes level full.
         """
         levels = {"elements": Level.ELEMENTS, "full": Level.FULL}
         if level not in levels:
@@ -124,7 +126,9 @@ class JobBuilder:
             raise BadInput(
                 f"flowsim_recording: record_values_bytes: expected an integer >= 0, got {record_values_bytes!r}"
             )
-        self._recording = (directory, levels[level], record_values_bytes)
+        if record_state and level != "full":
+            raise BadInput("flowsim_recording: record_state: changes of state are recorded at level full only")
+        self._recording = (directory, levels[level], record_values_bytes, record_state)
         return self
 
     def get_config(self) -> ExecutionConfig:

@@ -128,6 +128,21 @@ class TimeDomain(IntEnum):
     PROCESSING_TIME = 1
 
 
+class StateAction(IntEnum):
+    """What happened to the state of a key (``state_changes.action``)."""
+
+    PUT = 0
+    """A value, a whole list or an entry of a map was written, or a window took over the contents of others."""
+    ADD = 1
+    """A value was added: to a list, to the list of a map's key, to a reduced value or to an accumulator."""
+    REMOVE = 2
+    """An entry of a map was removed."""
+    CLEAR = 3
+    """All of it was removed."""
+    EXPIRE = 4
+    """What had outlived its time to live was dropped."""
+
+
 class SystemTimer(IntEnum):
     """What a timer of an async element is for (``system_timers.kind``)."""
 

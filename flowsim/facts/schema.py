@@ -28,6 +28,7 @@ from flowsim.facts.kinds import (
     MailAction,
     PoolKind,
     SegmentAction,
+    StateAction,
     SystemTimer,
     TimeDomain,
     TimerAction,
@@ -292,10 +293,27 @@ SYSTEM_TIMERS = Table(
      Column("kind", "b", "what it is for", SystemTimer), Column("entry", "q", "its element"), Column("timestamp", "q", "in ms")),
 )  # fmt: skip
 
+STATE_CHANGES = Table(
+    "state_changes", Level.FULL,
+    "the keyed state of a key changed, or the contents of one of its windows; recorded only with setting record_state",
+    (_SEQ, _TASK, _OPERATOR, _TIME, _KEY_HASH, _KEY,
+     Column("state", "i", "number of the state in its operator (table states)"),
+     Column("action", "b", "what happened", StateAction),
+     Column("entries", "q", "list, map and window that keeps its records: entries after the call that changed it, with expired "
+            "ones that are still there; else 1 for a value, 0 for none"),
+     Column("fingerprint", "q", "63-bit hash of (no timestamp, value). Of a list: put, all of it; add, the element. Of a map: "
+            "put and add, the array of key and value or element; remove and expire, the key. Of others: the value or "
+            "accumulator afterwards. 0: no value, several entries that expired, or an accumulator that no record could hold"),
+     Column("window_start", "q", "of the window that the state belongs to, where windows merge the one that its contents are "
+            "kept under; else 0"),
+     Column("window_end", "q", "of that window, else 0")),
+)  # fmt: skip
+
 FACT_TABLES: Final = (
     SENT, RECEIVED, TASK_WATERMARK, GENERATED_WATERMARK, ALIGNMENT, WINDOW_INTAKE, WINDOW_FIRE, WINDOW_MERGE, JOIN_PAIRS,
     WINDOW_JOINS, ASYNC_ELEMENTS, SNAPSHOTS, LATE_DROP, OPERATOR_COUNTS, LIFECYCLE, TASK_TIMES,
     METRICS, LATENCIES, CHOICES, BUFFERS, CREDITS, SEGMENTS, BUFFER_SIZES, MAILS, ACTIONS, TIMERS, SYSTEM_TIMERS,
+    STATE_CHANGES,
 )  # fmt: skip
 
 TASKS = Table(
@@ -350,6 +368,13 @@ KEYS = Table(
      Column("key_json", "s", "the key as JSON")),
 )  # fmt: skip
 
+STATES = Table(
+    "states", Level.ELEMENTS, "the states of operators, when a task first used them; only with setting record_state",
+    (_TASK, _OPERATOR, Column("state", "i", "its number in the operator, from 0"), Column("name", "s", "as its descriptor says"),
+     Column("kind", "s", "value, list, map, reducing or aggregating; contents of windows: window_records, or window_value for a "
+            "reduced value or accumulator")),
+)  # fmt: skip
+
 RECORD_VALUES = Table(
     "record_values", Level.ELEMENTS,
     "every distinct record, when a task first wrote or read it, up to a size; then a sample by fingerprint",
@@ -362,7 +387,7 @@ RECORD_VALUES = Table(
 GRAPH_TABLES: Final = (TASKS, OPERATORS, EDGES, CHANNELS, TASK_MANAGERS, POOLS)
 """The execution graph; they are kept together in ``graph.json``."""
 
-TEXT_TABLES: Final = (KEYS, RECORD_VALUES)
+TEXT_TABLES: Final = (KEYS, STATES, RECORD_VALUES)
 """Description tables that grow during the run and are kept in parts, as facts are."""
 
 STATIC_TABLES: Final = (*GRAPH_TABLES, *TEXT_TABLES)

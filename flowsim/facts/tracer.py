@@ -54,6 +54,8 @@ class Recorder(Protocol):
     """Keeps facts: in memory (``recording.memory``) or in Parquet parts (``recording.writer``)."""
 
     level: Level
+    records_state: bool
+    """Whether changes of state are kept at level full."""
 
     @property
     def values(self) -> SeenValues:
@@ -137,7 +139,7 @@ class TaskTrace:
         "_merge", "_window_join", "_generated", "_alignment", "_async", "_snapshot",
         "seen_value", "seen_fingerprint", "_loop_clock",
         "_counts", "_life", "_times", "_metrics", "_latencies", "_buffers", "_credits", "_segments", "_buffer_sizes", "_mails",
-        "_actions", "_timers", "_system_timers", "_keys",
+        "_actions", "_timers", "_system_timers", "_state_changes", "_keys", "_states",
     )  # fmt: skip
 
     def __init__(self, task: int, clock: Clock, recorder: Recorder, loop_clock: Clock | None = None) -> None:
@@ -176,7 +178,9 @@ class TaskTrace:
         self._actions = door(schema.ACTIONS)
         self._timers = door(schema.TIMERS)
         self._system_timers = door(schema.SYSTEM_TIMERS)
+        self._state_changes = door(schema.STATE_CHANGES)
         self._keys: set[int] = set()
+        self._states: dict[int, dict[tuple[str, str], int]] = {}
         self.seen_value: object = None
         self.seen_fingerprint: int = 0
         """Fingerprint of ``seen_value``, the record decoded last: the head operator need not compute it again."""
@@ -185,6 +189,11 @@ class TaskTrace:
     def full(self) -> TaskTrace | None:
         """Itself at level full, else None: what buffers, credits, mails, actions and timers keep."""
         return self if self.level >= Level.FULL else None
+
+    @property
+    def state(self) -> TaskTrace | None:
+        """Itself at level full where changes of state are recorded, else None."""
+        return self if self.level >= Level.FULL and self.recorder.records_state else None
 
     def begin_attempt(self) -> None:
         """The task begins again: what follows belongs to its next attempt, and ``seq`` goes on counting."""
@@ -350,6 +359,33 @@ class TaskTrace:
         self, operator: int, action: kinds.TimerAction, kind: kinds.SystemTimer, entry: int, timestamp: int
     ) -> None:
         self._system_timers(self._next(), self.task, operator, self.clock.now_ns, action, kind, entry, timestamp)
+
+    def state_change(
+        self, operator: int, key_hash: int, key: int, state: int, action: kinds.StateAction, entries: int, fingerprint: int,
+        window: tuple[int, int],
+    ) -> None:  # fmt: skip
+        self._state_changes(
+            self._next(),
+            self.task,
+            operator,
+            self.clock.now_ns,
+            key_hash,
+            key,
+            state,
+            action,
+            entries,
+            fingerprint,
+            *window,
+        )
+
+    def state_number(self, operator: int, name: str, kind: str) -> int:
+        """The number of a state of an operator, which is described the first time."""
+        states = self._states.setdefault(operator, {})
+        number = states.get((name, kind))
+        if number is None:
+            number = states[name, kind] = len(states)
+            self.recorder.static(schema.STATES, ((self.task, operator, number, name, kind),))
+        return number
 
     def key(self, key: int, key_hash: int, key_type: str, key_json: str) -> None:
         """Describes a key the first time this task meets it."""

@@ -15,7 +15,7 @@ from flowsim.operators.windowing.triggers.trigger import (
     TriggerContext,
     TriggerResult,
 )
-from flowsim.operators.windowing.tumbling_window_operator import TumblingWindowOperator
+from flowsim.operators.windowing.tumbling_window_operator import without_shortcuts
 from flowsim.operators.windowing.window_contents import WindowContents
 from flowsim.operators.windowing.window_joins import Pairs
 from flowsim.operators.windowing.window_lifetime import WindowLifetime
@@ -133,12 +133,7 @@ def faulty_window_operator(operator: WindowOperator, faults: Collection[str]) ->
         joined.pairs = ForgetfulPairs()
     if joined is not None and "window_join_repeats_pair" in faults:
         joined.pairs = RepeatedPairs()
-    if isinstance(operator, TumblingWindowOperator):
-        lateness_ms, contents = operator.lifetime.allowed_lateness_ms, operator.panes.contents
-        operator = WindowOperator(
-            operator.assigner, contents, operator.window_function, operator.trigger, lateness_ms, operator.late_tag
-        )
-        operator.joined = joined
+    operator = without_shortcuts(operator)
     if not WINDOW_FAULTS.isdisjoint(faults):
         operator.panes = FaultyPaneStore(operator.panes.contents, faults)
         if "window_fires_early" in faults:

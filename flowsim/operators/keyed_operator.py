@@ -9,6 +9,8 @@ from flowsim.mailbox.mail import MailOptions
 from flowsim.operators.stream_operator import KeySelector, MailboxExecutor, OperatorContext, Output, StreamOperator
 from flowsim.operators.user_functions import RuntimeContext
 from flowsim.state.keyed_state import KeyedStateBackend, KeyedStateStore
+from flowsim.state.observed_state_backend import ObservedStateBackend
+from flowsim.state.state_changes import StateChanges
 from flowsim.timers.internal_time_service_manager import InternalTimeServiceManager, TimersOfKeyGroup
 from flowsim.timers.key_groups import KeyGroups
 from flowsim.timers.recorded_timer_service import KeyFacts
@@ -62,6 +64,7 @@ class KeyedOperator(StreamOperator):
         "state",
         "time_services",
         "key_facts",
+        "state_changes",
         "_move_state",
         "_watermark_processor",
     )
@@ -76,6 +79,8 @@ class KeyedOperator(StreamOperator):
     _watermark_processor: MailboxWatermarkProcessor | None
     key_facts: KeyFacts | None
     """None when nothing is recorded."""
+    state_changes: StateChanges | None
+    """None when changes of state are not recorded."""
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
@@ -86,11 +91,20 @@ class KeyedOperator(StreamOperator):
         self.current_key_id = None
         self._watermark_processor = None
         now_ms = ctx.processing_time.current_processing_time_ms
-        self.state = KeyedStateBackend(ctx.key_group_range, ctx.max_parallelism, ctx.key_type, now_ms)
-        self.state.on_move_changed = self._keep_move
-        self._keep_move()
         trace = ctx.trace
         self.key_facts = KeyFacts(trace, ctx.key_type) if trace is not None else None
+        self.state_changes = None
+        if trace is not None and trace.state is not None and self.key_facts is not None:
+            self.state_changes = StateChanges(trace.state, ctx.operator_index, self.key_facts)
+        self.state = (
+            KeyedStateBackend(ctx.key_group_range, ctx.max_parallelism, ctx.key_type, now_ms)
+            if self.state_changes is None
+            else ObservedStateBackend(
+                ctx.key_group_range, ctx.max_parallelism, ctx.key_type, now_ms, self.state_changes
+            )
+        )
+        self.state.on_move_changed = self._keep_move
+        self._keep_move()
         full = trace.full if trace is not None else None
         groups = KeyGroups(ctx.key_group_range, ctx.max_parallelism, ctx.key_type)
         self.time_services = ctx.components.create_time_service_manager(

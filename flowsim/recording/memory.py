@@ -15,9 +15,10 @@ from flowsim.recording.distinct_values import VALUES_BYTES, DistinctValues
 class MemoryRecorder:
     """A list of tuples per table. Implements ``facts.tracer.Recorder`` and ``laws.facts.Facts``."""
 
-    def __init__(self, level: Level, values_bytes: int = VALUES_BYTES) -> None:
+    def __init__(self, level: Level, values_bytes: int = VALUES_BYTES, records_state: bool = False) -> None:
         """``values_bytes``: how much table ``record_values`` may take."""
         self.level = level
+        self.records_state = records_state
         self.values: DistinctValues = DistinctValues(values_bytes)
         self._attempts = Attempts()
         self._facts: dict[str, list[tuple[int, ...]]] = {t.name: [] for t in FACT_TABLES}

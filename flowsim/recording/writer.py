@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from flowsim.errors import InvariantViolation, RecordingFailed
 from flowsim.facts.kinds import Level
-from flowsim.facts.schema import FACT_TABLES, GRAPH_TABLES, KEYS, RECORD_VALUES, STATIC_TABLES, TABLES, Table
+from flowsim.facts.schema import FACT_TABLES, GRAPH_TABLES, KEYS, RECORD_VALUES, STATES, STATIC_TABLES, TABLES, Table
 from flowsim.facts.tracer import Append, Stamp
 from flowsim.recording.attempts import Attempts
 from flowsim.recording.block import Block
@@ -49,6 +49,9 @@ from flowsim.recording.parquet_part import (
 
 ROWS_PER_EPOCH: Final = 1 << 16
 
+_GROWING: Final = (KEYS, STATES)
+"""What tasks describe while they run."""
+
 
 class RecordingWriter:
     """Keeps the facts of one run in a directory. Implements ``facts.tracer.Recorder``.
@@ -66,6 +69,7 @@ class RecordingWriter:
         rows_per_epoch: int = ROWS_PER_EPOCH,
         durable: bool = False,
         values_bytes: int = VALUES_BYTES,
+        records_state: bool = False,
     ) -> None:
         """Replaces an old recording in ``directory``; raises BadInput when anything else is there.
 
@@ -78,6 +82,7 @@ class RecordingWriter:
             raise ValueError(f"rows_per_epoch: expected an integer >= 1, got {rows_per_epoch}")
         self.directory = Path(directory)
         self.level: Level = level
+        self.records_state = records_state
         self.values: DistinctValues = DistinctValues(values_bytes)
         self._attempts = Attempts()
         self._run = run
@@ -107,8 +112,8 @@ class RecordingWriter:
         return ignore if block is None else block.stamped(stamp)
 
     def static(self, table: Table, rows: Sequence[tuple[int | str, ...]]) -> None:
-        """Adds rows to a description table: those of the graph before the first epoch closes, keys at any time."""
-        if self._graph_hash and table is not KEYS:
+        """Adds rows to a description table: those of the graph before the first epoch closes, others at any time."""
+        if self._graph_hash and table not in _GROWING:
             raise InvariantViolation("the execution graph changed after it was written")
         self._static[table.name].extend(rows)
 
@@ -154,8 +159,9 @@ class RecordingWriter:
                 rows = self._blocks[table.name].take()
                 if rows:
                     parts[table.name] = self._write_facts(table, rows)
-            if self._static[KEYS.name]:
-                parts[KEYS.name] = self._write_keys(KEYS, self._static[KEYS.name])
+            for table in _GROWING:
+                if self._static[table.name]:
+                    parts[table.name] = self._write_descriptions(table, self._static[table.name])
             values = self.values.take()
             if values[0]:
                 parts[RECORD_VALUES.name] = self._write_values(RECORD_VALUES, values)
@@ -173,7 +179,8 @@ class RecordingWriter:
             reason = error.strerror or error
             self._failure = RecordingFailed(f"{self.directory}: the recording cannot be written: {reason}{judged}")
             raise self._failure from error
-        self._static[KEYS.name] = []
+        for table in _GROWING:
+            self._static[table.name] = []
         self._last_marker = sha256(marker)
         for name, part in parts.items():
             self._rows[name] += part.rows
@@ -192,7 +199,7 @@ class RecordingWriter:
         self._hashes[table.name].update(NO_TASK, packed_values(*columns))
         return self._write_part(table, from_lists(table, columns), ())
 
-    def _write_keys(self, table: Table, rows: list[tuple[int | str, ...]]) -> PartDescription:
+    def _write_descriptions(self, table: Table, rows: list[tuple[int | str, ...]]) -> PartDescription:
         place = table.names.index("task")
         rows = sorted(rows, key=itemgetter(place))
         tasks = []

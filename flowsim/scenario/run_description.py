@@ -26,6 +26,7 @@ class Rerun:
     policy: Literal["fifo", "random"]
     record: Level
     record_values_bytes: int | None
+    record_state: bool
     until_ns: int | None
     budget_records: int | None
 
@@ -48,6 +49,7 @@ def describe_run(
         "until": settings.until_ns,
         "record": settings.record.name.lower(),
         "record_values": settings.record_values_bytes,
+        "record_state": settings.record_state,
     }
     if budget_records is not None:
         resolved["budget_records"] = budget_records
@@ -89,6 +91,7 @@ def rerun_of(manifest: Manifest) -> Rerun:
         policy,
         manifest.recorded_level,
         _integer(run.settings, "record_values"),
+        run.settings.get("record_state") is True,
         recorded_until_ns(manifest),
         _integer(run.options, "budget_records"),
     )

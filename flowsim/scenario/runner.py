@@ -77,6 +77,7 @@ def run_compiled(
     clock: Literal["virtual", "real"] | None = None,
     record: Level | None = None,
     record_values_bytes: int | None = None,
+    record_state: bool | None = None,
     until_ns: int | None = None,
     budget_records: int | None = None,
     faults: Sequence[Fault] = (),
@@ -89,7 +90,7 @@ def run_compiled(
     fails or deadlocks. Raises BadInput, InvariantViolation, or KeyboardInterrupt after the recording was closed.
     """
     name = policy if isinstance(policy, str) else None
-    settings = resolved_settings(compiled.run, seed, name, clock, record, until_ns, record_values_bytes)
+    settings = resolved_settings(compiled.run, seed, name, clock, record, until_ns, record_values_bytes, record_state)
     schedule: SchedulingPolicy = policy_of(settings) if policy is None or isinstance(policy, str) else policy
     create_job_graph(compiled.stream_graph())  # what cannot be deployed is refused before anything is written
     description = describe_run(compiled, settings, schedule, until_ns, budget_records, faults)
@@ -129,7 +130,7 @@ def _recorder(
     """What keeps the facts of a run: a writer below ``out``, which no other run uses meanwhile, or memory, or nothing."""
     level, values_bytes = settings.record, settings.record_values_bytes
     if out is None:
-        yield None, None if level is Level.OFF else MemoryRecorder(level, values_bytes)
+        yield None, None if level is Level.OFF else MemoryRecorder(level, values_bytes, settings.record_state)
         return
     directory = RunDirectory(out)
     folders = [sink.directory.resolve() for sink in compiled.sinks if sink.directory is not None]
@@ -138,7 +139,10 @@ def _recorder(
         if level is Level.OFF:
             yield None, None
         else:
-            yield RecordingWriter(directory.recording, level, description, values_bytes=values_bytes), None
+            writer = RecordingWriter(
+                directory.recording, level, description, values_bytes=values_bytes, records_state=settings.record_state
+            )
+            yield writer, None
     finally:
         directory.end()
 
@@ -159,6 +163,7 @@ def resolved_settings(
     record: Level | None = None,
     until_ns: int | None = None,
     record_values_bytes: int | None = None,
+    record_state: bool | None = None,
 ) -> RunSettings:
     """The scenario's settings, with what the caller sets in their place."""
     return RunSettings(
@@ -168,6 +173,7 @@ def resolved_settings(
         until_ns=settings.until_ns if until_ns is None else until_ns,
         record=settings.record if record is None else record,
         record_values_bytes=settings.record_values_bytes if record_values_bytes is None else record_values_bytes,
+        record_state=settings.record_state if record_state is None else record_state,
     )
 
 

@@ -37,6 +37,9 @@ class SettingsModel(Strict):
         default=VALUES_BYTES,
         description="How much of the records' distinct values the run records: then a sample; 0: none.",
     )
+    record_state: bool = Field(
+        default=False, description="Whether the run records every change of keyed state too; at level full only."
+    )
     parallelism: Parallelism = Field(default=1, description="Of operators that do not say their own.")
     max_parallelism: Parallelism | None = None
     buffer_timeout: TimeoutMs = Field(default=100, description="0 flushes after every record, never only full buffers.")
@@ -89,6 +92,7 @@ class RunSettings:
     until_ns: int | None
     record: Level
     record_values_bytes: int
+    record_state: bool
 
 
 def environment_of(settings: SettingsModel) -> StreamExecutionEnvironment:
@@ -136,4 +140,5 @@ def run_settings_of(settings: SettingsModel) -> RunSettings:
         until_ns=settings.until,
         record=Level[settings.record.upper()],
         record_values_bytes=settings.record_values,
+        record_state=settings.record_state,
     )

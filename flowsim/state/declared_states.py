@@ -13,7 +13,9 @@ from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.state_table import StateTable
 from flowsim.state.ttl_decorator import Clean, TtlDecorator, TtlIncrementalCleanup
 from flowsim.state.ttl_states import cleaner
-from flowsim.values.types import as_type
+from flowsim.values.types import TypeInformation, as_type
+
+CreateTable = Callable[[KeyCells, KeyGroupRange, int, TypeInformation | None], StateTable]
 
 S_co = TypeVar("S_co", bound=StateDescriptor, covariant=True)
 S = TypeVar("S", bound=StateDescriptor)
@@ -53,10 +55,11 @@ class DeclaredStates:
         key_type: str | None,
         now_ms: Callable[[], int],
         listen_to_moves: Callable[[Callable[[], None]], None],
+        create_table: CreateTable = StateTable,
     ) -> None:
         declared_type = as_type(key_type)
         self._cells = cells
-        self._new_table: Callable[[], StateTable] = lambda: StateTable(
+        self._new_table: Callable[[], StateTable] = lambda: create_table(
             cells, key_group_range, max_parallelism, declared_type
         )
         self._now = now_ms

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from flowsim.errors import BadInput
-from flowsim.state.declared_states import Declared, DeclaredStates
+from flowsim.state.declared_states import CreateTable, Declared, DeclaredStates
 from flowsim.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -19,6 +19,7 @@ from flowsim.state.descriptors import (
 from flowsim.state.key_cells import KeyCells
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.map_entries import MapEntries
+from flowsim.state.state_table import StateTable
 from flowsim.state.states import AggregatingState, ListState, MapState, ReducingState, State, ValueState
 from flowsim.state.ttl_states import TtlAggregatingState, TtlListState, TtlMapState, TtlReducingState, TtlValueState
 from flowsim.values.keys import state_key
@@ -60,13 +61,14 @@ class KeyedStateBackend:
         max_parallelism: int,
         key_type: str | None = None,
         now_ms: Callable[[], int] = lambda: 0,
+        create_table: CreateTable = StateTable,
     ) -> None:
         """``now_ms`` is the processing time by which state expires."""
         self._cells = KeyCells(key_group_range, max_parallelism, key_type)
         self.set_current_key_and_id = self._cells.move_to
         self.on_move_changed = None
         self._declared = DeclaredStates(
-            self._cells, key_group_range, max_parallelism, key_type, now_ms, self._listen_to_moves
+            self._cells, key_group_range, max_parallelism, key_type, now_ms, self._listen_to_moves, create_table
         )
         self._global = KeyedStateStore(self._declared, None)
 

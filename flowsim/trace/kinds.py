@@ -14,6 +14,7 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "async": ("async_elements",),
     "snapshots": ("snapshots",),
     "timers": ("timers", "system_timers"),
+    "state": ("state_changes",),
     "buffers": ("buffers",),
     "credits": ("credits",),
     "pools": ("segments", "buffer_sizes"),

@@ -104,6 +104,15 @@ class Names:
         """The value of a record as JSON; '' where it was not kept."""
         return self._values.text(fingerprint) or ""
 
+    def state(self, task: int, operator: int, state: int) -> tuple[str, str]:
+        """Name and kind of a state of an operator."""
+        return self._states.get((task, operator, state), (f"state {state}", ""))
+
+    @cached_property
+    def _states(self) -> dict[tuple[int, int, int], tuple[str, str]]:
+        rows = self._recording.static_rows("states")
+        return {(int(row[0]), int(row[1]), int(row[2])): (str(row[3]), str(row[4])) for row in rows}
+
     @cached_property
     def _keys(self) -> dict[int, str]:
         return {int(row[1]): str(row[4]) for row in self._recording.static_rows("keys")}

@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Final
 
-from flowsim.facts.kinds import ActionKind, CreditKind, ElementKind, LifeEvent, SegmentAction, TimerAction, WaitKind
+from flowsim.facts.kinds import (
+    ActionKind,
+    CreditKind,
+    ElementKind,
+    LifeEvent,
+    SegmentAction,
+    StateAction,
+    TimerAction,
+    WaitKind,
+)
 
 Phrases = Mapping[IntEnum, tuple[str, tuple[str, ...]]]
 
@@ -61,6 +70,13 @@ TIMERS: Final[Phrases] = {
     TimerAction.REGISTER: ("registers", ("9.1",)),
     TimerAction.DELETE: ("deletes", ("9.11",)),
     TimerAction.FIRE: ("fires", ("9.4",)),
+}
+STATE_CHANGES: Final[Phrases] = {
+    StateAction.PUT: ("writes", ()),
+    StateAction.ADD: ("adds to", ()),
+    StateAction.REMOVE: ("removes an entry of", ()),
+    StateAction.CLEAR: ("clears", ()),
+    StateAction.EXPIRE: ("drops what has expired in", ()),
 }
 WAITS: Final[Phrases] = {
     WaitKind.COST: ("works: the time of its batch passes", ("3.28",)),

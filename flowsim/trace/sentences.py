@@ -27,6 +27,7 @@ from flowsim.trace.event_time_sentences import (
 )
 from flowsim.trace.names import Names
 from flowsim.trace.sentence import Sentence
+from flowsim.trace.state_sentences import state_changes_sentence
 from flowsim.trace.task_sentences import (
     actions_sentence,
     async_element_sentence,
@@ -75,4 +76,5 @@ SENTENCES: Final[dict[str, Tell]] = {
     "actions": actions_sentence,
     "timers": timers_sentence,
     "system_timers": system_timers_sentence,
+    "state_changes": state_changes_sentence,
 }

@@ -75,6 +75,7 @@ def _again(
             clock="virtual",
             record=rerun.record,
             record_values_bytes=rerun.record_values_bytes,
+            record_state=rerun.record_state,
             until_ns=rerun.until_ns,
             budget_records=rerun.budget_records,
             on_progress=progress if progress.is_shown else None,

@@ -20,6 +20,7 @@ from flowsim.cli.options import (
     Master,
     PolicyName,
     RecordLevel,
+    RecordState,
     RecordValues,
     Remote,
     ScenarioFile,
@@ -57,6 +58,7 @@ def run(
     clock: ClockName = None,
     record: RecordLevel = None,
     record_values: RecordValues = None,
+    record_state: RecordState = None,
     until: Until = None,
     set_: Set = None,
     validate: Validate = False,
@@ -77,6 +79,8 @@ def run(
     settings = resolved_settings(compiled.run, seed, policy, clock, level, until_ns)
     if settings.clock == "real" and policy is not None:
         raise BadInput("--policy: applies to the virtual clock only; leave it out on the real clock")
+    if record_state and settings.record is not Level.FULL:
+        raise BadInput("--record-state: changes of state are recorded at level full only: add --record full")
     if validate and settings.record is Level.OFF:
         raise BadInput("--validate needs a recording, but recording is off: use --record elements or full")
     if validate:
@@ -90,6 +94,7 @@ def run(
             clock=clock,
             record=level,
             record_values_bytes=values_bytes,
+            record_state=record_state,
             until_ns=until_ns,
             on_progress=progress if progress.is_shown else None,
         )

@@ -46,6 +46,7 @@ class EvictingWindowOperator(WindowOperator):
         self, pane: Pane, window: Window, state_window: Window, result: WindowResult, cause: FireCause, at: int | None
     ) -> None:
         assert isinstance(pane, list)
+        before = len(pane)
         self.evictor.evict_before(pane, len(pane), window, self.trigger_context)
         if self.observer is not None:
             self.observer.on_fire(window, self.summary_of(pane), result, cause, at)
@@ -56,6 +57,8 @@ class EvictingWindowOperator(WindowOperator):
         self.evictor.evict_after(pane, len(pane), window, self.trigger_context)
         if not pane:
             self.panes.remove(state_window, self.current_key_id)
+        elif len(pane) != before:
+            self.panes.replace(state_window, self.current_key_id, pane)
 
     def record_contents(self, observer: WindowObserver) -> None:
         """Nothing to count while records are added: what the evictor leaves is summarized at the firing."""

@@ -56,6 +56,10 @@ class PaneStore:
         """Empties the pane of a window that goes on."""
         self.remove(window, key_id)
 
+    def replace(self, window: Window, key_id: KeyId, pane: Pane) -> None:
+        """Writes back a pane that was read and changed."""
+        self.by_window[window][key_id] = pane
+
     def merge(self, target: Window, sources: Collection[Window], key_id: KeyId) -> None:
         """Moves the panes of the sources into the pane of the target (rule 10.26)."""
         merged: Pane | None = None

@@ -188,6 +188,18 @@ def create_window_operator(
     return WindowOperator(assigner, contents, window_function, trigger, allowed_lateness_ms, late_tag)
 
 
+def without_shortcuts(operator: WindowOperator) -> WindowOperator:
+    """The general operator in the place of one whose shortcuts bypass its collaborators; before its set-up."""
+    if not isinstance(operator, TumblingWindowOperator):
+        return operator
+    lateness_ms, contents = operator.lifetime.allowed_lateness_ms, operator.panes.contents
+    general = WindowOperator(
+        operator.assigner, contents, operator.window_function, operator.trigger, lateness_ms, operator.late_tag
+    )
+    general.joined = operator.joined
+    return general
+
+
 def _is_plain_tumbling(assigner: TumblingEventTimeWindows) -> bool:
     """Whether windows begin where the size says; a subclass, if it is one, must assign as its parent does."""
     kind = type(assigner)

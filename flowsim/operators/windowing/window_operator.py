@@ -11,9 +11,10 @@ from flowsim.operators.stream_operator import OperatorContext, Output, Value
 from flowsim.operators.user_functions import FunctionLife, RuntimeContext, emit_results
 from flowsim.operators.windowing.assigners.window_assigner import AnyWindowAssigner
 from flowsim.operators.windowing.merging_windows import MergingWindows, merging_assigner
+from flowsim.operators.windowing.observed_panes import ObservedPaneStore
 from flowsim.operators.windowing.pane_store import PaneStore
 from flowsim.operators.windowing.triggers.trigger import CONTINUE, AnyTrigger, TriggerResult
-from flowsim.operators.windowing.window_contents import Pane, WindowContents
+from flowsim.operators.windowing.window_contents import AggregatingContents, Pane, ReducingContents, WindowContents
 from flowsim.operators.windowing.window_contexts import OperatorTriggerContext, OperatorWindowContext
 from flowsim.operators.windowing.window_functions import InternalWindowFunction
 from flowsim.operators.windowing.window_joins import JoinCallObserver, JoinedFunction
@@ -94,6 +95,7 @@ class WindowOperator(KeyedOperator):
         self.trigger_context = OperatorTriggerContext(self)
         self._window_context = OperatorWindowContext(self)
         self.observer = None
+        keeps_records = not isinstance(self.panes.contents, ReducingContents | AggregatingContents)
         if ctx.trace is not None and self.key_facts is not None:
             has_unknown_gaps = self.merging is not None and self.merging.has_unknown_gaps
             create_observer = GapObserver if has_unknown_gaps else WindowObserver
@@ -103,6 +105,8 @@ class WindowOperator(KeyedOperator):
             if self.joined is not None:
                 self.joined.observer = JoinCallObserver(ctx.trace, ctx.operator_index, self.key_facts, self)
             self.record_contents(self.observer)
+        if self.state_changes is not None:
+            self.panes = ObservedPaneStore(self.panes, self.state_changes, self, keeps_records)
 
     def record_contents(self, observer: WindowObserver) -> None:
         """Makes the panes keep the summaries that firings are recorded with."""

@@ -53,7 +53,7 @@ further. At the end it becomes `complete`, `failed`, `canceled` or `stopped` (by
 judged as a whole, any other as a prefix (`docs/laws.md`).
 
 **Digests.** Each task has one SHA-256 per fact table: of its rows in the order of `seq`, packed little-endian without
-padding in the order of the columns (`keys` and the graph: rows as JSON arrays, one a line;
+padding in the order of the columns (`keys`, `states` and the graph: rows as JSON arrays, one a line;
 `record_values`: two packed integers and a line of JSON, in the order in which they were recorded). A table's digest covers those
 of its tasks, `facts_digest` the digests of all tables and the level, `digest` also what the manifest says of the run.
 Versions are not covered. So the digest does not depend on how the facts are stored.
@@ -63,6 +63,11 @@ the epoch of the first fact that names it or an earlier one. Its size is bounded
 counts with its encoded bytes and 16 more. After half of the size, only values are kept whose fingerprint ends in one 0
 bit, then in two, and so on, so that all samples together fit. A value of more than 1/256 of the size is left out. The
 manifest says in `record_values` how it ended: `stored` of `distinct` values (an estimate, when `one_in` is not 1).
+
+**State.** Table `state_changes` is empty unless a run at level full has setting `record_state`. A read that renews a time to
+live is no change. Values, lists and entries of maps that were written, and what windows took in, are in `record_values`,
+too. Tables `keys` and `states` say what the numbers of keys and states mean. The windows in flight of an assigner that merges are
+not state here: table `window_merge` has them. Nothing else is recorded differently, but `seq` counts these facts, too.
 
 **Attempts.** A fact of a task ends with `task_attempt`. While a task runs only the first `seq` of each attempt is kept; the
 column is added when an epoch is written, and digests cover it.

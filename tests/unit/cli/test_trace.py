@@ -12,7 +12,16 @@ from pathlib import Path
 import pytest
 
 from flowsim.errors import BadInput
-from flowsim.facts.kinds import ActionKind, CreditKind, ElementKind, LifeEvent, SegmentAction, TimerAction, WaitKind
+from flowsim.facts.kinds import (
+    ActionKind,
+    CreditKind,
+    ElementKind,
+    LifeEvent,
+    SegmentAction,
+    StateAction,
+    TimerAction,
+    WaitKind,
+)
 from flowsim.recording.manifest import MANIFEST
 from flowsim.recording.merged_facts import TASK_TABLES
 from flowsim.trace import phrases, sentences
@@ -46,6 +55,7 @@ def lines(flowsim: Flowsim, *arguments: object) -> list[str]:
         (phrases.SEGMENTS, SegmentAction),
         (phrases.CREDITS, CreditKind),
         (phrases.TIMERS, TimerAction),
+        (phrases.STATE_CHANGES, StateAction),
         (phrases.WAITS, WaitKind),
         (phrases.ACTIONS, ActionKind),
     ],
@@ -53,6 +63,13 @@ def lines(flowsim: Flowsim, *arguments: object) -> list[str]:
 )
 def test_every_kind_of_fact_has_words(phrases: phrases.Phrases, kinds: type[IntEnum]) -> None:
     assert set(phrases) == set(kinds)
+
+
+def test_changes_of_state_name_the_state_the_key_and_the_value(flowsim: Flowsim) -> None:
+    assert flowsim("run", "tiny.yaml", "--out", "tiny", "--record", "full", "--record-state").code == 0
+    first, *others = lines(flowsim, "--kinds", "state")
+    assert re.search(r"sums writes value state '_op_state' of key \"[abc]\": \[\d+,\"[abc]\"\]$", first), first
+    assert len(others) == 199
 
 
 def test_every_table_has_a_sentence_and_a_kind() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from flowsim.datastream import StreamExecutionEnvironment
+from flowsim.recording.reader import Recording
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -117,6 +118,23 @@ def test_a_replay_gives_the_same_digest_and_can_be_kept(flowsim: Any, tmp_path: 
     called = flowsim("replay", "out/tiny", "--out", "again", "--json")
     assert (called.code, called.document["same"]) == (0, True)
     assert (tmp_path / "again/sinks/kept").is_dir()
+
+
+def test_a_replay_repeats_whether_changes_of_state_are_recorded(flowsim: Any, tmp_path: Path) -> None:
+    assert flowsim("run", "tiny.yaml", "--record", "full", "--record-state").code == 0
+    assert len(list(Recording.open(tmp_path / "out/tiny").rows("state_changes"))) > 0
+    assert flowsim("replay", "out/tiny", "--out", "again", "--json").document["same"] is True
+    assert len(list(Recording.open(tmp_path / "again").rows("state_changes"))) > 0
+    setting = ("--set", "settings.record_state=true", "--set", "settings.record=full")
+    assert flowsim("run", "tiny.yaml", *setting, "--no-record-state").code == 0
+    assert len(list(Recording.open(tmp_path / "out/tiny").rows("state_changes"))) == 0
+    assert flowsim("replay", "out/tiny", "--json").document["same"] is True
+
+
+def test_changes_of_state_need_level_full(flowsim: Any) -> None:
+    called = flowsim("run", "tiny.yaml", "--record", "elements", "--record-state")
+    assert called.code == 2
+    assert "--record-state: changes of state are recorded at level full only: add --record full" in called.err
 
 
 def test_a_stopped_and_a_failed_run_replay_too(flowsim: Any, write: Any) -> None:

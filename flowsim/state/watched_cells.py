@@ -1,0 +1,171 @@
+"""Cells of which every change is recorded, also what expires in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Final
+
+from flowsim.facts.kinds import StateAction
+from flowsim.state.copy_on_write_state_map import StateMapEntry
+from flowsim.state.descriptors import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    StateDescriptor,
+    ValueStateDescriptor,
+)
+from flowsim.state.key_cells import Cells, KeyCells, Place
+from flowsim.state.key_group_range import KeyGroupRange
+from flowsim.state.map_entries import MapEntries
+from flowsim.state.state_changes import NO_VALUE, StateChanges
+from flowsim.state.state_table import StateTable
+from flowsim.state.ttl_decorator import TtlValue
+from flowsim.values.types import TypeInformation
+
+_KINDS: Final[dict[type[StateDescriptor], str]] = {
+    ValueStateDescriptor: "value",
+    ListStateDescriptor: "list",
+    MapStateDescriptor: "map",
+    ReducingStateDescriptor: "reducing",
+    AggregatingStateDescriptor: "aggregating",
+}
+
+
+def _kind_of(descriptor: StateDescriptor) -> str:
+    return next(kind for declared, kind in _KINDS.items() if isinstance(descriptor, declared))
+
+
+class WatchedCells:
+    """The cells of one state in one namespace; ``begin`` a call of the state, then ``record`` what it changed.
+
+    It looks at contents in ``held``: a look at a ``StateTable`` would move its rehash on.
+    """
+
+    __slots__ = ("place", "removed", "_cells", "_held", "_changes", "_state", "_is_collection", "_entries_read")
+
+    removed: list[Place]
+    """What was emptied since the call began."""
+
+    def __init__(
+        self, cells: Cells, held: KeyCells, changes: StateChanges, descriptor: StateDescriptor, namespace: Hashable
+    ) -> None:
+        self.place: Place = (descriptor.name, namespace)
+        self.removed = []
+        self._cells = cells
+        self._held = held
+        self._changes = changes
+        self._state = changes.describe_state(descriptor.name, _kind_of(descriptor))
+        self._is_collection = isinstance(descriptor, ListStateDescriptor | MapStateDescriptor)
+        self._entries_read: int | None = None
+
+    def get(self, place: Place) -> object:
+        content = self._cells.get(place)
+        if self._entries_read is None:
+            self._entries_read = self._entries(content)
+        return content
+
+    def put(self, place: Place, content: object) -> None:
+        self._cells.put(place, content)
+
+    def fold(self, place: Place, value: object, function: Callable[[object, object], object]) -> None:
+        held = self._held.get(place)
+        self._cells.fold(place, value, function)
+        if held is not None and self._held.get(place) is None:
+            self.removed.append(place)
+
+    def remove(self, place: Place) -> object:
+        content = self._cells.remove(place)
+        if content is not None:
+            self.removed.append(place)
+        return content
+
+    @property
+    def content(self) -> object:
+        """What the current key holds now in a cell of one value or a list, without times of access."""
+        content = self._held.get(self.place)
+        return [_plain(element) for element in content] if isinstance(content, list) else _plain(content)
+
+    def begin(self) -> None:
+        """A method of the state is called."""
+        self.removed = []
+        self._entries_read = None
+
+    def record(self, action: StateAction, value: object = NO_VALUE) -> None:
+        """The current key's cell changed; ``value``: what the fingerprint is of."""
+        self._record(self.place[1], action, self._entries(self._held.get(self.place)), value)
+
+    @property
+    def has_fewer_entries(self) -> bool:
+        """Whether the call made entries fewer than it found."""
+        return self._entries_read is not None and self._entries(self._held.get(self.place)) < self._entries_read
+
+    def record_written(self, action: StateAction) -> None:
+        """Records the value that the call left, or that it emptied the cell."""
+        self.record_removed()
+        if not self.removed:
+            self.record(action, self.content)
+
+    def record_merged(self) -> None:
+        """Records which namespaces the call emptied and what it left in its own."""
+        self.record_removed()
+        if self.removed:
+            self.record(StateAction.PUT, self.content)
+
+    def record_removed(self) -> None:
+        """Records what the call emptied, in its own namespace or another."""
+        for _, namespace in self.removed:
+            self._record(namespace, StateAction.CLEAR, 0, NO_VALUE)
+
+    def record_expired(self, value: object = NO_VALUE) -> None:
+        """Records what the call dropped, a read: it drops nothing but what has expired."""
+        if self.has_fewer_entries:
+            self.record(StateAction.EXPIRE, value)
+
+    def _record(self, namespace: Hashable, action: StateAction, entries: int, value: object) -> None:
+        held = self._held
+        self._changes.record(self._state, namespace, held.current_key, held.current_key_id, action, entries, value)
+
+    def _entries(self, content: object) -> int:
+        if self._is_collection and isinstance(content, list | MapEntries):
+            return len(content)
+        return 0 if content is None else 1
+
+
+def _plain(content: object) -> object:
+    return content.user_value if isinstance(content, TtlValue) else content
+
+
+class WatchedStateTable(StateTable):
+    """Records what the cleanup drops, whatever key it belongs to."""
+
+    __slots__ = ("_changes",)
+
+    def __init__(
+        self,
+        cells: KeyCells,
+        key_group_range: KeyGroupRange,
+        max_parallelism: int,
+        key_type: TypeInformation | None,
+        changes: StateChanges,
+    ) -> None:
+        super().__init__(cells, key_group_range, max_parallelism, key_type)
+        self._changes = changes
+
+    def replace(self, name: str, index: int, entry: StateMapEntry, content: object) -> None:
+        super().replace(name, index, entry, content)
+        if self._content(name, entry) is content and isinstance(content, list | MapEntries):
+            self._record_expired(name, entry, len(content))
+
+    def forget(self, name: str, index: int, entry: StateMapEntry) -> None:
+        held = self._content(name, entry)
+        super().forget(name, index, entry)
+        if held is not None and self._content(name, entry) is None:
+            self._record_expired(name, entry, 0)
+
+    def _content(self, name: str, entry: StateMapEntry) -> object:
+        return self._cells.get_of(entry.key_id, (name, entry.namespace))
+
+    def _record_expired(self, name: str, entry: StateMapEntry, entries: int) -> None:
+        state = self._changes.number_of(name)
+        self._changes.record(state, entry.namespace, entry.key, entry.key_id, StateAction.EXPIRE, entries)

@@ -23,8 +23,10 @@ from flowsim.datastream.window import (
     CountEvictor,
     CountTrigger,
     EventTimeSessionWindows,
+    EventTimeTrigger,
     PurgingTrigger,
     SlidingEventTimeWindows,
+    TriggerResult,
     TumblingEventTimeWindows,
 )
 from flowsim.errors import BadInput
@@ -246,6 +248,25 @@ def test_a_purge_clears_the_contents_once() -> None:
     _, recorder = run(JOBS["purged"], records_state=True)
     facts = [fact[:2] for fact in changes(recorder, "a") if fact[2] == 0]
     assert facts == [(ADD, 1), (ADD, 2), (CLEAR, 0)]
+
+
+class AlwaysPurges(EventTimeTrigger):
+    """Purges at every element and once more at the end of the window, when nothing is left."""
+
+    def on_element(self, element: Any, timestamp: int | None, window: Any, ctx: Any) -> TriggerResult:
+        super().on_element(element, timestamp, window, ctx)
+        return TriggerResult.PURGE
+
+    def on_event_time(self, time: int, window: Any, ctx: Any) -> TriggerResult:
+        return TriggerResult.PURGE
+
+
+def test_a_purge_of_nothing_is_no_change() -> None:
+    _, recorder = run(
+        lambda stream: keyed(stream).window(TEN_MS).trigger(AlwaysPurges()).apply(Rows()), records_state=True
+    )
+    facts = [fact[:2] for fact in changes(recorder, "a") if fact[2] == 0]
+    assert facts == [(ADD, 1), (CLEAR, 0)] * 2
 
 
 def test_the_state_of_a_trigger_is_recorded_with_its_window() -> None:

@@ -238,6 +238,19 @@ def test_reads_of_a_map_record_the_key_that_expired_or_how_many_are_left(backend
     assert backend.shown() == [(EXPIRE, 4, '"a"'), (EXPIRE, 3, '"b"'), (EXPIRE, 1, "")]
 
 
+def test_a_map_whose_reads_renew_records_what_expired_beside_it(backend: Backend) -> None:
+    descriptor = MapStateDescriptor("rates", STRING, LONG)
+    living(descriptor, ten_ms().update_ttl_on_read_and_write())
+    rates = backend.store().get_map_state(descriptor)
+    rates["a"] = 1
+    backend.now = 105
+    rates["b"] = 2
+    backend.shown()
+    backend.now = 112
+    assert rates.items() == [("b", 2)]
+    assert backend.shown() == [(EXPIRE, 1, "")]
+
+
 def test_a_list_that_drops_expired_elements_when_it_is_read_is_recorded(backend: Backend) -> None:
     descriptor = ListStateDescriptor("seen", LONG)
     living(descriptor, ten_ms().update_ttl_on_read_and_write())

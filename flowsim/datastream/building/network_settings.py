@@ -1,4 +1,4 @@
-"""Checks of settings, most of them of the network between tasks, for ``StreamExecutionEnvironment.configure``."""
+"""Checks settings, mostly network settings, for ``StreamExecutionEnvironment.configure``."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ _LEAST: Final[dict[str, int]] = {
     "network_buffers": 2,
     "exclusive_buffers_per_channel": 0,
     "floating_buffers_per_gate": 0,
-    # With 1 the buffer being filled would fill the pool, and nothing would ever move (rule 5.35).
+    # With 1 the buffer being filled would use the whole pool, and the channel would block forever (rule 5.35).
     "max_buffers_per_channel": 2,
     "overdraft_buffers": 0,
     "auto_watermark_interval_ms": 0,
@@ -85,7 +85,7 @@ _LEAST: Final[dict[str, int]] = {
 
 
 def checked_number(name: str, value: object) -> int:
-    """The value of a setting that counts or measures something; raises BadInput below the least that makes sense."""
+    """The numeric value of a setting; raises BadInput below its minimum."""
     least = _LEAST[name]
     if type(value) is not int:
         raise BadInput(f"configure: {name}: expected an integer, got {value!r}")

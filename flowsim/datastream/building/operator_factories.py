@@ -46,7 +46,7 @@ from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksO
 from flowsim.values.types import TypeInformation
 
 MakeOperator = Callable[[str], StreamOperator]
-"""Makes the operator of one subtask; told the operator's name, for errors."""
+"""Makes the operator of one subtask; the argument is the operator's name, for errors."""
 
 AnyMap = MapFunction | Callable[[object], object]
 
@@ -111,7 +111,7 @@ def keyed_process_operator(func: KeyedProcessFunction) -> MakeOperator:
 
 
 def timer_params(func: Function) -> dict[str, object]:
-    """What a judge must know of the timers of a function: whether they may give way to mails (rule 9.18)."""
+    """What the laws need to know about a function's timers: whether they may yield to mails (rule 9.18)."""
     return {"interruptible_timers": True} if func.use_interruptible_timers() else {}
 
 
@@ -164,7 +164,7 @@ def watermarks_operator(strategy: WatermarkStrategy, settings: JobSettings) -> M
 
 
 def source_operator(source: Source, strategy: WatermarkStrategy | None, settings: JobSettings) -> MakeOperator:
-    """``strategy`` None: the source's readers speak for themselves."""
+    """``strategy`` None: the source's readers emit event time themselves."""
     return lambda name: SourceOperator(
         source.create_reader(),
         None if strategy is None else strategy.for_subtask(name),
@@ -175,7 +175,7 @@ def source_operator(source: Source, strategy: WatermarkStrategy | None, settings
 
 
 def source_function_operator(function: SourceFunction | LegacySource, settings: JobSettings) -> MakeOperator:
-    """The old kind of source, with a function of its own for each subtask."""
+    """A source of the legacy kind, with a separate function for each subtask."""
     if isinstance(function, LegacySource):
         return lambda name: StreamSource(function.create_function(), settings.latency_interval_ms)
     isolated(function, "add_source")
@@ -205,7 +205,8 @@ def partition_of(partitioner: AnyPartitioner) -> Callable[[object, int], int]:
 def key_selector_of(key_selector: AnyKeySelector) -> stream_operator.KeySelector:
     """The function that reads a key; raises TypeError for anything but a KeySelector or a callable.
 
-    A selector runs in several tasks at once and has no life cycle: one with ``open`` or ``close`` is refused.
+    A selector runs in several tasks at once and has no life cycle: a selector with ``open`` or ``close`` raises
+    TypeError.
     """
     if isinstance(key_selector, KeySelector):
         if has_life_cycle(key_selector):
@@ -219,7 +220,7 @@ def key_selector_of(key_selector: AnyKeySelector) -> stream_operator.KeySelector
 
 
 def _check(func: object, kind: type[Function], operator: str) -> None:
-    """A copy is tried at once, so that an error points to the line that passes the function."""
+    """Tries to copy the function at once, so that an error points to the line that passes the function."""
     if not isinstance(func, kind) and not _is_plain(func):
         raise TypeError(f"{operator}: expected a {kind.__name__} or a callable, got {func!r}")
     isolated(func, operator)
@@ -227,7 +228,8 @@ def _check(func: object, kind: type[Function], operator: str) -> None:
 
 def _is_plain(func: object) -> TypeGuard[Callable[[object], object]]:
     if isinstance(func, type):
-        # A class of ours in place of an object of it is a slip; any other, such as str, is a fine function.
+        # A Function subclass passed instead of an instance is a mistake; any other class, such as str, is a valid
+        # function.
         return not issubclass(func, Function)
     return callable(func) and not isinstance(func, Function)
 
@@ -261,6 +263,6 @@ def reduce_operator(func: AnyReduce) -> MakeOperator:
 def aggregate_operator(
     kind: AggregationType, field: Field, declared: TypeInformation | None, first: bool
 ) -> MakeOperator:
-    """Raises BadInput where the declared type has no such field, or one that cannot be added or compared."""
+    """Raises BadInput if the declared type has no such field, or if the field cannot be added or compared."""
     aggregator(kind, field, declared, first=first)
     return lambda name: GroupedReduceOperator(aggregator(kind, field, declared, first=first))

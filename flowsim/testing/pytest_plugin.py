@@ -1,6 +1,6 @@
 """The pytest plugin of flowsim: tests that take ``flowsim_schedule`` run once per schedule.
 
-It is loaded by every pytest run where flowsim is installed, so it imports nothing else before a test asks for it.
+Every pytest run loads the plugin if flowsim is installed, so it imports other modules only when a test needs them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads a file of JSON objects, one a line, into plain tuples."""
+"""Reads a file with one JSON object per line into plain tuples."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ BLOCK_LINES: Final = 4096
 class JsonLinesFile:
     """A file (``.gz`` too) with a JSON object on each line, read as declared columns; blank lines are skipped.
 
-    A key that is missing, or null, is None in every column; other keys are ignored. A whole number may stand in a double
-    column.
+    A missing or null key is None in every column; other keys are ignored. A double column also accepts whole numbers.
     """
 
     def __init__(self, path: str | Path, columns: Sequence[Column]) -> None:
@@ -28,7 +27,7 @@ class JsonLinesFile:
         self.columns = tuple(columns)
 
     def check(self) -> None:
-        """Raises BadInput when the file cannot be read. Its keys are known only line by line."""
+        """Raises BadInput if the file cannot be read. Keys are checked while reading."""
         try:
             with self._open() as opened:
                 opened.readline()
@@ -36,7 +35,7 @@ class JsonLinesFile:
             raise BadInput(f"{self.path}: cannot be read: {reason_of(error)}") from None
 
     def blocks(self) -> Iterator[Rows]:
-        """Rows in file order, some lines at a time; BadInput names ``file:line:column`` of what is no such object."""
+        """Blocks of rows in file order; BadInput names ``file:line:column`` of a line that is not such an object."""
         number = 0
         try:
             with self._open() as opened:
@@ -85,7 +84,7 @@ class JsonLinesFile:
 
 
 def _as_double(cell: object) -> object:
-    """A whole number is how JSON writers shorten a double."""
+    """JSON writers shorten a double to a whole number."""
     try:
         return float(cell) if type(cell) is int else cell
     except OverflowError:
@@ -93,7 +92,7 @@ def _as_double(cell: object) -> object:
 
 
 class _NoSuchNumber(Exception):
-    """Python reads NaN and Infinity, JSON has neither."""
+    """Python accepts NaN and Infinity, JSON does not."""
 
 
 def _no_constant(text: str) -> object:
@@ -101,6 +100,6 @@ def _no_constant(text: str) -> object:
 
 
 def _column_of(name: str, text: str) -> int:
-    """Where the value of a key begins, counted from 1; a nested key of the same name may be taken for it."""
+    """The start of a key's value, counted from 1; a nested key of the same name may be found instead."""
     found = re.search(re.escape(json.dumps(name)) + r"\s*:\s*", text)
     return 1 if found is None else found.end() + 1

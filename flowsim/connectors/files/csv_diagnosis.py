@@ -58,7 +58,7 @@ def find_cell(path: str, delimiter: str, name: str, text: str) -> SourcePosition
 
 
 def position_of(path: str, delimiter: str, name: str, row: int) -> SourcePosition:
-    """The index of the column in a row, from 0; see the header."""
+    """The position of the column in row ``row``, counted from 0 after the header."""
     with open_text(path) as lines:
         records = _records(lines, delimiter)
         index = [cell.text for cell in next(records)].index(name)

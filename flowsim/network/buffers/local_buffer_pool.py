@@ -168,8 +168,7 @@ class LocalBufferPool:
         if self._trace is not None:
             self._report(SegmentAction.RECYCLED, channel)
         while True:
-            # Flink decrements this once per notified listener, so the count is only correct for pools without
-            # listeners.
+            # Flink decrements the count once per notified listener; only pools without listeners have counts.
             if channel >= 0:
                 count = self._per_channel[channel]
                 self._per_channel[channel] = count - 1

@@ -1,4 +1,4 @@
-"""A stream beside one that every subtask sees all of. Flink: CoBroadcastWithNonKeyedOperator, CoBroadcastWithKeyedOperator."""
+"""A stream connected to a broadcast stream. Flink: CoBroadcastWithNonKeyedOperator, CoBroadcastWithKeyedOperator."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from flowsim.values.keys import state_key
 
 
 class BroadcastProcessFunction(UserFunction, Protocol):
-    """Elements of either side; the broadcast one may change broadcast state. Flink: BroadcastProcessFunction."""
+    """Processes elements of both sides; the broadcast side may change broadcast state. Flink: BroadcastProcessFunction."""
 
     def process_element(self, value: Value, ctx: ReadOnlyBroadcastContext) -> Results: ...
 
@@ -30,7 +30,7 @@ class BroadcastProcessFunction(UserFunction, Protocol):
 
 
 class KeyedBroadcastProcessFunction(UserFunction, Protocol):
-    """The same with keyed state and timers on the side that is not broadcast. Flink: KeyedBroadcastProcessFunction."""
+    """The same with keyed state and timers on the non-broadcast side. Flink: KeyedBroadcastProcessFunction."""
 
     def process_element(self, value: Value, ctx: ReadOnlyBroadcastContext) -> Results: ...
 
@@ -40,7 +40,7 @@ class KeyedBroadcastProcessFunction(UserFunction, Protocol):
 
 
 class CoBroadcastWithNonKeyedOperator(MultipleInputOperator):
-    """Runs a BroadcastProcessFunction; input 1 is the stream, input 2 what is broadcast.
+    """Runs a BroadcastProcessFunction; input 1 is the stream, input 2 the broadcast stream.
 
     Flink: CoBroadcastWithNonKeyedOperator.
     """
@@ -84,10 +84,10 @@ class CoBroadcastWithNonKeyedOperator(MultipleInputOperator):
 
 
 class CoBroadcastWithKeyedOperator(KeyedFunctionOperator):
-    """Runs a KeyedBroadcastProcessFunction; input 1 is the keyed stream, input 2 what is broadcast.
+    """Runs a KeyedBroadcastProcessFunction; input 1 is the keyed stream, input 2 the broadcast stream.
 
-    A broadcast element has no key: the key of the record or timer before it stays current, and after
-    ``apply_to_keyed_state`` the last key gone through. Flink: CoBroadcastWithKeyedOperator.
+    A broadcast element has no key: the key of the previous record or timer stays current, and after
+    ``apply_to_keyed_state`` the last visited key. Flink: CoBroadcastWithKeyedOperator.
     """
 
     __slots__ = ("_broadcast_context", "_function", "_inputs", "_states")
@@ -110,7 +110,7 @@ class CoBroadcastWithKeyedOperator(KeyedFunctionOperator):
         self._inputs = combined_inputs(self, [self._door(read_only), self._process_broadcast_element])
 
     def _apply_to_keyed_state(self, descriptor: StateDescriptor, function: Callable[[object, State], object]) -> None:
-        """The key of the operator and its timers goes along with that of its state."""
+        """Also sets the current key of the operator and its timers."""
 
         def with_key(key: object, state: State) -> object:
             self.current_key = key

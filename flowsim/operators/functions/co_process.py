@@ -25,13 +25,13 @@ class CoProcessFunction(UserFunction, Protocol):
 
 
 class KeyedCoProcessFunction(CoProcessFunction, Protocol):
-    """The same with a current key, state and timers. Flink: KeyedCoProcessFunction."""
+    """The same with keyed state and timers. Flink: KeyedCoProcessFunction."""
 
     def on_timer(self, timestamp: int, ctx: ProcessContext) -> Results: ...
 
 
 class _FunctionOfTwoInputs(MultipleInputOperator):
-    """Opens and closes the function that handles both inputs."""
+    """Opens and closes the function for both inputs."""
 
     __slots__ = ("_life",)
 
@@ -47,7 +47,7 @@ class _FunctionOfTwoInputs(MultipleInputOperator):
 
 
 class CoMapOperator(_FunctionOfTwoInputs):
-    """One record out for each record in, or none where the function answers None, as in PyFlink. Flink: CoStreamMap."""
+    """One record out for each record in, or none if the function returns None, as in PyFlink. Flink: CoStreamMap."""
 
     __slots__ = ("_maps",)
 
@@ -139,7 +139,7 @@ class KeyedCoProcessOperator(KeyedFunctionOperator):
         self._inputs = combined_inputs(self, doors if self._order is None else noting_reads(doors, self._order))
 
     def _door(self, key_of: KeySelector, function: Callable[[Value, ProcessContext], Results]) -> ProcessElement:
-        """Rule 7.20: the key of the input the record came on."""
+        """Rule 7.20: sets the key by the selector of the record's input."""
 
         def process_element(value: Value, timestamp: int | None) -> None:
             self.clock.now_ns += self.cost_ns

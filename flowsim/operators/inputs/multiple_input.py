@@ -1,4 +1,6 @@
-"""Operators with several inputs, also those of a user. Flink: MultipleInputStreamOperator, AbstractStreamOperatorV2."""
+"""Operators with several inputs, including user-defined ones. Flink: MultipleInputStreamOperator,
+AbstractStreamOperatorV2.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,11 @@ from flowsim.operators.stream_operator import OperatorContext, OperatorInput, Ou
 
 
 class MultipleInputOperator(StreamOperator):
-    """Base of operators with several inputs and without a key. Flink: MultipleInputStreamOperator, TwoInputStreamOperator.
+    """Base of operators with several inputs and without a key. Flink: MultipleInputStreamOperator,
+    TwoInputStreamOperator.
 
-    A subclass takes records in ``process_element_of``, and may say in ``next_selection`` (InputSelectable) which inputs
-    are read next, or be given a ``ReadingOrder`` that does. Input ids count from 1.
+    A subclass processes records in ``process_element_of``. It may select the next inputs in ``next_selection``
+    (InputSelectable), or use a ``ReadingOrder``. Input ids count from 1.
     """
 
     __slots__ = ("input_count", "_order", "_inputs")
@@ -36,7 +39,7 @@ class MultipleInputOperator(StreamOperator):
         return process_element
 
     def process_element_of(self, input_id: int, value: Value, timestamp: int | None) -> None:
-        """Takes one user record of one input; its cost and count are noted already."""
+        """Processes one user record of one input; its cost and count are already added."""
         raise NotImplementedError
 
     @property

@@ -1,4 +1,4 @@
-"""Ready-made answers to which input is read next, for operators that do not choose themselves (rule 7.24)."""
+"""Built-in selections of the next input, for operators without their own (rule 7.24)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from flowsim.operators.inputs.combined_input import ProcessElement
 from flowsim.operators.stream_operator import Value
 
 Reading = Literal["any", "first", "second", "alternate"]
-"""``any``: all inputs in turn, as they have something; ``first`` and ``second``: that one to its end, then the other;
-``alternate``: strictly one record of each, waiting where there is none."""
+"""``any``: all inputs in turn, when they have data; ``first`` and ``second``: that input to its end, then the other;
+``alternate``: strictly one record of each, waiting if there is none."""
 
 READINGS: tuple[Reading, ...] = ("any", "first", "second", "alternate")
 
 
 class ReadingOrder(Protocol):
-    """Chooses inputs by what was read and what has ended. Flink: InputSelectable."""
+    """Selects inputs by the records read and the inputs that ended. Flink: InputSelectable."""
 
     def next_selection(self) -> InputSelection: ...
 
@@ -30,7 +30,7 @@ class ReadingOrder(Protocol):
 
 
 class OneToItsEnd:
-    """One input alone until its data ended, then all: how the build side of a hash join is read."""
+    """Only one input until its data ended, then all: like the build side of a hash join."""
 
     __slots__ = ("_input_id", "_ended")
 
@@ -42,14 +42,14 @@ class OneToItsEnd:
         return InputSelection.ALL if self._ended else InputSelection.of(self._input_id)
 
     def note_read(self, input_id: int) -> None:
-        """Makes no difference."""
+        """Does nothing."""
 
     def note_end(self, input_id: int) -> None:
         self._ended = self._ended or input_id == self._input_id
 
 
 class StrictTurns:
-    """One record of each input in turn, whatever the others have; inputs that ended are passed over."""
+    """One record of each input in turn, even if others have data; skips inputs that ended."""
 
     __slots__ = ("_open", "_next")
 
@@ -78,7 +78,7 @@ class StrictTurns:
 
 
 def reading_order(reading: Reading) -> ReadingOrder | None:
-    """A fresh order for an operator with two inputs; None for ``any``. Raises BadInput for an unknown word."""
+    """A new order for an operator with two inputs; None for ``any``. Raises BadInput for an unknown name."""
     match reading:
         case "any":
             return None
@@ -92,7 +92,7 @@ def reading_order(reading: Reading) -> ReadingOrder | None:
 
 
 def noting_reads(doors: Sequence[ProcessElement], order: ReadingOrder) -> list[ProcessElement]:
-    """The same doors; the order hears of every record that went through one."""
+    """The same process methods, with a notification of the order after every record."""
     return [_noting(door, order, input_id) for input_id, door in enumerate(doors, 1)]
 
 

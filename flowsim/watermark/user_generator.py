@@ -1,4 +1,4 @@
-"""A generator that a user wrote: what it does is checked, and watched for whether it may do more."""
+"""User-defined generators: checks their watermarks and detects whether more may follow."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flowsim.watermark.generators import WatermarkGenerator, WatermarkOutput, ch
 
 
 class AnyGenerator(Protocol):
-    """What a user's generator must offer. Flink: WatermarkGenerator."""
+    """The interface of a user-defined generator. Flink: WatermarkGenerator."""
 
     def on_event(self, event: object, event_timestamp: int, output: WatermarkOutput, /) -> None: ...
 
@@ -17,10 +17,10 @@ class AnyGenerator(Protocol):
 
 
 class WatchedGenerator(WatermarkGenerator):
-    """Runs such a generator. It may have something to say while the last periodic call said something, or records came since.
+    """Runs such a generator. More may follow while the last periodic call emitted something, or records arrived since.
 
-    One that says nothing new when it is asked is taken to be done until the next record: nothing else tells when a run
-    in which all wait is over (D4).
+    A periodic call without a new watermark means: nothing follows until the next record. There is no other way to
+    detect the end of a run in which all tasks wait (D4).
     """
 
     __slots__ = ("_inner", "_checked", "_is_quiet")
@@ -47,7 +47,7 @@ class WatchedGenerator(WatermarkGenerator):
 
 
 class _CheckedOutput:
-    """Refuses watermarks that are none, and knows whether what was said was new."""
+    """Raises an error for invalid watermarks, and detects whether one was new."""
 
     __slots__ = ("output", "says_news", "_highest", "_idle", "_what")
 
@@ -77,7 +77,7 @@ class _CheckedOutput:
 
 
 def watched(generator: AnyGenerator) -> WatermarkGenerator:
-    """The generator itself when it is one of ours, which says by itself whether it is done."""
+    """The generator itself if it is built in, because those report whether more may follow."""
     if isinstance(generator, WatermarkGenerator):
         return generator
     for method in ("on_event", "on_periodic_emit"):

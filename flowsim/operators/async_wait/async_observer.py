@@ -73,7 +73,7 @@ class AsyncTrace:
         self._trace.async_element(self._operator, entry, action, kind, timestamp, fingerprints, attempt, rows, queued)
 
     def _told(self, timestamp: int | None, results: object) -> tuple[int, int]:
-        """The data that a law compares with the emission; empty if it is not a list of results: that fails later, in
+        """Fingerprint and rows that a law compares with the emission; 0 and -1 for invalid results, which fail later in
         the mail.
         """
         if not isinstance(results, Sequence) or wrong_results(results) is not None:

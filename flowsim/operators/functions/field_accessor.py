@@ -51,7 +51,7 @@ class FieldAccessor:
                 return record
 
     def set(self, record: object, value: object) -> object:
-        """The record with another value of the field; what was given stays as it is."""
+        """A copy of the record with another value of the field."""
         match record:
             case tuple():
                 return _replaced(record, self._index(len(record), None, "a tuple"), value)

@@ -93,7 +93,7 @@ class ProcessJoinFunction(UserFunction, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JoinSide:
-    """The bounds, buffers and outputs of one input's records."""
+    """One input as seen by its records: the state of both sides, and the bounds."""
 
     is_left: bool
     own: MapState

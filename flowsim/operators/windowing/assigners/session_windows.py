@@ -1,4 +1,4 @@
-"""Sessions: windows that merge while records come close enough to one another. Flink: EventTimeSessionWindows (rule 10.5)."""
+"""Session windows, which merge if records are close in time. Flink: EventTimeSessionWindows (rule 10.5)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flowsim.values.durations import Length, millis_of
 
 
 class SessionWindowTimeGapExtractor(Protocol):
-    """How long after a record its session stays open: base of user-defined extractors, which define ``extract``.
+    """The gap after a record, after which its session ends: base of user-defined extractors, which define ``extract``.
 
     PyFlink: SessionWindowTimeGapExtractor.
     """
@@ -29,7 +29,7 @@ Extractor = SessionWindowTimeGapExtractor | Callable[[object], int]
 
 
 class SessionWindows(MergingWindowAssigner[object, TimeWindow]):
-    """What all session windows share: each record opens a session, and sessions that overlap or touch merge."""
+    """Base of session windows: each record starts a session, and sessions that overlap or touch merge."""
 
     __slots__ = ()
 
@@ -43,7 +43,7 @@ class FixedGapSessionWindows(SessionWindows):
     __slots__ = ("gap_ms",)
 
     def __init__(self, session_gap: int) -> None:
-        """In ms; ``with_gap`` takes a length of time."""
+        """In ms; ``with_gap`` takes a duration."""
         if session_gap < 1:
             raise BadInput(f"session window: expected a gap of at least 1 ms, got {session_gap} ms")
         self.gap_ms: int = session_gap
@@ -71,7 +71,7 @@ class DynamicGapSessionWindows(SessionWindows):
 
 
 class EventTimeSessionWindows(FixedGapSessionWindows):
-    """By the records' timestamps; one without a timestamp counts as the least there is. PyFlink: EventTimeSessionWindows."""
+    """By the records' timestamps; a record without one has the lowest timestamp. PyFlink: EventTimeSessionWindows."""
 
     __slots__ = ()
 
@@ -98,7 +98,7 @@ class EventTimeSessionWindows(FixedGapSessionWindows):
 
 
 class ProcessingTimeSessionWindows(FixedGapSessionWindows):
-    """By the clock of the operator; timestamps are ignored. PyFlink: ProcessingTimeSessionWindows (rule 10.6)."""
+    """By the operator's clock; timestamps are ignored. PyFlink: ProcessingTimeSessionWindows (rule 10.6)."""
 
     __slots__ = ()
 
@@ -148,7 +148,7 @@ class DynamicEventTimeSessionWindows(DynamicGapSessionWindows):
 
 
 class DynamicProcessingTimeSessionWindows(DynamicGapSessionWindows):
-    """By the clock of the operator, each record with its own gap. PyFlink: DynamicProcessingTimeSessionWindows (rule 10.6)."""
+    """By the operator's clock, each record with its own gap. PyFlink: DynamicProcessingTimeSessionWindows (rule 10.6)."""
 
     __slots__ = ()
 

@@ -158,8 +158,8 @@ class StreamOperator:
     Life cycle (section 4): ``setup`` -> ``open`` (tail to head) -> elements -> ``end_input`` (drain only) -> ``finish``
     (head to tail) -> ``close`` (tail to head). ``records_in`` counts user records (rule 7.20); outputs count what is emitted.
 
-    An operator with several inputs answers them in ``inputs`` and hears of their ends in ``end_input_of``; its own
-    ``process_watermark`` takes what they reached together (``operator_inputs``).
+    An operator with several inputs returns them in ``inputs``; ``end_input_of`` is called at the end of each. Its own
+    ``process_watermark`` gets their combined watermark (``operator_inputs``).
     """
 
     __slots__ = ("ctx", "output", "collect", "clock", "cost_ns", "records_in", "records_dropped", "latency_stats")

@@ -1,4 +1,4 @@
-"""Runs jobs into recordings that are readable however the run ends."""
+"""Runs jobs with recordings that are readable after any end of the run."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _RUN_STATUS = {
 
 _ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
 _INTERRUPTED = FailureStory(task="", operator=None, record=None, cause="interrupted")
-"""Tells a run that Ctrl-C ended from one whose job was cancelled at a known time."""
+"""Distinguishes a run that Ctrl-C ended from a job that was cancelled at a known time."""
 
 
 def run_and_close(
     graph: StreamGraph, options: RunOptions, writer: RecordingWriter | None, wall: dict[str, object] | None = None
 ) -> tuple[MiniCluster, JobExecutionResult, Manifest | None]:
-    """Runs a job and closes its recording; a job that fails is told in the result.
+    """Runs a job and closes its recording; the result reports a failed job.
 
-    ``writer`` None: there is none to close. ``wall``: kept beside the recording, outside its digest. Raises BadInput,
+    ``writer`` None: there is no recording. ``wall``: stored beside the recording, outside its digest. Raises BadInput,
     InvariantViolation or KeyboardInterrupt after the recording was closed.
     """
     try:
@@ -62,9 +62,9 @@ def execute_recorded(
     level: Level,
     record_values_bytes: int = VALUES_BYTES,
 ) -> JobExecutionResult:
-    """Runs a job to its end and leaves its recording in ``directory``; raises JobFailed or Deadlock.
+    """Runs a job to its end and writes its recording to ``directory``; raises JobFailed or Deadlock.
 
-    An old recording there is replaced. What cannot be deployed is refused before that.
+    Replaces an old recording there. A job that cannot be deployed raises an error before that.
     """
     create_job_graph(graph)
     policy = options.policy if isinstance(options.policy, str) else options.policy.name
@@ -79,7 +79,7 @@ def execute_recorded(
 
 
 def failure_story(result: JobExecutionResult) -> FailureStory | None:
-    """What the manifest tells of a job that failed or deadlocked; None when it did not."""
+    """The manifest's entry for a job that failed or deadlocked; otherwise None."""
     error = result.error
     if error is None:
         return None
@@ -92,5 +92,5 @@ def failure_story(result: JobExecutionResult) -> FailureStory | None:
 
 
 def _without_addresses(told: str) -> str:
-    """The story is part of the digest, and where an object happens to stand is another place in every process."""
+    """Removes object addresses: the entry is part of the digest, and addresses differ between processes."""
     return _ADDRESS.sub("", told)

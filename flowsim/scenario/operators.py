@@ -41,22 +41,22 @@ from flowsim.scenario.types import ExpressionSource, FieldName, FunctionModel, P
 from flowsim.scenario.yaml.positions import Path
 
 Compile = Callable[[CompileContext, Path, Any, Incoming], CompiledStream]
-"""Takes the path and the value of the block, and what the operator reads."""
+"""Takes the path and the value of the block, and the operator's inputs."""
 Check = Callable[[Any, bool], None]
 """Takes the value of the block, and whether the operator has ``key_by``; raises ValueError."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorKind:
-    """One kind of operator: how it is compiled, and which keys of ``OperatorModel`` go with it."""
+    """One kind of operator: its compilation, and the other keys of ``OperatorModel`` that it allows."""
 
     compile: Compile
     check: Check | None = None
-    """What the model of the block cannot check by itself."""
+    """Checks that the model of the block cannot do itself."""
     needs_key: bool = False
-    """Whether it needs ``key_by``; with a window it never does."""
+    """Whether it needs ``key_by``; never with a window."""
     keys_inside: bool = False
-    """Whether the block has a ``key_by`` of its own, with a key for each input."""
+    """Whether the block has its own ``key_by``, with a key for each input."""
     window: Literal["none", "optional", "required"] = "none"
 
 
@@ -85,7 +85,7 @@ OPERATOR_KINDS: Final[dict[str, OperatorKind]] = {
 
 @runtime_checkable
 class HasSideOutputs(Protocol):
-    """A block that may name side outputs, which other nodes read as OPERATOR.NAME."""
+    """A block with side outputs, which other nodes read as OPERATOR.NAME."""
 
     def side_output_names(self) -> list[str]: ...
 

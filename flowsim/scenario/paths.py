@@ -1,4 +1,4 @@
-"""Keeps a scenario's files where they belong: inputs under its folder, outputs under the output folder."""
+"""Restricts a scenario's files: inputs to its folder, outputs to the output folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flowsim.errors import BadInput
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A file that a scenario reads: as it is written there, where it is, and the SHA-256 of its bytes."""
+    """An input file of a scenario: its name there, its path, and the SHA-256 of its bytes."""
 
     name: str
     path: Path
@@ -21,7 +21,7 @@ class InputFile:
 
 
 def confined(name: str, folder: Path, *, allow_path: bool, what: str) -> Path:
-    """``name`` resolved against ``folder``, symbolic links followed; BadInput when it leads out of it."""
+    """``name`` resolved against ``folder``, with symbolic links; raises BadInput if it is outside the folder."""
     try:
         base = folder.resolve()
         path = (base / name).resolve()
@@ -47,9 +47,9 @@ def input_file(name: str, folder: Path, *, allow_path: bool) -> InputFile:
 
 
 def input_files(names: str | Sequence[str], folder: Path, *, allow_path: bool) -> list[InputFile]:
-    """The files of one or several names, in that order; in a name ``*`` and ``?`` stand for any, sorted by name.
+    """The files of one or several names, in order; ``*`` and ``?`` are wildcards, whose matches are sorted by name.
 
-    Raises BadInput for a pattern that fits nothing, and for a file that is named twice.
+    Raises BadInput for a pattern without matches, and for a duplicate file.
     """
     found: list[InputFile] = []
     for name in [names] if isinstance(names, str) else names:

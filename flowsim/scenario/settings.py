@@ -1,4 +1,4 @@
-"""``settings`` of a scenario: how its job runs, and what a run needs besides the job."""
+"""``settings`` of a scenario: settings of the job and of its run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from flowsim.scenario.yaml.problems import Problems
 
 
 class SettingsModel(Strict):
-    """How the job runs; the defaults are Flink's where Flink has the setting."""
+    """How the job runs; the defaults are Flink's, for settings that Flink has."""
 
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
     policy: Literal["fifo", "random"] = Field(
@@ -81,7 +81,7 @@ class SettingsModel(Strict):
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """How the job is run, apart from the settings of the job itself."""
+    """Settings of the run, apart from those of the job."""
 
     seed: int
     policy: Literal["fifo", "random"]
@@ -92,7 +92,7 @@ class RunSettings:
 
 
 def environment_of(settings: SettingsModel) -> StreamExecutionEnvironment:
-    """An empty job under these settings."""
+    """An empty job with these settings."""
     env = StreamExecutionEnvironment.get_execution_environment().configure(
         parallelism=settings.parallelism,
         buffer_timeout_ms=settings.buffer_timeout,
@@ -121,14 +121,14 @@ def environment_of(settings: SettingsModel) -> StreamExecutionEnvironment:
 def configure_network(
     env: StreamExecutionEnvironment, settings: SettingsModel, graph_names: Mapping[str, str], problems: Problems
 ) -> None:
-    """Gives the environment placement, links, exchange mode and debloating; reports every node that does not exist."""
+    """Sets placement, links, exchange mode and debloating of the environment; reports every unknown node."""
     env.configure(exchange=settings.exchange, buffer_debloat=compile_debloat(settings.buffer_debloat))
     env.configure(links=compile_links(settings.links, graph_names, problems))
     env.configure(task_managers=compile_task_managers(settings.task_managers, graph_names, problems))
 
 
 def run_settings_of(settings: SettingsModel) -> RunSettings:
-    """What a run needs besides the job."""
+    """The settings of the run."""
     return RunSettings(
         seed=settings.seed,
         policy=settings.policy,

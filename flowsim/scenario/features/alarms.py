@@ -24,7 +24,7 @@ ALARM_TIME = "alarm_ms"
 
 
 class AlarmModel(Strict):
-    """A timer per key: set by one record, cancelled by another, or else it goes off."""
+    """A timer per key: one record sets it, another may cancel it; otherwise it fires."""
 
     when: ExpressionSource = Field(
         default="True", description="A record for which this is true sets the alarm of its key."
@@ -71,7 +71,7 @@ Condition = Callable[[object, int | None], object]
 
 @dataclass(frozen=True, slots=True)
 class AlarmRules:
-    """What sets an alarm, what cancels it, and what it emits."""
+    """Which records set and cancel an alarm, and what it emits."""
 
     when: Condition
     cancel: Condition | None
@@ -82,7 +82,7 @@ class AlarmRules:
 
 
 class Alarm(KeyedProcessFunction):
-    """Remembers the record that set the alarm of each key, and emits when its timer fires."""
+    """Stores the record that set the alarm of each key, and emits when its timer fires."""
 
     def __init__(self, rules: AlarmRules) -> None:
         self._rules = rules
@@ -91,7 +91,7 @@ class Alarm(KeyedProcessFunction):
         self._set = runtime_context.get_state(ValueStateDescriptor("alarm", Types.PICKLED_BYTE_ARRAY()))
 
     def use_interruptible_timers(self) -> bool:
-        """No alarm depends on another, so records may come between two of them."""
+        """Alarms are independent, so records may be processed between two of them."""
         return True
 
     def process_element(self, value: object, ctx: KeyedProcessFunction.Context) -> Iterable[object]:

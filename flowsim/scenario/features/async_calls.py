@@ -1,4 +1,4 @@
-"""``async``: calls that are simulated, or that Python makes; their failures, time-outs and retries."""
+"""``async``: calls that are simulated or made by Python; failures, timeouts and retries."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ RESULTS = ("select", "add", "lookup", "python")
 
 
 class SilentModel(Strict):
-    """Calls that are never answered; share, when or both."""
+    """Calls that never complete; share, when or both."""
 
     share: Share | None = Field(default=None, description="Of the calls, by chance; none: all.")
     when: ExpressionSource | None = Field(default=None, description="Only for records for which this is true.")
@@ -68,7 +68,7 @@ class SilentModel(Strict):
 
 
 class FailsModel(Strict):
-    """Calls that are answered with an error; at least one of share, when, first_attempts, and all that are there hold."""
+    """Calls that complete with an error; at least one of share, when, first_attempts. Several are combined with "and"."""
 
     share: Share | None = Field(default=None, description="Of the calls, by chance; none: all.")
     when: ExpressionSource | None = Field(default=None, description="Only for records for which this is true.")
@@ -84,14 +84,14 @@ class FailsModel(Strict):
 
 
 class FixedRetryModel(Strict):
-    """The same pause each time."""
+    """The same delay each time."""
 
     max_attempts: Count = Field(description="Retries, so one call more in all.")
     delay: PositiveMs
 
 
 class ExponentialRetryModel(Strict):
-    """Longer pauses each time, up to a limit; the last one is shared by all records of a subtask."""
+    """Longer delays each time, up to a limit; all records of a subtask share the last one."""
 
     max_attempts: Count = Field(description="Retries, so one call more in all.")
     initial: PositiveMs
@@ -100,7 +100,7 @@ class ExponentialRetryModel(Strict):
 
 
 class RetryModel(Strict):
-    """Which calls are made again, and when; exactly one of fixed, exponential."""
+    """Which calls are retried, and when; exactly one of fixed, exponential."""
 
     fixed: FixedRetryModel | None = None
     exponential: ExponentialRetryModel | None = None
@@ -112,7 +112,7 @@ class RetryModel(Strict):
 
     @property
     def delays(self) -> FixedRetryModel | ExponentialRetryModel:
-        """The one that it has."""
+        """The delays that are set."""
         value: FixedRetryModel | ExponentialRetryModel
         _, value = chosen_of(self, ("fixed", "exponential"))
         return value
@@ -126,7 +126,7 @@ class RetryModel(Strict):
 
 
 class AsyncModel(Strict):
-    """Calls that are answered later, many at a time; exactly one of select, add, lookup, python gives the results."""
+    """Asynchronous calls, several at a time; exactly one of select, add, lookup, python gives the results."""
 
     mode: Literal["ordered", "unordered"] = Field(
         description="Results in the order of the records, or as they come, but never past a watermark."
@@ -157,12 +157,12 @@ class AsyncModel(Strict):
 
     @property
     def timeout_ms(self) -> int:
-        """In ms, 0 for none."""
+        """In ms, 0: none."""
         return max(self.timeout, 0)
 
     @property
     def simulated_latency(self) -> int | LatencyModel:
-        """How long calls take that no Python function makes."""
+        """The latency of simulated calls."""
         assert self.latency is not None
         return self.latency
 
@@ -196,7 +196,7 @@ UserDefined = AsyncFunction | ResultFutureFunction
 
 
 def compile_async(context: CompileContext, path: Path, model: AsyncModel, incoming: Incoming) -> CompiledStream:
-    """The results of calls, in their order or not; raises Failed."""
+    """The results of calls, ordered or unordered; raises Failed."""
     function: UserDefined | SimulatedAsyncFunction
     if model.python is not None:
         schema = declared(model.fields)
@@ -233,7 +233,7 @@ def _user_defined(context: CompileContext, path: Path, reference: str) -> UserDe
 def _results(
     context: CompileContext, path: Path, model: AsyncModel, schema: RecordSchema
 ) -> tuple[Results, RecordSchema]:
-    """What a call answers, and its fields."""
+    """The results of a call, and their fields."""
     if model.lookup is not None:
         return compile_lookup(context, (*path, "lookup"), model.lookup, schema)
     if model.add is not None:
@@ -300,7 +300,7 @@ def _condition(context: CompileContext, path: Path, source: str, schema: RecordS
 
 
 class RetryOnExpression:
-    """Whether a call is made again for its results: there are none, or one of them meets a condition."""
+    """Whether a call is retried because of its results: there are none, or one of them meets a condition."""
 
     def __init__(self, when: Callable[[Any], object] | None, *, when_empty: bool) -> None:
         self._when = when

@@ -1,4 +1,4 @@
-"""What simulated calls of ``async`` answer: a record made of the record, or a row of a table."""
+"""The results of simulated calls of ``async``: computed from the record, or a row of a table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Missing = Literal["nulls", "drop", "fail"]
 
 
 class LookupModel(Strict):
-    """A table that the calls ask: the record and the columns of the row with its key."""
+    """A lookup table: the result is the record and the columns of the row with its key."""
 
     csv: FilePath = Field(
         description="A CSV file with a header line, relative to the scenario's folder; outside it only with --allow-path."
@@ -46,7 +46,7 @@ class LookupModel(Strict):
 
 
 class TimedOutModel(Strict):
-    """What a record gives whose time ran out; exactly one of select, add."""
+    """The result of a record that timed out; exactly one of select, add."""
 
     select: Columns | None = Field(default=None, description="The result's fields, over the record.")
     add: Columns | None = Field(default=None, description="The record with these fields behind its own.")
@@ -60,7 +60,7 @@ class TimedOutModel(Strict):
 def compile_answer(
     context: CompileContext, path: Path, columns: Mapping[str, str], schema: RecordSchema, *, keep: bool
 ) -> tuple[Results, RecordSchema]:
-    """The answer of the ``add`` (``keep``) or ``select`` block at ``path``, and its fields; raises Failed."""
+    """The result of the ``add`` (``keep``) or ``select`` block at ``path``, and its fields; raises Failed."""
     record = context.record(path, columns, schema, keep=keep)
     if record.uses_timestamp:
         raise context.fail(path, without_timestamp(A_FUNCTION))
@@ -70,7 +70,7 @@ def compile_answer(
 def compile_lookup(
     context: CompileContext, path: Path, model: LookupModel, schema: RecordSchema
 ) -> tuple[Results, RecordSchema]:
-    """The answer of the ``lookup`` block at ``path``, and its fields; raises Failed."""
+    """The result of the ``lookup`` block at ``path``, and its fields; raises Failed."""
     key = context.record_expression((*path, "key"), model.key, schema, A_FUNCTION)
     held = FieldType(model.columns[model.key_column])
     if not _may_meet(key.type, held):
@@ -95,7 +95,7 @@ def _may_meet(one: FieldType, other: FieldType) -> bool:
 def compile_timed_out(
     context: CompileContext, path: Path, model: TimedOutModel, record: RecordSchema, result: RecordSchema
 ) -> Results:
-    """The answer where the time of a record ran out; it has the fields of the other answers. Raises Failed."""
+    """The result after a timeout; it has the fields of the other results. Raises Failed."""
     keep = model.add is not None
     at = (*path, "add" if keep else "select")
     function, schema = compile_answer(context, at, model.add or model.select or {}, record, keep=keep)
@@ -105,7 +105,7 @@ def compile_timed_out(
 
 
 def _fits(schema: RecordSchema, wanted: RecordSchema) -> bool:
-    """Whether records of one schema can be among those of another; every integer type fits the others."""
+    """Whether records of one schema are valid for the other; every integer type matches the others."""
     return schema.names == wanted.names and all(
         FieldType.ANY in (one, other) or one is other or (one.is_integer and other.is_integer)
         for one, other in zip(schema.types, wanted.types, strict=True)
@@ -113,7 +113,7 @@ def _fits(schema: RecordSchema, wanted: RecordSchema) -> bool:
 
 
 class OneResult:
-    """The record that an expression makes of a record."""
+    """The record that an expression computes from a record."""
 
     def __init__(self, record: Callable[[Any], object]) -> None:
         self._record = record
@@ -123,7 +123,7 @@ class OneResult:
 
 
 class LookUpRow:
-    """The record with the row of its key behind it."""
+    """The record followed by the row of its key."""
 
     def __init__(self, key: Callable[[Any], object], table: LookupTable, missing: Missing) -> None:
         self._key = key
@@ -143,5 +143,5 @@ class LookUpRow:
 
 
 def no_results(value: object) -> Sequence[object]:
-    """The answer for a record that is left out."""
+    """The result for a record that is dropped."""
     return ()

@@ -1,4 +1,4 @@
-"""``broadcast``: every subtask remembers all records of a second input and looks its own records up in them."""
+"""``broadcast``: every subtask stores all records of a second input and looks its own records up in them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REMEMBERED: Final = MapStateDescriptor("remembered", Types.PICKLED_BYTE_ARRAY(),
 
 
 class BroadcastModel(SecondInputModel):
-    """Broadcast state: every subtask remembers all records of the second input, and looks its own records up there."""
+    """Broadcast state: every subtask stores all records of the second input, and looks its own records up in them."""
 
     put: ExpressionSource | None = Field(
         default=None, description="Key under which a record of the second input is remembered, the last one counts."
@@ -58,13 +58,13 @@ class BroadcastModel(SecondInputModel):
 
 
 def check_broadcast(model: BroadcastModel, has_key: bool) -> None:
-    """Raises ValueError for a key that nothing would use."""
+    """Raises ValueError for an unused key."""
     if model.add is not None and has_key:
         raise ValueError("broadcast with add needs no key, remove key_by")
 
 
 def compile_broadcast(context: CompileContext, path: Path, model: BroadcastModel, first: Incoming) -> CompiledStream:
-    """What is made of records and what every subtask remembers; raises Failed."""
+    """The stored records and the results; raises Failed."""
     second = second_input(context, path, model.to, first)
     connected = first.stream.connect(second.stream.broadcast(REMEMBERED))
     if model.process is not None:
@@ -106,7 +106,7 @@ def _types(schema: RecordSchema) -> str:
 
 
 class LookupBroadcastState(api.BroadcastProcessFunction):
-    """Remembers the records of the broadcast side by key, and adds to each other record what is found under its key."""
+    """Stores the records of the broadcast side by key, and adds to each other record the one with its key."""
 
     def __init__(
         self,

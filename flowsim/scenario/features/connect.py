@@ -1,4 +1,4 @@
-"""``connect``: an operator with two inputs, each with a function of its own."""
+"""``connect``: an operator with two inputs and a function for each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from flowsim.scenario.yaml.positions import Path
 
 
 class ConnectModel(SecondInputModel):
-    """A second input, and what happens to the records of both; exactly one of map, flat_map, process."""
+    """A second input, and the functions for both; exactly one of map, flat_map, process."""
 
     partition: Partition | None = Field(
         default=None, description="Of the second input; the operator's is of the first."
@@ -60,7 +60,7 @@ class ConnectModel(SecondInputModel):
 
 
 def compile_connect(context: CompileContext, path: Path, model: ConnectModel, first: Incoming) -> CompiledStream:
-    """The operator behind ``first`` and the stream that ``model`` names; raises Failed."""
+    """The operator after ``first`` and the stream in ``model``; raises Failed."""
     second = second_input(context, path, model.to, first)
     second = partitioned(context, (*path, "partition"), second, model.partition)
     connected = first.stream.connect(second.stream).reading(model.read)
@@ -115,12 +115,12 @@ def _function(
 
 @dataclass(frozen=True, slots=True)
 class InputFunction:
-    """What is done with the records of one input: ``function(record)``, or ``function(record, timestamp)``."""
+    """The function of one input: ``function(record)``, or ``function(record, timestamp)``."""
 
     function: Callable[..., Any]
     uses_timestamp: bool
     one_record: bool
-    """It gives one record, not a sequence of them."""
+    """It returns one record, not a sequence."""
 
     def results(self, value: object, timestamp: int | None) -> Iterable[object]:
         found = self.function(value, timestamp) if self.uses_timestamp else self.function(value)
@@ -141,7 +141,7 @@ class TwoMaps(api.CoMapFunction):
 
 
 class TwoFlatMaps(api.CoFlatMapFunction):
-    """As many records out as the functions give."""
+    """Any number of records out for each one in."""
 
     def __init__(self, first: InputFunction, second: InputFunction) -> None:
         self._first, self._second = first.function, second.function
@@ -156,7 +156,7 @@ class TwoFlatMaps(api.CoFlatMapFunction):
 
 
 class TwoStamped(api.CoProcessFunction):
-    """The same where a function reads the timestamp."""
+    """The same for functions that read the timestamp."""
 
     def __init__(self, first: InputFunction, second: InputFunction) -> None:
         self._first, self._second = first, second

@@ -1,4 +1,4 @@
-"""``expect`` and ``recompute``: what the run of a scenario must show. Results are judged in ``expectations.py``."""
+"""``expect`` and ``recompute``: the expected properties of a run. ``expectations.py`` checks them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VerdictName = Literal["holds", "violated", "vacuous", "not applicable"]
 
 
 class FactsModel(Strict):
-    """A number that the recording must give: how many rows of a table fit, or what a column of them adds up to."""
+    """An expected number from the recording: how many rows of a table match, or the sum of a column over them."""
 
     says: Annotated[str, Field(min_length=1, max_length=200)] = Field(description="What it means, for people.")
     table: Annotated[str, Field(max_length=60)] = Field(description="A fact table of the recording.")
@@ -55,7 +55,7 @@ class FactsModel(Strict):
 
 
 def number_of(column: Column, value: int | str) -> int:
-    """The number behind what a scenario writes for a column; raises ValueError that names the words there are."""
+    """The number of a scenario's value for a column; raises ValueError that names the valid words."""
     if isinstance(value, int):
         return value
     names = [] if column.values is None else [member.name for member in column.values]
@@ -66,7 +66,7 @@ def number_of(column: Column, value: int | str) -> int:
 
 
 class ExpectModel(Strict):
-    """What a run must show to count as fine; exit code 1 otherwise."""
+    """The expected properties of a run; otherwise the exit code is 1."""
 
     laws: dict[Annotated[str, Field(max_length=60)], VerdictName] = Field(default_factory=dict)
     job: Literal["finished", "failed", "stopped", "canceled", "deadlocked"] = "finished"
@@ -84,7 +84,7 @@ class ExpectModel(Strict):
 
 
 class RecomputeModel(Strict):
-    """Plain PySpark beside the scenario that computes the results again from the input; only with --allow-python."""
+    """Plain PySpark beside the scenario that recomputes the results from the input; only with --allow-python."""
 
     pyspark: Annotated[str, Field(pattern=r"^[A-Za-z0-9_./-]+\.py:[A-Za-z_][A-Za-z0-9_]*$", max_length=300)] = Field(
         description="file.py:function, called as function(spark, input_path, out_dir)."

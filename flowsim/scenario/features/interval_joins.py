@@ -1,4 +1,4 @@
-"""``interval_join``: records of two streams that meet by key where their times are near."""
+"""``interval_join``: joins two streams by key and the distance of their timestamps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flowsim.scenario.yaml.positions import Path
 
 
 class IntervalJoinModel(KeyedSecondInputModel):
-    """One record for each pair of equal keys whose times are near: right is in [left + lower, left + upper]."""
+    """One record for each pair of equal keys within the interval: right is in [left + lower, left + upper]."""
 
     lower: SignedDurationMs = Field(description="How much later than left right is at least; may be negative.")
     upper: SignedDurationMs = Field(description="How much later than left right is at most.")
@@ -41,14 +41,14 @@ class IntervalJoinModel(KeyedSecondInputModel):
         return self
 
     def side_output_names(self) -> list[str]:
-        """Of the records that come too late, of the first input and of the second."""
+        """Of the late records of the first and of the second input."""
         return [tag for tag in (self.late_left, self.late_right) if tag is not None]
 
 
 def compile_interval_join(
     context: CompileContext, path: Path, model: IntervalJoinModel, first: Incoming
 ) -> CompiledStream:
-    """One record per pair that is near enough; raises Failed."""
+    """One record per pair within the interval; raises Failed."""
     second = second_input(context, path, model.to, first)
     keys = two_keys(context, (*path, "key_by"), model.key_by, (first.schema, second.schema))
     select = context.record((*path, "select"), model.select, first.schema.beside(second.schema), keep=False)

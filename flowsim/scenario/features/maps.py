@@ -1,4 +1,4 @@
-"""``map``, ``filter`` and ``flat_map``: what an operator makes of one record."""
+"""``map``, ``filter`` and ``flat_map``: functions of one record."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FilterModel = ExpressionSource | FunctionModel
 
 
 class MapModel(Strict):
-    """One record out for each one in: fields added to it, a selection of expressions, or a Python function."""
+    """One record out for each one in: added fields, selected expressions, or a Python function."""
 
     add: Columns | None = Field(
         default=None, description="New fields behind the others; a known name replaces that field in place."
@@ -53,7 +53,7 @@ class MapModel(Strict):
 
 
 class FlatMapModel(Strict):
-    """One record out for each item of a sequence, or whatever a Python function yields."""
+    """One record out for each item of a sequence, or the results of a Python function."""
 
     each: ExpressionSource | None = Field(default=None, description="A tuple or list, such as split(line).")
     into: FieldName = Field(default="item", description="The field that takes the item.")
@@ -90,7 +90,7 @@ def mapped_record(context: CompileContext, path: Path, model: MapModel, schema: 
 
 
 def check_filter(model: FilterModel, has_key: bool) -> None:
-    """Raises ValueError for a Python function that declares outputs."""
+    """Raises ValueError for a Python function with declared outputs."""
     if isinstance(model, FunctionModel) and (model.fields is not None or model.side_outputs):
         raise ValueError("a filter passes its records on, remove fields and side_outputs")
 
@@ -125,7 +125,7 @@ def compile_flat_map(context: CompileContext, path: Path, model: FlatMapModel, i
 
 @dataclass(frozen=True, slots=True)
 class ExplodedRecord:
-    """The function of a flat_map: of a record, and of its timestamp if it uses that."""
+    """The function of a flat_map: of a record, and of its timestamp if needed."""
 
     function: Callable[..., list[object]]
     schema: RecordSchema
@@ -170,7 +170,7 @@ class StampedFilter(api.ProcessFunction):
 
 
 class StampedFlatMap(api.ProcessFunction):
-    """As many records out as the function gives."""
+    """Any number of records for each one in."""
 
     def __init__(self, function: Callable[[object, int | None], Iterable[object]]) -> None:
         self._function = function

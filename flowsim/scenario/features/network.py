@@ -19,7 +19,7 @@ TaskManagersSetting = (
 
 
 class LinkModel(Strict):
-    """How long the network takes between the tasks of two operators, where they run on different task managers."""
+    """The latency and bandwidth of the network between the tasks of two operators on different task managers."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=False)
 
@@ -32,7 +32,7 @@ class LinkModel(Strict):
 
 
 class BufferDebloatModel(Strict):
-    """Receivers tell their senders to fill buffers less, so that what is under way takes about the target time."""
+    """Receivers request smaller buffers, so that the data in flight takes about the target time."""
 
     enabled: bool = True
     period: Annotated[DurationMs, Field(ge=1)] = 200
@@ -46,7 +46,7 @@ class BufferDebloatModel(Strict):
 
 
 def compile_debloat(model: BufferDebloatModel | None) -> BufferDebloatSettings | None:
-    """None where buffers keep their size."""
+    """None without debloating."""
     if model is None or not model.enabled:
         return None
     return BufferDebloatSettings(
@@ -55,7 +55,7 @@ def compile_debloat(model: BufferDebloatModel | None) -> BufferDebloatSettings |
 
 
 def compile_links(models: Sequence[LinkModel], graph_names: Mapping[str, str], problems: Problems) -> list[Link]:
-    """The links between nodes of the graph; reports a node that does not exist."""
+    """The links between nodes of the graph; reports an unknown node."""
     links = []
     for index, link in enumerate(models):
         ends: list[str | None] = []
@@ -72,7 +72,7 @@ def compile_links(models: Sequence[LinkModel], graph_names: Mapping[str, str], p
 def compile_task_managers(
     setting: TaskManagersSetting, graph_names: Mapping[str, str], problems: Problems
 ) -> str | dict[str, list[str]]:
-    """What runs where, by names of the graph; reports every node that does not exist."""
+    """The placement, by names of the graph; reports every unknown node."""
     if isinstance(setting, str):
         return setting
     placed: dict[str, list[str]] = {}

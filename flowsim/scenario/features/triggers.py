@@ -29,14 +29,14 @@ from flowsim.scenario.yaml.positions import Path
 
 
 class DeltaModel(Strict):
-    """How far a record is away from another: the difference of one expression over both."""
+    """The distance of two records: the difference of one expression over both."""
 
     of: ExpressionSource = Field(description="A number; the distance is the later record's minus the earlier's.")
     threshold: float | int
 
 
 class TimeoutTriggerModel(Strict):
-    """Another trigger, which also fires so long after a record came, by the clock."""
+    """Another trigger that also fires some processing time after a record."""
 
     of: TriggerModel
     after: PositiveMs
@@ -79,7 +79,7 @@ EVICTOR_KINDS: tuple[EvictorKind, ...] = get_args(EvictorKind)
 
 
 class EvictorModel(Strict):
-    """Takes records out of a window as it fires; exactly one of count, time, delta, python."""
+    """Removes records from a window that fires; exactly one of count, time, delta, python."""
 
     count: Count | None = Field(default=None, description="Keeps the last so many records.")
     time: DurationMs | None = Field(default=None, description="Keeps what is younger than the youngest less this.")
@@ -105,7 +105,7 @@ _NAMED_TRIGGERS: dict[NamedTrigger, Callable[[], Trigger]] = {
 
 @dataclass(frozen=True, slots=True)
 class WindowedRecords:
-    """The records that a window holds, for the numbers that its parts read off them."""
+    """The records of a window, for expressions of its trigger and evictor."""
 
     context: CompileContext
     schema: RecordSchema
@@ -118,12 +118,12 @@ class WindowedRecords:
         return found
 
     def distance(self, path: Path, model: DeltaModel) -> Distance:
-        """How far two records are apart; raises Failed."""
+        """The distance of two records; raises Failed."""
         return Distance(self.number((*path, "of"), model.of).function)
 
 
 def uses_delta(trigger: TriggerModel | None) -> bool:
-    """Whether a trigger, or one inside it, compares two records."""
+    """Whether a trigger, or a nested one, compares two records."""
     if not isinstance(trigger, TriggerChoiceModel):
         return False
     nested = trigger.timeout.of if trigger.timeout is not None else trigger.purging
@@ -192,7 +192,7 @@ def _user_defined_evictor(context: CompileContext, path: Path, reference: str) -
 
 
 class Distance:
-    """A DeltaFunction: the difference of one number of both records, the later one's minus the earlier one's."""
+    """A DeltaFunction: the number of the later record minus that of the earlier one."""
 
     __slots__ = ("_number",)
 

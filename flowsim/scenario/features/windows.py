@@ -1,4 +1,4 @@
-"""Windows: assigner, lateness, and the trigger and evictor that go with them."""
+"""Windows: assigner, lateness, trigger and evictor."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ from flowsim.scenario.yaml.positions import Path
 
 
 class SlidingModel(Strict):
-    """Windows that begin every ``slide`` and are ``size`` long."""
+    """Windows of length ``size`` that begin every ``slide``."""
 
     size: PositiveMs
     slide: PositiveMs
 
 
 class GapModel(Strict):
-    """The gap of a session, told by each record."""
+    """The gap of a session, computed from each record."""
 
     gap: ExpressionSource = Field(description="Milliseconds above 0, of a record.")
 
 
 class CountWindowModel(Strict):
-    """Windows of records instead of time: the last ``size`` records of a key, every ``slide`` records."""
+    """Windows by count: the last ``size`` records of a key, every ``slide`` records."""
 
     size: Count
     slide: Count
@@ -58,7 +58,7 @@ ASSIGNERS: tuple[AssignerKind, ...] = get_args(AssignerKind)
 
 
 class PlainWindowModel(Strict):
-    """Which windows a record belongs to, and when they fire; exactly one of tumbling, sliding, session, global_window, count."""
+    """The windows of a record, and when they fire; exactly one of tumbling, sliding, session, global_window, count."""
 
     tumbling: PositiveMs | None = Field(default=None, description="Size of windows that stand end to end.")
     sliding: SlidingModel | None = None
@@ -83,12 +83,12 @@ class PlainWindowModel(Strict):
 
     @property
     def assigner(self) -> str:
-        """Which assigner it is, a member of ``ASSIGNERS``."""
+        """The assigner that is set, a member of ``ASSIGNERS``."""
         return one_of(self, ASSIGNERS)
 
     @property
     def has_bounds(self) -> bool:
-        """Whether its windows begin and end at a time."""
+        """Whether its windows have a start and end time."""
         return self.assigner in ("tumbling", "sliding", "session")
 
     @model_validator(mode="after")
@@ -113,14 +113,14 @@ class PlainWindowModel(Strict):
 
 
 class WindowModel(PlainWindowModel):
-    """A window of an operator; late rows can be kept."""
+    """A window of an operator; late records can be kept."""
 
     late_output: Name | None = Field(
         default=None, description="Name of a side output for the rows that come too late: read it as OPERATOR.NAME."
     )
 
     def side_output_names(self) -> list[str]:
-        """That of late rows."""
+        """That of late records."""
         return [] if self.late_output is None else [self.late_output]
 
     @model_validator(mode="after")
@@ -131,7 +131,7 @@ class WindowModel(PlainWindowModel):
 
 
 class WindowParts:
-    """Assigner, trigger and evictor of a block, over records of one schema; raises Failed."""
+    """Assigner, trigger and evictor of a block, for records of one schema; raises Failed."""
 
     def __init__(self, context: CompileContext, path: Path, window: PlainWindowModel, schema: RecordSchema) -> None:
         records = WindowedRecords(context, schema)
@@ -139,7 +139,7 @@ class WindowParts:
         self.trigger: Trigger | None = None
         self.evictor: api.Evictor | None = None
         if isinstance(window.count, CountWindowModel):
-            # As Flink's countWindow: windows of records are the global window with a trigger of records.
+            # As Flink's countWindow: the global window with a count trigger.
             self.trigger = api.CountTrigger.of(window.count.slide)
             self.evictor = api.CountEvictor.of(window.count.size)
         elif window.count is not None:

@@ -91,7 +91,7 @@ class CompiledAggregate(AggregateFunction):
 
 @dataclass(slots=True)
 class _Parts:
-    """What the aggregates of one window add up to."""
+    """The parts of one window's aggregates."""
 
     initial: tuple[object, ...] = ()
     add: tuple[ast.stmt, ...] = ()

@@ -32,7 +32,7 @@ class ParquetModel(FilesModel):
 
 
 class JsonLinesModel(FilesModel):
-    """Objects of files with one JSON object a line (``.gz`` too), in file order."""
+    """Objects of files with one JSON object per line (``.gz`` too), in file order."""
 
     fields: FieldTypes = Field(description="The keys to read, in this order, with their types.")
 
@@ -89,6 +89,6 @@ def compile_parquet(
 def compile_json_lines(
     context: CompileContext, path: Path, model: JsonLinesModel, parallelism: int
 ) -> tuple[Source, RecordSchema]:
-    """Objects of files with one JSON object a line; raises Failed."""
+    """Objects of files with one JSON object per line; raises Failed."""
     files = context.input_files((*path, "path"), model.path)
     return context.attempt(path, lambda: JsonLinesSource(files, model.fields)), declared(model.fields)

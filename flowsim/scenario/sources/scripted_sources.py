@@ -34,7 +34,7 @@ class CollectionModel(Strict):
 
 
 class ScriptEntryModel(Strict):
-    """One thing that a subtask of a scripted source does: a record, a watermark, a pause, idleness or the end."""
+    """One step of a scripted source's subtask: a record, a watermark, a pause, idleness or the end."""
 
     record: Row | None = None
     timestamp: Int64 | None = Field(
@@ -62,7 +62,7 @@ class ScriptEntryModel(Strict):
 
 
 class ScriptModel(Strict):
-    """Says subtask by subtask what happens; the parallelism is the number of subtasks."""
+    """A script per subtask; the parallelism is the number of subtasks."""
 
     fields: FieldTypes
     subtasks: Annotated[list[list[ScriptEntryModel]], Field(min_length=1, max_length=1000)]
@@ -70,7 +70,7 @@ class ScriptModel(Strict):
 
     @property
     def speaks_of_event_time(self) -> bool:
-        """Whether some entry is a watermark or idleness."""
+        """Whether an entry is a watermark or idleness."""
         return any(one.watermark is not None or one.idle for entries in self.subtasks for one in entries)
 
 

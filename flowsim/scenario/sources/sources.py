@@ -28,11 +28,11 @@ from flowsim.scenario.types import DurationNs, FieldTypes, Parallelism, PythonRe
 from flowsim.scenario.yaml.positions import Path
 
 CompileSource = Callable[[CompileContext, Path, Any, int], tuple[Source, RecordSchema]]
-"""Takes the path and the model of the block, and the parallelism of the source; gives its records' schema, too."""
+"""Takes the path and the model of the block, and the parallelism of the source; also returns its records' schema."""
 
 
 class PythonSourceModel(Strict):
-    """A source of your own: a function that returns a flowsim source; runs only with --allow-python."""
+    """A user-defined source: a function that returns a flowsim source; runs only with --allow-python."""
 
     function: PythonReference
     fields: FieldTypes
@@ -89,7 +89,7 @@ class SourceModel(Strict):
 
     @property
     def files(self) -> FilesModel | None:
-        """What it reads, where that is files."""
+        """The files it reads, if any."""
         return self.csv or self.parquet or self.jsonl
 
     @model_validator(mode="after")

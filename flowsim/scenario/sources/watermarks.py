@@ -17,7 +17,7 @@ from flowsim.scenario.yaml.positions import Path
 
 
 class AlignmentModel(Strict):
-    """A source whose watermark is too far ahead of the others of its group waits for them."""
+    """A source whose watermark is too far ahead of its group waits for the other sources."""
 
     group: Name
     max_drift: DurationMs = Field(description="How far ahead of the slowest a source may be.")
@@ -25,7 +25,7 @@ class AlignmentModel(Strict):
 
 
 class WatermarksModel(Strict):
-    """How timestamps and watermarks come about: the highest timestamp so far, minus the bound, minus 1 ms."""
+    """Timestamps and watermarks: the watermark is the highest timestamp so far, minus the bound, minus 1 ms."""
 
     timestamp: ExpressionSource = Field(description="Event time of a record in ms.")
     max_out_of_orderness: DurationMs = 0
@@ -53,7 +53,7 @@ class WatermarksModel(Strict):
 
 
 def check_watermarks(model: WatermarksModel, has_key: bool) -> None:
-    """Raises ValueError for what only a source can do, and for a key that nothing would use."""
+    """Raises ValueError for keys that only sources support, and for unused keys."""
     if model.alignment is not None:
         raise ValueError("alignment stops sources, an operator cannot be stopped: put it into a source's watermarks")
     if has_key:
@@ -63,7 +63,7 @@ def check_watermarks(model: WatermarksModel, has_key: bool) -> None:
 def compile_watermarks(
     context: CompileContext, path: Path, model: WatermarksModel, incoming: Incoming
 ) -> CompiledStream:
-    """The same records under new timestamps and watermarks; raises Failed."""
+    """The same records with new timestamps and watermarks; raises Failed."""
     strategy = watermark_strategy(context, path, model, incoming.schema)
     return CompiledStream(incoming.stream.assign_timestamps_and_watermarks(strategy), incoming.schema)
 
@@ -87,7 +87,7 @@ def watermark_strategy(
 def _generator_of(
     context: CompileContext, path: Path, model: WatermarksModel, schema: RecordSchema
 ) -> WatermarkStrategy:
-    """What makes the watermarks, without idleness and alignment."""
+    """The watermark generator, without idleness and alignment."""
     bound = Duration.of_millis(model.max_out_of_orderness)
     if model.generator is not None:
         at = (*path, "generator")
@@ -112,7 +112,7 @@ def _aligned(strategy: WatermarkStrategy, model: AlignmentModel) -> WatermarkStr
 
 
 class PunctuatedByExpression:
-    """The watermark behind a record for which ``marks`` is true: its timestamp, minus the bound, minus 1 ms (rule 8.3)."""
+    """The watermark after a record for which ``marks`` is true: its timestamp, minus the bound, minus 1 ms (rule 8.3)."""
 
     __slots__ = ("_marks", "_delay_ms")
 

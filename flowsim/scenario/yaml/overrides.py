@@ -12,7 +12,7 @@ MAX_OVERRIDE_CHARS = 10_000
 
 
 def apply_overrides(document: PositionedDocument, overrides: Sequence[str]) -> None:
-    """Applies ``settings.seed=7`` and the like, in order; the value is YAML. Raises ScenarioError."""
+    """Applies overrides such as ``settings.seed=7`` in order; the value is YAML. Raises ScenarioError."""
     for text in overrides:
         _apply(document, text)
 

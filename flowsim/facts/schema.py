@@ -59,7 +59,7 @@ TASK_ATTEMPT: Final = Column(
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of the recording. ``columns``: what is recorded of a row."""
+    """A table of the recording. ``columns``: the recorded columns of a row."""
 
     name: str
     level: Level
@@ -68,7 +68,7 @@ class Table:
 
     @property
     def stored_columns(self) -> tuple[Column, ...]:
-        """The columns of its files: of a fact of a task also the task's attempt, which the recorder adds."""
+        """The columns of its files: for facts of tasks also the task's attempt, which the recorder adds."""
         return (*self.columns, TASK_ATTEMPT) if self.has_attempt else self.columns
 
     @property
@@ -390,10 +390,10 @@ RECORD_VALUES = Table(
 )  # fmt: skip
 
 GRAPH_TABLES: Final = (TASKS, OPERATORS, EDGES, CHANNELS, TASK_MANAGERS, POOLS)
-"""The execution graph; they are kept together in ``graph.json``."""
+"""The execution graph; stored together in ``graph.json``."""
 
 TEXT_TABLES: Final = (KEYS, RECORD_VALUES)
-"""Description tables that grow during the run and are kept in parts, as facts are."""
+"""Description tables that grow during the run and are stored in parts, like facts."""
 
 STATIC_TABLES: Final = (*GRAPH_TABLES, *TEXT_TABLES)
 

@@ -1,4 +1,4 @@
-"""Which design the async operators of a chain have: of today, or that of Flink 1.2 to 1.9."""
+"""The design of a chain's async operators: mailbox, or that of Flink 1.2 to 1.9."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from flowsim.graph.job_graph import ChainedOperator, JobVertex
 
 
 def is_legacy_async(chained: ChainedOperator) -> bool:
-    """Whether it emits from a thread of its own (rule 11.30)."""
+    """Whether it emits from its own thread (rule 11.30)."""
     return _design(chained) == "legacy"
 
 

@@ -1,4 +1,4 @@
-"""Writes a recording as Parquet parts, in epochs that are complete in every table or not there at all (decision D6)."""
+"""Writes a recording as Parquet parts, in epochs that are complete in every table or do not exist (decision D6)."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ ROWS_PER_EPOCH: Final = 1 << 16
 
 
 class RecordingWriter:
-    """Keeps the facts of one run in a directory. Implements ``facts.tracer.Recorder``.
+    """Stores the facts of one run in a directory. Implements ``facts.tracer.Recorder``.
 
     All tables close their parts together, when one of them has ``rows_per_epoch`` rows; the epoch's marker is written
-    last. So a process that is killed leaves its complete epochs, and memory is bounded by one block per table.
+    last. So a killed process leaves its complete epochs, and memory is bounded by one block per table.
     """
 
     def __init__(
@@ -67,10 +67,10 @@ class RecordingWriter:
         durable: bool = False,
         values_bytes: int = VALUES_BYTES,
     ) -> None:
-        """Replaces an old recording in ``directory``; raises BadInput when anything else is there.
+        """Replaces an old recording in ``directory``; raises BadInput if the directory contains anything else.
 
-        ``durable`` waits for the disk at every part, so that a power failure loses no complete epoch either.
-        ``values_bytes``: how much table ``record_values`` may take; 0: it stays empty.
+        ``durable`` waits for the disk at every part, so that a power failure loses no complete epoch. ``values_bytes``:
+        the size limit of table ``record_values``; 0: the table stays empty.
         """
         if level is Level.OFF:
             raise InvariantViolation("a run at level off has no recorder")
@@ -97,29 +97,29 @@ class RecordingWriter:
         self._write_manifest(RunStatus.RUNNING, None)
 
     def appender(self, table: Table) -> Append:
-        """The door of one fact table; every task may share it. Rows of tables above the level are ignored."""
+        """The append function of one fact table, shared by all tasks. Ignores rows of tables above the level."""
         block = self._blocks.get(table.name)
         return ignore if block is None else block.append
 
     def stamped_appender(self, table: Table, stamp: Stamp) -> Append:
-        """As ``appender``; the door fills in what every fact of a task begins with, which saves a call per fact."""
+        """As ``appender``; the function adds the common first columns of a task's facts, which saves a call per fact."""
         block = self._blocks.get(table.name)
         return ignore if block is None else block.stamped(stamp)
 
     def static(self, table: Table, rows: Sequence[tuple[int | str, ...]]) -> None:
-        """Adds rows to a description table: those of the graph before the first epoch closes, keys at any time."""
+        """Adds rows to a description table: graph tables before the first epoch closes, keys at any time."""
         if self._graph_hash and table is not KEYS:
             raise InvariantViolation("the execution graph changed after it was written")
         self._static[table.name].extend(rows)
 
     def begin_attempt(self, task: int, seq: int) -> None:
-        """A task begins again; its facts from this ``seq`` on belong to its next attempt."""
+        """Starts a new attempt of a task; its facts from this ``seq`` on belong to that attempt."""
         self._attempts.begin(task, seq)
 
     def finish(
         self, status: RunStatus, failure: FailureStory | None = None, wall: Mapping[str, object] | None = None
     ) -> Manifest:
-        """Closes the last epoch and says how the run ended; ``wall`` adds facts of the wall clock to ``wall.json``."""
+        """Closes the last epoch and stores the final status; ``wall`` adds wall-clock facts to ``wall.json``."""
         if self._closed:
             raise InvariantViolation("a recording is finished once")
         self._closed = True
@@ -139,10 +139,10 @@ class RecordingWriter:
         return self._write_manifest(status, failure)
 
     def _close_epoch(self) -> None:
-        """Writes what was recorded since the last epoch: a part in every table that has rows, then the marker.
+        """Writes the rows since the last epoch: a part per table with rows, then the marker.
 
-        When the disk refuses, the epoch is dropped as a whole and nothing more is written: the recording keeps its
-        status ``running`` and its complete epochs. Raises RecordingFailed then, and whenever it is called again.
+        After a disk error the epoch is dropped completely and nothing more is written: the recording keeps its status
+        ``running`` and its complete epochs. Raises RecordingFailed then, and at every later call.
         """
         if self._failure is not None:
             for block in self._blocks.values():
@@ -210,7 +210,7 @@ class RecordingWriter:
         return PartDescription(columns.num_rows, hashlib.sha256(memoryview(content)).hexdigest(), tasks)
 
     def _write_graph(self) -> str:
-        """Writes the execution graph with the first epoch; answers its hash."""
+        """Writes the execution graph with the first epoch; returns its hash."""
         if not self._graph_hash:
             content = graph_bytes(self._static)
             write_file(self.directory / GRAPH, content, durable=self._durable)
@@ -221,7 +221,7 @@ class RecordingWriter:
         return self._graph_hash
 
     def _drop_epoch(self) -> None:
-        """Removes the parts of an epoch that could not be completed; without a marker they would not be read anyway."""
+        """Removes the parts of an incomplete epoch; without a marker they would not be read."""
         for table in TABLES:
             for name in (part_name(self._epochs), f".{part_name(self._epochs)}.tmp"):
                 with suppress(OSError):

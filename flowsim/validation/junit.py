@@ -1,4 +1,4 @@
-"""A verdict as JUnit XML, which build servers show: a suite per recording, a test case per law."""
+"""A report as JUnit XML for build servers: a suite per recording, a test case per law."""
 
 from __future__ import annotations
 

@@ -10,14 +10,14 @@ from flowsim.laws.law import Findings
 ID: Final = "async-capacity"
 COUNTS: Final = """\
 - Rows examined: all rows of `async_elements`.
-- Each row of a place is a violation (once) when `queued` is above `params.capacity`, or is not the number of PUT rows up
-  to this one less the number of EMIT rows up to it; in COMPLETE and FAIL rows it may also be one less (they may come
-  while an element that has left the queue is being handed on).
+- Each row of a place is a violation (once) when `queued` is above `params.capacity`, or is not the number of PUT rows
+  up to this one less the number of EMIT rows up to it; in COMPLETE and FAIL rows it may also be one less (they may be
+  recorded while an element that has left the queue is being emitted).
 """
 END_ID: Final = "async-end"
 END_COUNTS: Final = """\
 - Rows examined: END_INPUT and CLOSE rows of `lifecycle` of places.
-- Violations: every PUT, INVOKE, RETRY, TIMEOUT and EMIT row of a place behind its end, or behind its first CLOSE row
+- Violations: every PUT, INVOKE, RETRY, TIMEOUT and EMIT row of a place after its end, or after its first CLOSE row
   (once); and every END_INPUT row whose place has, in the last PUT or EMIT row before it, a `queued` other than 0.
 """
 

@@ -12,12 +12,13 @@ from flowsim.values.java_long import wrapped
 
 ID: Final = "async-timers"
 COUNTS: Final = """\
-- Rows examined: rows of `system_timers`, and EMIT rows of kind RECORD of `async_elements`. Operators of the legacy design
-  record no timers, and theirs are not judged.
-- A timer of a place is its (entry, kind). It *waits* from a REGISTER row to the next other row or the emission of its entry.
+- Rows examined: rows of `system_timers`, and EMIT rows of kind RECORD of `async_elements`. Operators of the legacy
+  design record no timers and are not judged.
+- A timer of a place is its (entry, kind). It *waits* from a REGISTER row to the next other row or the emission of its
+  entry.
 - A row of `system_timers` of a place is a violation (once) when
-  - it is REGISTER of a timer that waits, or of kind TIMEOUT and one was registered before (since the last emission of the
-    entry): one serves all attempts;
+  - it is REGISTER of a timer that waits, or of kind TIMEOUT and one was registered before (since the last emission of
+    the entry): one timer covers all attempts;
   - it is REGISTER of kind TIMEOUT, and `timestamp` is not the whole milliseconds of its `time_ns` plus `timeout_ms`, as
     64-bit integers;
   - it is another row, and no timer with its `timestamp` waits;

@@ -13,18 +13,18 @@ COUNTS: Final = """\
 - Rows examined: PUT and EMIT rows of `async_elements`.
 - *Numbers*: a PUT row of a place is a violation when its entry is not one more than that of the PUT row before it, or,
   as the first one, not 0.
-- *Overtaken*: 1 for each entry that was put and that another one that was put overtakes. Ordered, the *rank* of an entry
-  is its number. Unordered, it is twice the number of entries of kind WATERMARK that were put before it, plus 1 when it is a
-  WATERMARK itself. An EMIT row before the put does not count, nor does an outcome after the emission. Entry f overtakes
-  entry e when f has an EMIT row, which has a lower seq than the emission of e (or e has none), and
+- *Overtaken*: 1 for each entry that was put and that another one that was put overtakes. Ordered, the *rank* of an
+  entry is its number. Unordered, it is twice the number of entries of kind WATERMARK that were put before it, plus 1
+  when it is a WATERMARK itself. EMIT rows before the put and outcomes after the emission do not count. Entry f
+  overtakes entry e when f has an EMIT row, which has a lower seq than the emission of e (or e has none), and
   - the rank of f is higher than that of e; or
   - the operator is unordered and of the mailbox design, the ranks are equal, both have outcomes, and that of f has the
-    higher seq (rules 11.9, 11.11: within a segment they leave as they were done).
+    higher seq (rules 11.9, 11.11: within a segment entries leave in order of completion).
 - *Arrivals*, where the operator is the head (`input_operator` -1) of a task with one input: RECORD rows of `received`
-  and WATERMARK rows of `task_watermark` of the task, those before the end of the place. Each *owns* the PUT rows behind
+  and WATERMARK rows of `task_watermark` of the task, those before the end of the place. Each *owns* the PUT rows after
   the opening that lie between it and the next arrival. It is a violation (once) unless it owns exactly one, of its own
   kind and timestamp and, for a record, its fingerprint; the last one may own none where the place has no end. And 1 for
-  each PUT row behind the opening and before the first arrival.
+  each PUT row after the opening and before the first arrival.
 """
 _WATERMARK: Final = int(ElementKind.WATERMARK)
 

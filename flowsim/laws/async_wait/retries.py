@@ -21,9 +21,9 @@ COUNTS: Final = """\
 - A RETRY row is a violation (once) when the place does not retry, or `attempt` is not the number of INVOKE rows of the
   entry before, or is above the limit; or a RETRY row of the entry with the same attempt, a TIMEOUT row of it or its
   outcome came before.
-- 1 for each entry of kind RECORD that was put and has no INVOKE row until it is emitted, where a PUT row of the place or its
-  end comes after its put. After the emission of an element a first call or a RETRY is a violation, and a further call is
-  allowed only at the end and within the limit.
+- 1 for each entry of kind RECORD that was put and has no INVOKE row until it is emitted, if a PUT row of the place or
+  its end comes after its put. After the emission of an element a first call or a RETRY is a violation, and a further
+  call is allowed only at the end and within the limit.
 """
 _RECORD: Final = int(ElementKind.RECORD)
 

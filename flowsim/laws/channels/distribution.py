@@ -143,13 +143,15 @@ def _shuffled(graph: JobGraph) -> str:
 
 _COUNTS: Final = """\
 - *Judged edges*: those whose partitioner is FORWARD, GLOBAL, CUSTOM, REBALANCE, RESCALE or BROADCAST. Not applicable:
-  there is none. (`key-routing` judges HASH; where a SHUFFLE edge sends a record is left to chance.)
-- Rows examined: RECORD rows of `sent` on judged edges, and rows of any kind on a channel that is not of their task.
-- Each of the latter is a violation. For the others, let the *place* of a channel be the index of its target's subtask in
-  the list of subtasks that rules 1.15 to 1.17 give for subpartitions 0 to n - 1 of its source task, -1 when it is not in
-  it. Of the rows of one task and edge, by seq, a row is a violation (once) when its place is not
+  there is none. (`key-routing` judges HASH; a SHUFFLE edge sends a record to a random channel.)
+- Rows examined: RECORD rows of `sent` on judged edges, and rows of any kind on a channel that does not belong to their
+  task.
+- Each row on a channel of another task is a violation. For the other rows: rules 1.15 to 1.17 give a list of target
+  subtasks for subpartitions 0 to n - 1 of the source task. The *place* of a channel is the index of its target's
+  subtask in this list, or -1. Of the rows of one task and edge, by seq, a row is a violation (once) when its place is
+  not
   - 0: FORWARD, GLOBAL;
-  - its `key_hash`, the recorded answer of the partitioner: CUSTOM;
+  - its `key_hash`, the recorded result of the partitioner: CUSTOM;
   - (place of the row before + 1) mod n: REBALANCE, RESCALE, BROADCAST. The first row: any place for REBALANCE, else 0;
 
   or, BROADCAST, when its place is above 0 and its `timestamp` or `fingerprint` is not that of the row before.

@@ -193,13 +193,12 @@ _COUNTS: Final = """\
 - Not applicable: no row in `channels`.
 - Rows examined: all rows of `sent` plus all rows of `received`.
 - Judged separately for each channel on each side (`sent`, `received`). Let P be the lowest position of an
-  END_OF_PARTITION row and D the lowest position of an END_OF_DATA row of that channel on that side, if any.
-  Violations:
+  END_OF_PARTITION row and D the lowest position of an END_OF_DATA row of that channel on that side, if any. Violations:
   - every row with position > P (a second END_OF_PARTITION is such a row);
-  - every row with position > D whose kind is not END_OF_PARTITION and which was not counted already. Not so where the
-    END_OF_DATA at D is one without drain (timestamp 0; of several rows at D the lowest timestamp counts), and the
-    job has an operator of kind `async_wait`: without drain it waits for nothing, and calls that are answered before it
-    is closed still emit (rules 4.9, 11.19), as do those who read that;
+  - every row with position > D whose kind is not END_OF_PARTITION and which was not counted already. Exception: the
+    END_OF_DATA at D is without drain (timestamp 0; of several rows at D the lowest timestamp counts), and the job has
+    an operator of kind `async_wait`. Without drain that operator does not wait for its calls, and calls that complete
+    before it is closed still emit (rules 4.9, 11.19); downstream operators emit, too;
   - when the run is whole: 1 for each channel of `channels` and each side without END_OF_PARTITION.
 """
 

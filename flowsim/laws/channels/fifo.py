@@ -46,8 +46,8 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Elements:
 _COUNTS: Final = """\
 - Not applicable: no row in `channels`.
 - Rows examined: all rows of `sent` plus all rows of `received`.
-- Violations: the number of rows whose position is below that of the row before, of those of its task, table and channel
-  by seq; and the number of pairs (channel, position) for which at least one is true:
+- Violations: the number of rows whose position is below that of the previous row of the same task, table and channel,
+  by seq; plus the number of pairs (channel, position) for which at least one is true:
   - more than one row in `sent`, or more than one row in `received`;
   - one row in each, and `kind`, `timestamp` or `fingerprint` differ;
   - a row in `received`, none in `sent`;

@@ -161,8 +161,8 @@ _COUNTS: Final = """\
   - its `key_hash` differs from that of the `keys` row; or
   - the Java hash of the key (`key_json` read as `key_type`, rule 1.23) differs from the `key_hash` of the `keys` row;
     or
-  - with h its own `key_hash`, and p, m the parallelism and max_parallelism of the channel's target task, the subtask
-    of that task is not floor((murmur(h) mod m) * p / m) (rules 1.18, 1.19).
+  - with h its own `key_hash`, and p, m the parallelism and max_parallelism of the channel's target task, the subtask of
+    that task is not floor((murmur(h) mod m) * p / m) (rules 1.18, 1.19).
 """
 
 LAWS: Final = (

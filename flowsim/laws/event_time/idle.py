@@ -155,14 +155,15 @@ _COUNTS: Final = """\
 - Not applicable: no row in `channels`.
 - Rows examined: WATERMARK and STATUS rows of `sent`, rows of `generated_watermark` with split -1.
 - Channels: a row of `sent` is a violation when it is a WATERMARK and the last STATUS of the channel is IDLE. The STATUS
-  rows of a channel are judged as law task-watermark does, against the STATUSes alone of their origin. Where that is free, a
-  STATUS is a violation when it equals the one before (at first ACTIVE).
+  rows of a channel are judged as in law task-watermark, with only the STATUSes of their origin. If the origin is free,
+  a STATUS is a violation when it equals the previous one (initially ACTIVE).
 - Strategies: per task and operator, a row of `generated_watermark` with split -1 is a violation when it is a WATERMARK
-  and the last STATUS is IDLE, a STATUS that equals the one before (at first ACTIVE), or an IDLE that is too early.
-- Too early (rule 8.4) may be an operator that had no row of another split before, with `params.watermarks.idle_ms` and
-  the kind `bounded`, `monotonous` or `none`: when `time_ns` is at most `idle_ms` after the highest `time_ns` of the
-  RUNNING row of its task and the RECORD rows that the task sent before over edges between which and the operator are
-  only operators of the kinds `map`, `filter` and `flat_map`. (Back pressure and alignment only make it later.)
+  and the last STATUS is IDLE, a STATUS that equals the previous one (initially ACTIVE), or an IDLE that is too early.
+- Too early (rule 8.4) is defined for an operator without an earlier row of another split, with
+  `params.watermarks.idle_ms` and the kind `bounded`, `monotonous` or `none`. Its IDLE is too early when `time_ns` is at
+  most `idle_ms` after the highest `time_ns` of the RUNNING row of its task and of the earlier RECORD rows that the task
+  sent over certain edges: those with only operators of the kinds `map`, `filter` and `flat_map` between the operator
+  and the edge. (Back pressure and alignment only delay IDLE.)
 """
 
 LAWS: Final = (

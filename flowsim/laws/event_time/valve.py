@@ -131,11 +131,12 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Valves:
 _COUNTS: Final = """\
 - Not applicable: no row in `channels`.
 - Rows examined: rows of `received` of kind WATERMARK or STATUS.
-- Each row of `received`, of any kind, owns the rows of `task_watermark` between it and the next one of its task. These
-  must be, for a WATERMARK or STATUS, the (input, kind, timestamp) that the valve of the channel's input emits, in order
-  (rules 8.9 to 8.12; it has a channel for each row of `channels` of that task and input); for other kinds none.
-- Violations: rows of `received` that own others, and rows of `task_watermark` before the first row of `received` of their
-  task. In a prefix the last row of `received` of a task may own only the first of its rows.
+- Each row of `received`, of any kind, owns the rows of `task_watermark` between it and the next one of its task. For a
+  WATERMARK or STATUS these must be the (input, kind, timestamp) that the valve of the channel's input emits, in order
+  (rules 8.9 to 8.12; the valve has a channel for each row of `channels` of that task and input). Rows of other kinds
+  must own none.
+- Violations: rows of `received` that own other rows than these, and rows of `task_watermark` before the first row of
+  `received` of their task. In a prefix the last row of `received` of a task may own only the first of its rows.
 """
 
 LAWS: Final = (

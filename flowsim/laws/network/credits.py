@@ -172,7 +172,7 @@ def _needs_remote_channels(graph: JobGraph) -> str:
 _READS: Final = {"credits": _CREDITS, "buffers": COLUMNS}
 
 _COUNTS_CREDITS: Final = """\
-- Not applicable: `channels` has no row with local = 0. Local channels are left out everywhere below.
+- Not applicable: `channels` has no row with local = 0. Local channels are ignored below.
 - Rows examined: rows of `credits` plus SENT and RECEIVED rows of `buffers` on remote channels.
 - Violations per channel, each counted once; with the sums of the column `credits` by kind, and D the number of
   `buffers` rows of kind DATA by side:
@@ -180,8 +180,8 @@ _COUNTS_CREDITS: Final = """\
   - announced: ANNOUNCED = GOT; in a prefix GOT <= ANNOUNCED;
   - spent: D(RECEIVED) = D(SENT); in a prefix D(RECEIVED) <= D(SENT).
 - Violations per row: take the sender's rows of a channel by seq: `credits` of kind INITIAL_GOT and GOT (balance +
-  credits) and `buffers` of side SENT (DATA: balance - 1, EVENT: unchanged), starting from 0. A row is a violation
-  when the balance after it is negative or differs from its column (`balance`, or `credits` of `buffers`).
+  credits) and `buffers` of side SENT (DATA: balance - 1, EVENT: unchanged), starting from 0. A row is a violation when
+  the balance after it is negative or differs from its column (`balance`, or `credits` of `buffers`).
 """
 
 _COUNTS_IN_FLIGHT: Final = """\

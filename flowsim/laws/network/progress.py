@@ -194,23 +194,24 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Rests:
 _COUNTS: Final = """\
 - Rows examined: the *rests* of all tasks, and DEADLOCKED rows of `lifecycle`. A task rests from a WAIT row of `actions`
   with kind MAIL or BUFFER to the next WAIT or RESUME row of these kinds, and from its FINISHED row on; in both cases at
-  most to a CANCELING, CANCELED, FAILED or DEADLOCKED row. What it does runs in between, and its cost passes then. (A
-  task of the designs before the mailbox rests in waits of kind LOCK, which are not judged.)
+  most to a CANCELING, CANCELED, FAILED or DEADLOCKED row. The task works, and the cost of its work passes, only between
+  rests. (A task with the design before the mailbox rests in waits of kind LOCK, which are not judged.)
 - Time passes in a rest when, of the task's rows of `buffers`, `credits`, `mails`, `lifecycle`, END_OF_DATA and
-  END_OF_PARTITION rows of `received`, and WAIT and RESUME rows of kinds MAIL, BUFFER and YIELD, by seq, one of the rest has
-  a greater `time_ns` than the one before. Times from 10^18 on are those of the real clock, where waking up takes time:
-  not judged. With the state after the row before, these are violations, each counted once per rest:
+  END_OF_PARTITION rows of `received`, and WAIT and RESUME rows of kinds MAIL, BUFFER and YIELD, by seq, one of the rest
+  has a greater `time_ns` than the one before. Times from 10^18 on are from the real clock, where waking up takes time;
+  they are not judged. Let the later row be the one with the greater `time_ns`. In the state after the row before it,
+  these are violations, each counted once per rest:
   - per remote channel of a pipelined edge on which the task sends: it can send, that is, the head of its queue (as in
     `backlog`) is an event, or the channel has credits (`balance` of the last INITIAL_GOT or GOT row, less DATA rows
-    SENT since) and a flush waits or the queue has more than one entry; and its connection is free before the later
-    row. The connection to a task is busy after each SENT row on a channel with `bytes_per_second`, for its `bytes`.
-  - a rest of kind MAIL: a mail was PUT and has not RUN whose priority is at least that of the innermost open YIELD wait,
-    without one -1.
+    SENT since) and a flush waits or the queue has more than one entry; and its connection is free before the later row.
+    The connection to a task is busy after each SENT row on a channel with `bytes_per_second`, for its `bytes`.
+  - a rest of kind MAIL: a mail was PUT and has not RUN whose priority is at least that of the innermost open YIELD
+    wait, without one -1.
   - a rest of kind MAIL with `priority` -1 (not back pressure), outside of YIELD waits, of a task that has one input or
-    whose head operator is flowsim's and has parameter `reading` "any" (others may select inputs): more RECEIVED rows
-    than RECYCLED rows and such rows of `received` on its remote channels.
-- Each DEADLOCKED row is a violation. What a sender holds for a local channel, which has no facts of its own there,
-  is judged by this alone.
+    whose head operator is flowsim's and has parameter `reading` "any" (other operators may select inputs): its remote
+    channels have more RECEIVED rows than RECYCLED rows plus such rows of `received`.
+- Each DEADLOCKED row is a violation. Data that a sender holds for a local channel has no facts, so only this check
+  covers it.
 """
 
 LAWS: Final = (

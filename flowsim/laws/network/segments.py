@@ -111,18 +111,18 @@ def _needs_pools(graph: JobGraph) -> str:
 _COUNTS: Final = """\
 - Not applicable: no row in `pools`.
 - Rows examined: rows of `segments`.
-- Per pool, by seq: *held* is the number of TAKEN minus that of RETURNED rows up to and including the row, *handed
-  out* that of HANDED_OUT minus that of RECYCLED rows. A row is a violation (once) when
-  - its pool is not one of the task's (such a row moves no segment of any pool); or
-  - `requested` is not what is held, or `free` not held minus handed out; or
+- Per pool, by seq: *held* is the number of TAKEN minus that of RETURNED rows up to and including the row, *handed out*
+  that of HANDED_OUT minus that of RECYCLED rows. A row is a violation (once) when
+  - its pool does not belong to the task (such a row moves no segment of any pool); or
+  - `requested` is not *held*, or `free` is not *held* minus *handed out*; or
   - handed out is negative or more than held; or
   - it is TAKEN and held > `size` + the pool's `overdraft`, or HANDED_OUT and handed out > that (rule 5.36); or
-  - `size` is below the pool's `required` or above its `maximum`, or differs from that of the pool's row before and
-    the row is not RESIZED.
-- Per task manager, its TAKEN and RETURNED rows by (`step`, pool, seq): a row is a violation (once) when its step is
-  not that of the row before + 1 (the first: 0), or when taken minus returned so far is negative or more than the
-  `segments` of the task manager. (Exclusive buffers come back when their channels end, which is no fact, so they are
-  not subtracted.)
+  - `size` is below the pool's `required` or above its `maximum`, or differs from that of the pool's row before and the
+    row is not RESIZED.
+- Per task manager, its TAKEN and RETURNED rows by (`step`, pool, seq): a row is a violation (once) when its step is not
+  that of the row before + 1 (the first: 0), or when taken minus returned so far is negative or more than the `segments`
+  of the task manager. (Exclusive buffers return when their channels end, which is not recorded, so they are not
+  subtracted.)
 - In a whole run, per pool of `pools`: 1 when held is not 0 at the end, and 1 when handed out is not.
 """
 

@@ -83,9 +83,8 @@ _COUNTS: Final = """\
 - Per task, by seq, with a stack that starts empty. "Top yields" means: the top of the stack is a WAIT of kind YIELD.
   - BEGIN: a violation unless the stack is empty or its top yields. Push it.
   - WAIT: a violation when the top is a WAIT and does not yield. Push it.
-  - END (RESUME): if the top is a BEGIN (WAIT) with the same kind and action number, pop it. Otherwise a violation,
-    and the topmost entry that is a BEGIN (WAIT) with the same kind and number is taken out of the stack, if there is
-    one.
+  - END (RESUME): if the top is a BEGIN (WAIT) with the same kind and action number, pop it. Otherwise a violation, and
+    the topmost entry that is a BEGIN (WAIT) with the same kind and number is taken out of the stack, if there is one.
   - When the run is whole: what is left on the stack counts 1 each.
 """
 

@@ -125,19 +125,19 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> EndOfTask | None:
 _COUNTS: Final = """\
 - Not applicable: no row in `channels`.
 - Rows examined: END_OF_DATA and END_OF_PARTITION rows of `sent`.
-- Each is held against the rows of its channel in `sent` and of its task in `lifecycle` with a lower seq. It is a
+- Each is compared with the rows of its channel in `sent` and of its task in `lifecycle` with a lower seq. It is a
   violation (once) when its task is not in `tasks`, or
   - END_OF_DATA with drain: no WATERMARK of `MAX` came before, and the last STATUS before it, if any, is not IDLE (an
-    idle output drops watermarks, rule 5.8). It is not asked for of a task that has inputs of which one had no
-    WATERMARK of `MAX` in `task_watermark` (behind a source that ends while idle event time never ends), nor on
-    channels of an edge behind an operator of kind `watermarks` in the same chain: law task-watermark says whether
-    that lets the end pass;
+    idle output drops watermarks, rule 5.8). Not required of a task with an input without a WATERMARK of `MAX` in
+    `task_watermark` (downstream of a source that ends while idle, event time never ends), nor on channels of an edge
+    after an operator of kind `watermarks` in the same chain: law task-watermark judges whether that operator passes
+    `MAX`;
   - END_OF_DATA without drain, of a task without inputs: a WATERMARK of `MAX` came before;
-  - END_OF_DATA: a FINISH row of the task has a higher seq, or (with drain) there are fewer FINISH rows than
-    operators; or a CLOSE row came before;
+  - END_OF_DATA: a FINISH row of the task has a higher seq, or (with drain) there are fewer FINISH rows than operators;
+    or a CLOSE row came before;
   - END_OF_PARTITION: fewer CLOSE rows than operators came before, or a FINISHED row did.
 - In a prefix, 1 per channel without END_OF_PARTITION whose source task has a FINISHED row. (In a whole run law
-  channel-end asks for every END_OF_PARTITION; that there is only one, and nothing behind it, is said there as well.)
+  channel-end requires every END_OF_PARTITION; it also requires that there is only one, and no row after it.)
 """
 
 LAWS: Final = (

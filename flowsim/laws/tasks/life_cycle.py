@@ -145,22 +145,22 @@ _COUNTS: Final = """\
 - Not applicable: never.
 - Rows examined: rows of `lifecycle`.
 - Per task, by seq, with n operators in its vertex. A task is *undrained* when STOP_NO_DRAIN is among its rows of
-  `lifecycle`, END_OF_DATA with timestamp 0 is among its rows of `sent` or `received`, or a channel has
-  END_OF_PARTITION among its rows of `received` and no END_OF_DATA (behind a task with several inputs that were
-  stopped without drain). Each row is a violation (once) when
-  - the task is not in `tasks`; or FINISHED, FAILED or CANCELED came before it (such a row counts for nothing below);
-  - RUNNING: it came before;
+  `lifecycle`, END_OF_DATA with timestamp 0 is among its rows of `sent` or `received`, or a channel has END_OF_PARTITION
+  among its rows of `received` and no END_OF_DATA (downstream of a task with several inputs that were stopped without
+  drain). Each row is a violation (once) when
+  - the task is not in `tasks`; or FINISHED, FAILED or CANCELED came before it (such a row is ignored below);
+  - RUNNING: there is an earlier RUNNING row;
   - OPEN: its operator is not n - 1 minus the number of OPEN rows before, or a CLOSE row came before;
-  - END_INPUT, FINISH: its operator is not the number of FINISH rows before, or there are fewer than n OPEN rows
-    before, or a CLOSE or CANCELING row;
-  - END_INPUT also: it came already for the operator (for the head: once per task input), or the task is undrained (a
-    head with several inputs may still end those that were drained);
+  - END_INPUT, FINISH: its operator is not the number of FINISH rows before, or there are fewer than n OPEN rows before,
+    or a CLOSE or CANCELING row;
+  - END_INPUT also: it was already recorded for the operator (for the head: once per task input), or the task is
+    undrained (a head with several inputs may still end those that were drained);
   - FINISH also: the task is undrained, or no END_INPUT of the operator came before (the head of a task without inputs
     needs none);
   - CLOSE: its operator is not below that of the CLOSE row before;
   - FINISHED, FAILED, CANCELED: an operator was opened and not closed since;
-  - FINISHED also: not n OPEN and n CLOSE rows before, or not n FINISH rows (none when undrained). A task that fails
-    or is canceled closes without finish.
+  - FINISHED also: not n OPEN and n CLOSE rows before, or not n FINISH rows (none when undrained). A task that fails or
+    is canceled closes without finish.
 - Per task of `tasks`, 1 when its first row of `received` (of `sent`, for a task without inputs) has a lower seq than
   its last OPEN row, or it has fewer than n OPEN rows and such a row; and, in a whole run, 1 when it has no FINISHED
   row.

@@ -163,15 +163,15 @@ _COUNTS: Final = """\
 - Per task and mail number: every PUT row but the first, and every RUN row but the first (by seq), is a violation. Of
   the first ones:
   - the RUN row is a violation when there is no PUT row, or it has a higher seq, another priority or another urgency;
-  - otherwise, when it is not urgent, it is a violation when such a mail of the same priority was put before (lower
-    seq, then lower number) and had not run before it. Urgent mails overtake others, a yield passes over lower
-    priorities, and urgent mails that end a wait come last in, first out (rules 3.4, 3.5), so only equals that are not
-    urgent are compared;
+  - otherwise, when it is not urgent, it is a violation when such a mail of the same priority was put before (lower seq,
+    then lower number) and had not run before it. Urgent mails overtake others, a yield passes over lower priorities,
+    and urgent mails that end a wait come last in, first out (rules 3.4, 3.5), so only mails of equal priority that are
+    not urgent are compared;
   - in a whole run a mail that never ran is a violation: a finishing task drains its mailbox before it closes it (rule
-    3.16), and nothing can be put after that.
+    3.16), and later mails are rejected.
 - Yields: per task, by seq, the *level* is the number of WAIT minus that of RESUME rows of kind YIELD in `actions` so
-  far. The n-th BEGIN row of kind MAIL stands for the n-th RUN row. It is a violation when there is no such RUN row or
-  it has a higher seq; or when the level is above 0 and the priority of the mail is lower than `priority` of the last
+  far. The n-th BEGIN row of kind MAIL corresponds to the n-th RUN row. It is a violation when there is no such RUN row
+  or it has a higher seq; or when the level is above 0 and the priority of the mail is lower than `priority` of the last
   such WAIT row that brought the task to this level.
 """
 

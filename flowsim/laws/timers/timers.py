@@ -158,30 +158,30 @@ def _needs_keyed_edges(graph: JobGraph) -> str:
 _COUNTS: Final = """\
 - Not applicable: no edge with partitioner HASH: without keys there are no timers (rule 9.17). In a task without a keyed
   input every row of `timers` is a violation.
-- Rows examined: rows of `timers`; and, of tasks of vertices that HASH edges lead to, WATERMARK rows of
-  `task_watermark` and FINISHED rows of `lifecycle`: the moments at which no timer that is due may be left.
-- A timer of a (task, operator, service, domain) is its (timestamp, key, window_start, window_end). It *waits* from
-  its REGISTER row to its next DELETE or FIRE row.
-- What the operator *hears* are the WATERMARKs that the origin of what reaches it tells (see task-watermark; here
-  nothing is kept back by an output's status). Its *watermark* at a row is the last one heard with a lower seq, else
-  `MIN`. With a free origin, or one that keeps watermarks back, nothing is known of it. It *spreads* its timers when
-  the head of its chain has
-  `params.interruptible_timers`.
+- Rows examined: rows of `timers`; and, of tasks with a HASH edge as input, WATERMARK rows of `task_watermark` and
+  FINISHED rows of `lifecycle`: the moments at which no due timer may be left.
+- A timer of a (task, operator, service, domain) is its (timestamp, key, window_start, window_end). It *waits* from its
+  REGISTER row to its next DELETE or FIRE row.
+- The operator *receives* the WATERMARKs that the origin of its input makes (see task-watermark; here the status of an
+  output drops none). Its *watermark* at a row is the last one received with a lower seq, else `MIN`. With a free
+  origin, or one that queues watermarks, its watermark is unknown. It *spreads* its timers when the head of its chain
+  has `params.interruptible_timers`.
 - By seq, a row of `timers` is a violation (once) when
-  - it is REGISTER and the timer waits already (an equal one is no fact, rule 9.1), or DELETE or FIRE and it does not;
+  - it is REGISTER and the timer already waits (registering an equal timer is not recorded, rule 9.1), or DELETE or FIRE
+    and the timer does not wait;
   - it is FIRE, and another one of the same service and domain with a lower timestamp waits (rules 9.2, 9.9);
-  - it is FIRE of event time with a timestamp above the operator's watermark (rule 9.4), or of processing time while
-    the whole milliseconds of `time_ns` are not above the timestamp (rule 9.10);
-  - its column `watermark` is not the operator's watermark; where timers are spread: above it.
-- Beside that, a row of `timers` is a violation (once) when its (task, key) is not in `keys`, has there another
+  - it is FIRE of event time with a timestamp above the operator's watermark (rule 9.4), or of processing time while the
+    whole milliseconds of `time_ns` are not above the timestamp (rule 9.10);
+  - its column `watermark` is not the operator's watermark; if timers are spread: it is above the operator's watermark.
+- In addition, a row of `timers` is a violation (once) when its (task, key) is not in `keys`, has there another
   `key_hash` than the row or than Java's hash of the key, or belongs to a key group of another subtask (rules 1.18,
   1.19).
-- *Left behind*, 1 for each event-time timer that waits (from then on it does not):
-  - when the operator hears a WATERMARK: those not above the one heard before that, registered before that; not where
-    timers are spread;
-  - at the end of a whole run the same, for the last one heard, also where timers are spread;
+- *Due timers left*: 1 for each event-time timer that waits (afterwards it no longer counts as waiting):
+  - when the operator receives a WATERMARK: timers that are not above the previously received one and were registered
+    before that one; not if timers are spread;
+  - at the end of a whole run: the same for the last received one, also if timers are spread;
   - when a WATERMARK is sent to subpartition 0 of an edge whose origin is the inputs, and the operator is the head:
-    those not above it (rules 8.15, 9.12, 9.18).
+    timers that are not above the WATERMARK (rules 8.15, 9.12, 9.18).
 """
 
 LAWS: Final = (

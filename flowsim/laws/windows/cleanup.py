@@ -187,21 +187,22 @@ def _needs_judged(graph: JobGraph) -> str:
 
 _COUNTS: Final = """\
 - Not applicable: neither window-fire nor joins has a judged operator. Judged are the operators of both.
-- A *piece* is what one timer removes: of a window operator a window of a key, whose timer has its bounds and its cleanup
-  time (see window-fire; `domain` as its clock); of an interval join the records of a key, a side and a timestamp t, whose
-  timer is of event time at t + reach (see joins), with the side from 1 as both bounds of its window. A piece is *kept*
-  from the intake of a record that is added to it, by the `watermark` column of this row not late, until its timer fires
-  or, where windows merge, an intake makes it part of a larger window. Windows whose cleanup time is `MAX` are no pieces.
+- A *piece* is the state that one timer removes. Of a window operator a piece is a window of a key; its timer has the
+  window's bounds and cleanup time (see window-fire; `domain` is its clock). Of an interval join a piece is the records
+  of a key, a side and a timestamp t; its timer is an event-time timer at t + reach (see joins), with the side, from 1,
+  as both bounds of its window. A piece is *kept* from the intake of a record that is added to it and, by the
+  `watermark` column of this row, is not late. It is kept until its timer fires or, if windows merge, an intake makes it
+  part of a larger window. Windows whose cleanup time is `MAX` are not pieces.
 - A timer *waits* from its REGISTER row in `timers` to its next DELETE or FIRE row. A record or a timer that fires is
   *handled* from its row to the next row of either kind of its operator.
 - Rows examined: `window_intake` and `timers` rows of judged operators.
-- Violations, when a record or timer has been handled (in a prefix not the last one): 1 for each piece that a record was
-  added to, or whose timer has a DELETE row among the handling, that is kept and whose timer does not wait; and 1 for
-  each piece that a larger window absorbed and whose timer waits. A piece without timer counts once until one is registered
-  for it. A DELETE row does not count in the handling of a timer
-  where the trigger is not one of Flink's, or is or contains a `timeout` with `clear_on_timeout`: that one takes the timer
-  of its nested trigger away, which may be the same (rules 10.15, 10.23).
-- So with law timers, by which every timer fires that is due, nothing is kept once event time has reached `MAX`.
+- Violations, after a record or timer has been handled (in a prefix not the last one): 1 for each kept piece without a
+  waiting timer, if a record was added to it or its timer has a DELETE row in the handling; and 1 for each piece with a
+  waiting timer that a larger window absorbed. A piece without timer counts once until a timer is registered for it. A
+  DELETE row in the handling of a timer does not count if the trigger is not one of Flink's, or is or contains a
+  `timeout` with `clear_on_timeout`: that trigger deletes the timer of its nested trigger, which may be the same timer
+  (rules 10.15, 10.23).
+- By law timers every due timer fires. So no piece is kept after event time has reached `MAX`.
 """
 
 LAWS: Final = (

@@ -154,22 +154,23 @@ def _unjudged(graph: JobGraph) -> str:
 
 
 _COUNTS: Final = """\
-- Not applicable: no judged operator: one of kind `interval_join` with `params.lower_ms` and `params.upper_ms`, where the
-  head of the chain has no `params.interruptible_timers` (records may come between the timers of one watermark then, and
-  whether one still meets what is to be removed is left open).
-- Each judged operator of each subtask is judged for itself. Its *watermark* at a row is the last one that the inputs of
-  its task make together with a lower seq (see task-watermark), else `MIN`; the *intakes before* a row are its
-  `window_intake` rows before it.
+- Not applicable: no judged operator: one of kind `interval_join` with `params.lower_ms` and `params.upper_ms`, if the
+  head of the chain has no `params.interruptible_timers` (with them records may be processed between the timers of one
+  watermark, and whether such a record still joins a record that is about to be removed is not determined).
+- Each judged operator of each subtask is judged for itself. Its *watermark* at a row is the last combined watermark of
+  its task's inputs with a lower seq (see task-watermark), else `MIN`; the *intakes before* a row are its earlier
+  `window_intake` rows.
 - A record of the left side (`side` 0) at t *meets* right ones from t + `lower_ms` to t + `upper_ms`, one of the right
-  side at t left ones from t - `upper_ms` to t - `lower_ms` (rule 10.33); sums are Java longs. Let its *reach* be the
-  second of these bounds less t, at least 0. A record is late where t is below its watermark: it meets nothing (rule
-  10.35). Any other one waits from its intake on; when the watermark rises to t + its reach or above behind its intake,
-  it is forgotten (rule 10.36).
-- Expected pairs: for each record that is not late one for each record of the other side and of its key that was taken in
-  before, waits and meets it, with intakes before = those of the row + 1, key, both fingerprints and the later timestamp.
+  side at t left ones from t - `upper_ms` to t - `lower_ms` (rule 10.33); sums are Java longs. The *reach* of a record
+  is the second of these bounds minus t, at least 0. A record is late if t is below its watermark: it meets no record
+  (rule 10.35). Every other record waits from its intake on; it is removed when the watermark rises to t + its reach or
+  above after its intake (rule 10.36).
+- Expected pairs: for each record that is not late, one for each earlier record of the other side and of its key that
+  waits and meets it. A pair has intakes before = those of the row + 1, the key, both fingerprints and the later
+  timestamp.
 - Rows examined: `window_intake` and `join_pairs` rows of judged operators.
 - Violations: missing + unexpected pairs; and the `window_intake` rows whose `watermark` column is not the watermark. In
-  a prefix, pairs of the last intake are not counted as missing where no later intake or row of `task_watermark` exists.
+  a prefix, pairs of the last intake are not counted as missing if no later intake or row of `task_watermark` exists.
   The order of the pairs of one record is not judged.
 """
 

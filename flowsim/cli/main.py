@@ -14,29 +14,29 @@ from flowsim.cli.exit_code import ExitCode
 from flowsim.distribution import __version__
 
 _COMMANDS: Final = {
-    "run": ("run", "Run a scenario; options win over --set, which wins over the scenario's settings."),
+    "run": ("run", "Run a scenario. Options override --set, and --set overrides the scenario's settings."),
     "validate": (
         "validate",
-        "Judge recordings by the laws; exit code 1 when one is violated or had nothing to examine.",
+        "Judge recordings by the laws. Exit code 1: a law is violated, or it examined no row.",
     ),
-    "replay": ("replay", "Run a recorded scenario again; exit code 1 when the recording differs."),
-    "trace": ("trace", "Print a recorded run: one line per fact, with the rules of Flink that explain it."),
+    "replay": ("replay", "Run a recorded scenario again. Exit code 1: the new recording differs."),
+    "trace": ("trace", "Print a recorded run as text, with the rules of Flink that explain each event."),
     "metrics": ("metrics", "Show the sampled metrics of every task: times in ms per second, pools in percent."),
     "explore": (
         "explore",
-        "Run a scenario under many schedules, in memory, and judge each at once; stop at the first violation.",
+        "Run a scenario under many schedules in memory and judge every run. Stop at the first violation.",
     ),
     "study": (
         "study",
-        "Run a scenario under every combination of some values and compare throughput, latency and late rows.",
+        "Run a scenario with every combination of the given values and compare throughput, latency and late rows.",
     ),
     "check": ("check", "Check whether a scenario is valid, and report all of its errors."),
     "graph": (
         "graph",
-        "Draw the job of a scenario: one task per chain, with its parallelism, and the edges between them.",
+        "Draw the job of a scenario: its tasks (operator chains) with their parallelism, and the edges between tasks.",
     ),
     "laws": ("catalogues", "List the laws: id, sentence, rules."),
-    "faults": ("catalogues", "List the faults that a scenario can switch on, and the law that detects each."),
+    "faults": ("catalogues", "List the faults that a scenario can switch on, and the law that detects each fault."),
     "schema": ("catalogues", "Print the JSON Schema of scenario files (with or without --json)."),
 }
 """By the name of a command, which is also that of its function: its module in flowsim.cli.commands, its help in a line."""

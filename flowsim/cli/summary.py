@@ -101,11 +101,11 @@ def _show_snapshot(console: Console, snapshot: TaskSnapshot) -> None:
     if snapshot.taken_ns is None:
         show_text(console, f"{asked}: not taken, {snapshot.missed}", "yellow")
         return
-    kept = [f"{one.operator} keeps {len(one.elements)}" for one in snapshot.operators if one.elements]
+    kept = [f"{one.operator} holds {len(one.elements)} elements" for one in snapshot.operators if one.elements]
     inside = [one.operator for one in snapshot.operators if one.inside]
     told = [f"taken at {duration_text(snapshot.taken_ns)}", *kept]
     if inside:
-        told.append(f"in the middle of an element of {', '.join(inside)}")
+        told.append(f"inside an element of {', '.join(inside)}")
     show_text(console, f"{asked}: {'; '.join(told)}")
 
 
@@ -165,7 +165,7 @@ def show_run(console: Console, run: ScenarioRun, waits: TaskWaits | None) -> Non
     if waits is not None:
         _show_waits(console, result.tasks, waits)
     elif result.tasks:
-        console.print("waits     unknown: nothing was recorded (--record elements)")
+        console.print("waits     unknown: the run was not recorded (use --record elements)")
     for latency in result.latencies:
         show_text(
             console,
@@ -249,8 +249,8 @@ def _show_times(console: Console, tasks: Sequence[TaskSummary]) -> None:
     show_table(console, ["task"], _TIMES, rows)
     show_text(
         console,
-        "in, out: records over the network; soft, hard: share of time back-pressured between and inside elements; "
-        "pressure: about the level that Flink's web UI shows",
+        "in, out: records received and sent over the network; soft, hard: share of time back-pressured "
+        "between elements and inside an element; pressure: approximately the level in Flink's web UI",
         "dim",
     )
 
@@ -272,8 +272,8 @@ def _show_network(console: Console, tasks: Sequence[TaskSummary]) -> None:
     show_table(console, ["task"], _NETWORK, rows)
     show_text(
         console,
-        "queues: most buffers; pools: highest sampled usage, - without samples; "
-        "out of credit: how often data waited only for a credit",
+        "queues: peak number of buffers; pools: highest sampled usage, - without samples; out of credit: how "
+        "often data waited only for credit",
         "dim",
     )
 
@@ -292,7 +292,7 @@ def _show_sinks(console: Console, run: ScenarioRun) -> None:
     for sink in run.sinks:
         where = ""
         if sink.directory is not None:
-            where = f" in {sink.directory}" if kept else ", not kept: the job did not finish"
+            where = f" in {sink.directory}" if kept else ", deleted: the job did not finish"
         console.print(f"sink      {sink.name}: {sink.rows:,} rows{where}", soft_wrap=True)
         records = sink.records or ()
         for value, _ in records[:_COLLECTED_ROWS_SHOWN]:

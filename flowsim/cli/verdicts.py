@@ -32,7 +32,7 @@ class OpenedRuns:
         try:
             rerun_of(self._opened[run].manifest)
         except BadInput as error:
-            return f"no replay: {error}"
+            return f"cannot be replayed: {error}"
         return shlex.join(["flowsim", "replay", self._paths[run]])
 
     def texts(self, run: int, rows: Sequence[dict[str, object]]) -> list[EvidenceText]:
@@ -75,7 +75,7 @@ def show_report(console: Console, report: Report, runs: OpenedRuns) -> None:
             _show_texts(console, texts, len(rows))
         else:
             show_evidence(console, rows, "  ")
-        console.print(f"  again: {runs.replay(run)}", soft_wrap=True)
+        console.print(f"  reproduce: {runs.replay(run)}", soft_wrap=True)
 
 
 def report_data(report: Report, runs: OpenedRuns) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def _show_texts(console: Console, texts: Sequence[EvidenceText], rows: int) -> N
 
 def _show_rest(console: Console, rows: int, indent: str) -> None:
     if rows > EVIDENCE_SHOWN:
-        console.print(f"{indent}... --json shows {rows}")
+        console.print(f"{indent}... --json shows all {rows}")
 
 
 def show_evidence(console: Console, rows: Sequence[dict[str, object]], indent: str) -> None:

@@ -87,7 +87,7 @@ class ConnectionManager:
         elif isinstance(channel, RemoteInputChannel):
             reader = self._create_reader(self._tasks[source.id], channel)
         else:
-            raise TypeError(f"a channel of no known kind: {type(channel).__name__}")
+            raise TypeError(f"unknown channel class: {type(channel).__name__}")
         reader.request_subpartition(subpartition)
         if gate.announced_size_bytes is not None:
             reader.view.notify_new_buffer_size(gate.announced_size_bytes)

@@ -76,7 +76,7 @@ class MiniCluster:
         except Livelock as polls:
             if self._failure is None:
                 raise
-            self._failure.add_note(f"then the job did not end well: {polls}")
+            self._failure.add_note(f"afterwards the job did not end cleanly: {polls}")
         except InvariantViolation as broken:
             if self._options.on_invariant_violation == "raise":
                 raise
@@ -177,7 +177,7 @@ class MiniCluster:
                 self._failure.__cause__ = error
                 self._status = JobStatus.FAILED
             elif failure.cause is not error:
-                failure.add_note(f"then {task.name} did not end well: {error}")
+                failure.add_note(f"afterwards {task.name} did not end cleanly: {error}")
 
     async def _network_at_rest(self, deployment: Deployment) -> None:
         """Lets credits in flight arrive, so that the counters of a finished run balance; the job's time does not advance."""

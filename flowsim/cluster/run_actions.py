@@ -35,11 +35,11 @@ class Snapshots:
     def result(self, tasks: Sequence[StreamTask], started_ns: int) -> tuple[TaskSnapshot, ...]:
         """All requested snapshots in order, with times from the start of the job; those not taken have a reason."""
         for number, snapshot in self._taken:
-            snapshot.miss(f"the task was {tasks[number].state.value} before it came to it")
+            snapshot.miss(f"the task was already {tasks[number].state.value}")
         made = [_since(snapshot, started_ns) for _, snapshot in self._taken]
         for place, (action, subtasks) in enumerate(self._asked):
             if place not in self._requested:
-                made += [TaskSnapshot(one.name, action.at_ns, missed="the job had ended before") for one in subtasks]
+                made += [TaskSnapshot(one.name, action.at_ns, missed="the job had already ended") for one in subtasks]
         return tuple(made)
 
 

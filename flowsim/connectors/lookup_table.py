@@ -46,7 +46,9 @@ def read_lookup_table(
     """
     name = str(path)
     if key_column not in columns:
-        raise BadInput(f"lookup table {name!r}: key {key_column!r} is none of the columns {', '.join(columns)}")
+        raise BadInput(
+            f"lookup table {name!r}: key column {key_column!r} is not one of the columns {', '.join(columns)}"
+        )
     at = list(columns).index(key_column)
     rows: dict[object, tuple[object, ...]] = {}
     for block in CsvFile(name, columns_of(columns, f"lookup table {name!r}"), delimiter).blocks():
@@ -80,7 +82,7 @@ def read_latency_trace(path: str | Path, column: str | None = None, unit: str = 
     name, scale = str(path), UNITS_NS[unit]
     latencies = _of_lines(name, scale, unit) if column is None else _of_column(name, column, scale, unit)
     if not latencies:
-        raise BadInput(f"{name}: the file holds no latency, expected at least one")
+        raise BadInput(f"{name}: expected at least one latency, the file has none")
     if len(latencies) > MAX_LATENCIES:
         raise BadInput(f"{name}: the file holds more than {MAX_LATENCIES} latencies")
     return TraceLatency(latencies)

@@ -238,7 +238,7 @@ def _script(subtask: int, script: Sequence[Entry]) -> tuple[Entry, ...]:
 def _check_entries(subtask: int, script: Sequence[object]) -> None:
     for index, entry in enumerate(script):
         if not isinstance(entry, Entry):
-            hint = ": each subtask's list is an argument of its own" if isinstance(entry, list | tuple) else ""
+            hint = ": pass the list of each subtask as a separate argument" if isinstance(entry, list | tuple) else ""
             raise TypeError(
                 f"scripted source: subtask {subtask}, entry {index}: expected record(...), watermark(...), idle(), "
                 f"sleep(...) or end(), got {entry!r:.100} of type {type(entry).__name__}{hint}"
@@ -265,6 +265,6 @@ def _check_splits(subtask: int, script: Sequence[Entry]) -> None:
     for index, entry in enumerate(script):
         split = split_of(entry)
         if split in ended:
-            raise BadInput(f"scripted source: subtask {subtask}, entry {index}: split {split!r} has ended before")
+            raise BadInput(f"scripted source: subtask {subtask}, entry {index}: split {split!r} has already ended")
         if split is not None and isinstance(entry, EndEntry):
             ended.add(split)

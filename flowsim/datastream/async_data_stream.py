@@ -151,7 +151,7 @@ def _wait(
     retries = not isinstance(strategy, NoRetryStrategy)
     if retries and timeout_ms == 0:
         raise BadInput(
-            f"{method}: timeout: expected at least 1 ms where calls are tried again (rule 11.24), got {timeout}"
+            f"{method}: timeout: expected at least 1 ms for an operator that retries calls (rule 11.24), got {timeout}"
         )
     positive(capacity, f"{method}: capacity")
     isolated(strategy, method)
@@ -196,5 +196,5 @@ def _maker(
     if design != "legacy":
         raise BadInput(f"{method}: design: expected 'mailbox' or 'legacy', got {design!r}")
     if not isinstance(strategy, NoRetryStrategy):
-        raise BadInput(f"{method}: design: the legacy one tries nothing again, its functions did that themselves")
+        raise BadInput(f"{method}: design: the legacy design does not retry calls, its functions did that themselves")
     return make_legacy

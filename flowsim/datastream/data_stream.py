@@ -352,8 +352,8 @@ class KeyedStream(DataStream):
         (KeyedStream.java).
         """
         raise BadInput(
-            f"Cannot override partitioning for KeyedStream. {partitioner.name} on a stream by key: call it on the stream "
-            "that the next operator returns, or leave key_by out"
+            f"Cannot override partitioning for KeyedStream. {partitioner.name} on a keyed stream: call it on "
+            "the stream that the next operator returns, or remove key_by"
         )
 
     def _add(self, name: str, description: OperatorDescription, make: MakeOperator) -> Transformation:

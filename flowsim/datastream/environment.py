@@ -96,7 +96,7 @@ class StreamExecutionEnvironment(JobBuilder):
         added.needs_cost = source.needs_cost
         if source.required_parallelism is not None:
             added.parallelism = added.required_parallelism = source.required_parallelism
-            added.required_because = f"a {source.kind} source of this kind has as many subtasks, no more and no fewer"
+            added.required_because = f"this {source.kind} source has a fixed number of subtasks"
         return DataStream(self, (Upstream(added),), type_info)
 
     def _legacy_source(
@@ -116,7 +116,9 @@ class StreamExecutionEnvironment(JobBuilder):
             required = None
         if required is not None:
             added.parallelism = added.required_parallelism = required
-            added.required_because = "such a source has as many subtasks (a ParallelSourceFunction may have more)"
+            added.required_because = (
+                "this source has a fixed number of subtasks (only a ParallelSourceFunction can have more)"
+            )
         return DataStream(self, (Upstream(added),), type_info)
 
     def multiple_input(

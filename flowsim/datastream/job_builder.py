@@ -207,7 +207,7 @@ class JobBuilder:
         if self._recording is None:
             return execute(graph, options)
         if options.recorder is not None:
-            raise BadInput("flowsim_recording: the facts of a run go to one recorder, and flowsim_settings has set one")
+            raise BadInput("flowsim_recording: a run has one recorder, and flowsim_settings has already set one")
         return execute_recorded(graph, options, *self._recording)
 
     def close(self) -> None:

@@ -55,8 +55,8 @@ class Token:
         """Raises BadInput if the token belongs to another scenario."""
         if not digest.startswith(self.scenario):
             raise BadInput(
-                f"the token belongs to the scenario {self.scenario}..., this one is {scenario_id(digest)}...: "
-                "it was changed, or --set differs"
+                f"the token belongs to the scenario {self.scenario}..., this one is "
+                f"{scenario_id(digest)}...: the scenario was changed, or --set differs"
             )
 
 

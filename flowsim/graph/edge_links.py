@@ -30,8 +30,8 @@ def links_of_edges(links: Sequence[Link], vertices: Sequence[JobVertex], edges: 
             raise LinkError(
                 number,
                 None,
-                f"nothing goes from {link.source or 'any task'} to {link.target or 'any task'} over the network: "
-                "name operators of two tasks that an edge connects (flowsim graph shows them)",
+                f"no edge goes from {link.source or 'any task'} to {link.target or 'any task'} over the "
+                "network: name operators of two tasks that an edge connects (flowsim graph shows them)",
             )
     found: dict[int, Link] = {}
     for edge in edges:

@@ -16,8 +16,8 @@ class BufferTimeoutError(BadInput):
     def __init__(self, operator: str, timeout_ms: int) -> None:
         self.operator = operator
         self.reason = (
-            "a blocking exchange is read when it is finished, so it has no buffer timeout: "
-            f"expected never (-1) or none, got {timeout_ms} ms"
+            "a blocking exchange is read only after it is finished, so it has no buffer timeout: expected -1 "
+            f"(never) or none, got {timeout_ms} ms"
         )
         super().__init__(f"operator '{operator}': {self.reason}")
 

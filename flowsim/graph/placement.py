@@ -61,11 +61,13 @@ def place(wanted: TaskManagers, chains: Sequence[Chain]) -> Placement:
     if wanted == "each":
         return Placement(list(range(len(subtasks))), [_own_name(chain, index) for chain, index in subtasks])
     if not isinstance(wanted, Mapping):
-        raise BadInput(f"task_managers: expected 'each', 'one' or a mapping of names to places, got {wanted!r}")
+        raise BadInput(
+            f"task_managers: expected 'each', 'one' or a mapping of names to lists of subtasks, got {wanted!r}"
+        )
     placed = _Places(chains)
     for number, (name, places) in enumerate(wanted.items()):
         if isinstance(places, str) or not isinstance(places, Sequence):
-            raise BadInput(f"task_managers: {name}: expected a list of places, got {places!r}")
+            raise BadInput(f"task_managers: {name}: expected a list of subtasks, got {places!r}")
         for index, text in enumerate(places):
             placed.take(number, name, index, text)
     names, task_manager_of = list(wanted), []
@@ -110,7 +112,7 @@ class _Places:
             subtask = first + index
             owner = self._taken.get((operator, index))
             if owner is not None:
-                raise PlacementError(task_manager, position, f"{operator}/{index} runs on {owner!r} already")
+                raise PlacementError(task_manager, position, f"{operator}/{index} is already placed on {owner!r}")
             self._taken[operator, index] = task_manager
             if self.task_manager_of.setdefault(subtask, number) != number:
                 other, by = self._by[subtask]

@@ -163,7 +163,7 @@ class StreamGraph:
 
     def add_node(self, node: StreamNode) -> None:
         if node.id in self.nodes:
-            raise ValueError(f"node {node.id} exists already")
+            raise ValueError(f"node {node.id} already exists")
         self.nodes[node.id] = node
 
     def add_edge(self, edge: StreamEdge) -> None:

@@ -21,8 +21,9 @@ def has_legacy_async_operator(vertex: JobVertex) -> bool:
         names.setdefault(_design(chained), chained.node.name)
     if "legacy" in names and "mailbox" in names:
         raise BadInput(
-            f"operators '{names['legacy']}' (design legacy) and '{names['mailbox']}' (design mailbox) are in one chain, where "
-            "the threads of the one would have to run the mails of the other: start a new chain at one of them"
+            f"operators '{names['legacy']}' (design legacy) and '{names['mailbox']}' (design mailbox) are in "
+            "one chain: the threads of the legacy operator would have to run the mails of the mailbox "
+            "operator; start a new chain at one of them"
         )
     return "legacy" in names
 

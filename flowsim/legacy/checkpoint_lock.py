@@ -39,7 +39,7 @@ class CheckpointLock:
     def acquire(self, actor: Actor, ready: Callable[[], bool] = at_once) -> None:
         """Blocks ``actor`` until it has the lock and ``ready``; code that makes ``ready`` true must wake the actor."""
         if self.owner is actor or actor in self._waiting:
-            raise InvariantViolation(f"{actor.name} asks for a lock that it holds or waits for already")
+            raise InvariantViolation(f"{actor.name} requests a lock that it already holds or waits for")
         self._waiting[actor] = ready
         try:
             actor.wait_until(lambda: self.owner is None and self._next() is actor)

@@ -114,7 +114,7 @@ class EmitterThread(LockedThread):
 
     def work(self) -> None:
         while True:
-            self.batches.waiting_for = "an element that is done"
+            self.batches.waiting_for = "a completed element"
             self.actor.wait_until(lambda: self.is_stopped or self._has_work())
             if self.is_stopped:
                 return
@@ -291,7 +291,7 @@ class LockedStreamTask(SourceOperatorStreamTask):
     @property
     def _loop(self) -> LockedLoopBatches:
         if not isinstance(self.batches, LockedLoopBatches):
-            raise InvariantViolation(f"{self.name} has a lock, but a loop that knows nothing of it")
+            raise InvariantViolation(f"{self.name} has a checkpoint lock, but its mailbox loop does not use the lock")
         return self.batches
 
     def fail_from_thread(self, error: Exception) -> None:
@@ -318,9 +318,7 @@ class LockedStreamTask(SourceOperatorStreamTask):
     def _end_data(self, mode: StopMode) -> None:
         if mode is StopMode.NO_DRAIN:
             # No element may be incomplete; the queues' contents belong to the savepoint of the stop.
-            self._loop.wait_on_lock(
-                lambda: not self._waiting_inside, "the elements that its threads are in the middle of"
-            )
+            self._loop.wait_on_lock(lambda: not self._waiting_inside, "the elements that its threads are processing")
         super()._end_data(mode)
         if mode is StopMode.NO_DRAIN:
             for thread in self.threads:
@@ -348,7 +346,7 @@ class LockedStreamTask(SourceOperatorStreamTask):
         if self._checkpoint_thread is None:
             super().request_snapshot(snapshot)
         elif self.state.is_terminal or self._checkpoint_thread.is_stopped:
-            snapshot.miss(f"the task was {self.state.value} already")
+            snapshot.miss(f"the task was already {self.state.value}")
         else:
             self._checkpoint_thread.execute(lambda: self._take_snapshot(snapshot, self._inside()))
 

@@ -137,7 +137,7 @@ class LockedExecutor(LockedThread):
 
     def work(self) -> None:
         while True:
-            self.batches.waiting_for = "something to do"
+            self.batches.waiting_for = "a command to run"
             self.actor.wait_until(lambda: self.is_stopped or bool(self._commands))
             if self.is_stopped:
                 return

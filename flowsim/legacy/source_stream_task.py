@@ -87,7 +87,7 @@ class SourceStreamTask(LockedStreamTask):
         if error is not None:
             self.mailbox_processor.send_control_mail(_raising(error), "the source function failed")
         elif self.mailbox.state is MailboxState.OPEN:
-            self.mailbox_processor.executor().execute(self._end_of_source, "the source function is done")
+            self.mailbox_processor.executor().execute(self._end_of_source, "the source function returned")
 
     def _end_of_source(self) -> None:
         self._end_data(self._finishing)

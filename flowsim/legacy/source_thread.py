@@ -95,10 +95,10 @@ class SourceThread(LockedThread):
         timer = scheduler.call_at_ns(when_ns, self.actor.wake)
         try:
             if self._action is None:
-                self.batches.waiting_for = "the time to go on"
+                self.batches.waiting_for = "the end of its sleep"
                 self.actor.wait_until(lambda: scheduler.now_ns >= when_ns)
             else:
-                self.batches.block(WaitKind.COST, lambda: scheduler.now_ns >= when_ns, "the time to go on")
+                self.batches.block(WaitKind.COST, lambda: scheduler.now_ns >= when_ns, "the end of its sleep")
         finally:
             timer.cancel()
 

@@ -136,7 +136,7 @@ class LegacyOrderedStreamElementQueue:
 
     def peek(self) -> FutureEntry:
         if not self.has_completed_element:
-            raise WouldBlock("the first element is not done")
+            raise WouldBlock("the first element is not completed")
         return self._entries[0]
 
     def poll(self) -> FutureEntry:
@@ -218,7 +218,7 @@ class LegacyUnorderedStreamElementQueue:
 
     def peek(self) -> FutureEntry:
         if not self._completed:
-            raise WouldBlock("no element is done")
+            raise WouldBlock("no element is completed")
         return self._completed[0]
 
     def poll(self) -> FutureEntry:

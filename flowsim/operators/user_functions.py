@@ -52,7 +52,7 @@ class RuntimeContext:
         self,
         ctx: OperatorContext,
         store: KeyedStateStore | None,
-        why_no_state: str = "needs a keyed stream, put key_by(...) before the operator",
+        why_no_state: str = "needs a keyed stream: put key_by(...) before the operator",
     ) -> None:
         self._ctx = ctx
         self._store = store
@@ -89,7 +89,7 @@ class RuntimeContext:
     def async_calls(self) -> AsyncCalls:
         """flowsim's own: starts asynchronous calls. Raises BadInput without a task."""
         if self._ctx.async_calls is None:
-            raise BadInput(f"operator {self._ctx.operator_name}: nobody is here to answer its calls")
+            raise BadInput(f"operator {self._ctx.operator_name}: no task runs it, so it cannot make asynchronous calls")
         return self._ctx.async_calls
 
     @property

@@ -51,7 +51,7 @@ def make_room(directory: Path) -> None:
         foreign = [path for path in found if not _is_ours(path.relative_to(directory), path)]
         if foreign:
             name = foreign[0].relative_to(directory)
-            raise BadInput(f"{directory}: holds {name}, which is no part of a recording; choose another directory")
+            raise BadInput(f"{directory}: holds {name}, which is not part of a recording; choose another directory")
         if any(path.name != LOCK for path in found) and not _looks_recorded(directory, found):
             raise BadInput(f"{directory}: is not empty and has no {MANIFEST} of a recording; choose another directory")
         _remove(directory, found)

@@ -174,7 +174,7 @@ class Recording:
             found = len(self._graph[table]) if table in _GRAPH_NAMES else self.row_count(table)
             if found != rows:
                 raise damaged(
-                    self.directory / MANIFEST, f"says that table {table} has {rows} rows, but its parts have {found}"
+                    self.directory / MANIFEST, f"states {rows} rows for table {table}, but its parts have {found}"
                 )
 
 

@@ -73,7 +73,7 @@ class RecordingWriter:
         the size limit of table ``record_values``; 0: the table stays empty.
         """
         if level is Level.OFF:
-            raise InvariantViolation("a run at level off has no recorder")
+            raise InvariantViolation("a run at recording level off has no recorder")
         if rows_per_epoch < 1:
             raise ValueError(f"rows_per_epoch: expected an integer >= 1, got {rows_per_epoch}")
         self.directory = Path(directory)
@@ -121,7 +121,7 @@ class RecordingWriter:
     ) -> Manifest:
         """Closes the last epoch and stores the final status; ``wall`` adds wall-clock facts to ``wall.json``."""
         if self._closed:
-            raise InvariantViolation("a recording is finished once")
+            raise InvariantViolation("the recording is already finished")
         self._closed = True
         try:
             return self._finish(status, failure, wall or {})

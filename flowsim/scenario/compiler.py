@@ -107,6 +107,6 @@ def _recompute(context: CompileContext, model: ScenarioModel, recompute: Recompu
     except Failed:
         return None
     if not found.is_file():
-        context.problems.at(at_script, f"there is no file {script!r} beside the scenario")
+        context.problems.at(at_script, f"there is no file {script!r} in the folder of the scenario")
         return None
     return Recompute(found, function, files[0].path) if files else None

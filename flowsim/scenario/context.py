@@ -148,7 +148,7 @@ class CompileContext:
 
 def without_timestamp(reader: str) -> str:
     """The message if an expression reads a timestamp that ``reader`` does not have."""
-    return f"{reader} does not see the timestamp: add it as a field in a map before"
+    return f"{reader} cannot read the timestamp: add it as a field in an earlier map"
 
 
 def declared(fields: Mapping[str, str] | None) -> RecordSchema:
@@ -188,7 +188,7 @@ def _instance_of(found: object, kind: type[object], reference: str) -> object:
     try:
         made: object = found()
     except Exception as error:
-        raise BadInput(f"{reference}: cannot be made: {type(error).__name__}: {error}") from error
+        raise BadInput(f"{reference}: cannot be created: {type(error).__name__}: {error}") from error
     return made
 
 

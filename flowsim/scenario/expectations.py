@@ -13,7 +13,7 @@ from flowsim.scenario.features.expect import ExpectModel, FactsModel, number_of
 from flowsim.scenario.scenario_model import ScenarioModel
 
 Records = Sequence[tuple[object, int | None]]
-_CUT_SHORT = "the run was cut short"
+_CUT_SHORT = "the caller stopped the run early"
 
 
 @dataclass(frozen=True, slots=True)

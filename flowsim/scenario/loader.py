@@ -76,7 +76,9 @@ def _check_version(document: PositionedDocument, problems: Problems) -> None:
     """The version is checked first: with another version the rest would be misread."""
     version = document.value.get("flowsim") if isinstance(document.value, dict) else None
     if isinstance(version, int) and not isinstance(version, bool) and version != 1:
-        problems.at(("flowsim",), f"expected version 1 of the format, got {version}: this flowsim knows no other")
+        problems.at(
+            ("flowsim",), f"expected version 1 of the format, got {version}: this flowsim supports no other version"
+        )
         problems.raise_any()
 
 

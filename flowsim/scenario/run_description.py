@@ -74,15 +74,17 @@ def rerun_of(manifest: Manifest) -> Rerun:
             "it was recorded by a Python program, not from a scenario: run the program again with the same seed"
         )
     if run.clock != "virtual":
-        raise BadInput("it ran on the real clock, where the order of events is the machine's: nothing can repeat it")
+        raise BadInput(
+            "it ran on the real clock, where the order of events depends on the machine: it cannot be repeated"
+        )
     if run.policy not in ("fifo", "random"):
-        raise BadInput(f"it ran under the policy '{run.policy}', which only its own program can build again")
+        raise BadInput(f"it ran under the policy '{run.policy}', which only its own program can create")
     if "faults" in run.options:
         raise BadInput("its faults were switched on by a Python program, not by the scenario")
     if manifest.status is RunStatus.RUNNING:
         raise BadInput("its run was killed, so it has no digest to compare with; run the scenario again instead")
     if manifest.status is RunStatus.CANCELED and manifest.failure is not None:
-        raise BadInput("its run was interrupted, and where that happened is not known; run the scenario again instead")
+        raise BadInput("its run was interrupted at an unknown point; run the scenario again instead")
     policy: Literal["fifo", "random"] = "random" if run.policy == "random" else "fifo"
     return Rerun(
         run.seed,

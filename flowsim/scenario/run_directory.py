@@ -86,7 +86,7 @@ class RunDirectory:
         except (OSError, ValueError, TypeError, KeyError):
             pass
         raise BadInput(
-            f"{self.path}: is not empty and no earlier run of flowsim left it there (it has no {RUN_FILE} of ours); "
+            f"{self.path}: is not empty and not the output of an earlier run (it has no {RUN_FILE} that flowsim wrote); "
             "choose another directory with --out"
         )
 

@@ -17,7 +17,8 @@ from flowsim.scenario.yaml.positions import Path
 from flowsim.scenario.yaml.problems import Problems
 
 ADVICE = (
-    "give its source, or an operator before it, watermarks: {timestamp: ...}, or every record of its script a timestamp"
+    "add watermarks: {timestamp: ...} to its source or to an operator before it, or a timestamp to every record "
+    "of its script"
 )
 """Advice for the author of a scenario if an event-time operator received a record without a timestamp."""
 
@@ -55,16 +56,16 @@ def _advice_for_source(name: str, source: SourceModel) -> str | None:
         records = [entry for entries in source.script.subtasks for entry in entries if entry.record is not None]
         if not records or any(entry.timestamp is not None for entry in records):
             return None
-        return f"give the records of the script {name!r} a timestamp, or the source watermarks: {{timestamp: ...}}"
+        return f"add a timestamp to the records of the script {name!r}, or watermarks: {{timestamp: ...}} to the source"
     if source.collection is not None and not source.collection.rows:
         return None
-    return f"give source {name!r} watermarks: {{timestamp: ...}}"
+    return f"add watermarks: {{timestamp: ...}} to source {name!r}"
 
 
 def _advice_for_results(name: str, operator: OperatorModel, timeless: Mapping[str, str]) -> str | None:
     """The same for the results of an operator; Python code with timers may give them timestamps."""
     if operator.alarm is not None and operator.alarm.time == "processing":
-        return f"put watermarks: {{timestamp: alarm_ms}} behind {name!r}, whose time is the clock's"
+        return f"add watermarks: {{timestamp: alarm_ms}} after {name!r}, which uses processing time"
     is_kept = operator.window is None and any(getattr(operator, kind) is not None for kind in _KEEPING)
     two = operator.connect or operator.broadcast
     if not is_kept and (two is None or two.process is not None):

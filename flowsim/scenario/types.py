@@ -161,7 +161,7 @@ class FunctionModel(Strict):
     python: PythonReference
     fields: FieldTypes | None = None
     side_outputs: dict[Name, FieldTypes] = Field(
-        default_factory=dict, description="Of a process function: OutputTag name and the fields of what goes there."
+        default_factory=dict, description="For a process function: name and fields of each side output."
     )
 
     def side_output_names(self) -> list[str]:
@@ -174,7 +174,7 @@ def needs_fields(form: str, fields: dict[str, TypeName] | None) -> None:
     if form == "python" and fields is None:
         raise ValueError("a python function must declare the fields that it emits")
     if form != "python" and fields is not None:
-        raise ValueError(f"only a python function declares its fields, those of {form} are known: remove fields")
+        raise ValueError(f"only a python function declares its fields, {form} determines them itself: remove fields")
 
 
 def one_of(model: BaseModel, choices: Iterable[K]) -> K:

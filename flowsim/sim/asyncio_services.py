@@ -15,7 +15,7 @@ from weakref import ReferenceType, ref
 from flowsim.errors import BadInput
 from flowsim.sim.handles import OrderedTask
 
-_OUTSIDE = "the outside world does not wait for virtual time"
+_OUTSIDE = "processes, sockets and files do not wait for virtual time"
 
 _THREADS = "threads would make the run depend on the machine"
 

@@ -26,7 +26,7 @@ async def ended(tasks: Collection[asyncio.Task[Any]]) -> None:
         return
     loop = asyncio.get_running_loop()
     for task in left:
-        message = "a task does not end when it is cancelled and is thrown away, let CancelledError pass"
+        message = "an asyncio task did not end after it was cancelled, and is discarded: do not suppress CancelledError"
         loop.call_exception_handler({"message": message, "task": task})
     await throw_away(left)
 

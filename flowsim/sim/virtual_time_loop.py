@@ -141,7 +141,7 @@ class VirtualTimeLoop(AsyncioServices):
     def run_forever(self) -> None:
         self._check_closed()
         if self._thread is not None or events._get_running_loop() is not None:
-            raise RuntimeError("an event loop is already running in this thread; run_virtual() finds one of its own")
+            raise RuntimeError("an event loop is already running in this thread; run_virtual() creates its own")
         self._thread = threading.get_ident()
         remove_asyncgen_hooks = self.install_asyncgen_hooks()
         events._set_running_loop(self)
@@ -236,7 +236,7 @@ class VirtualTimeLoop(AsyncioServices):
         self.now_ns = max(self.now_ns, until_ns)
         self.until_ns = None
         if self.on_until is None:
-            raise UntilReached(f"virtual time reached the bound of the run, {until_ns} ns")
+            raise UntilReached(f"virtual time reached the limit of the run, {until_ns} ns")
         self.on_until()
 
     def _quiescent(self) -> None:

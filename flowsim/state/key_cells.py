@@ -44,8 +44,8 @@ class _NoKeySet(dict[Place, object]):
 
 def _no_key_set(place: Place) -> BadInput:
     return BadInput(
-        f"state {place[0]!r}: no key is set: keyed state can be used while a record or timer of a key is handled, "
-        "not in open() nor before the first of them"
+        f"state {place[0]!r}: no key is set: keyed state is available only while the operator processes a "
+        "record or a timer of a key, for example not in open()"
     )
 
 
@@ -161,7 +161,7 @@ class KeyCells:
     def validate(self) -> None:
         """Raises InvariantViolation unless the invariants hold."""
         if sum(map(len, self._groups.values())) != len(self._held):
-            raise InvariantViolation("as many keys in key groups as keys held: not so")
+            raise InvariantViolation("the number of keys in the key groups differs from the number of keys")
         for key_id, held in self._held.items():
             at_home = assign_to_key_group(held.key, self._max_parallelism, self._key_type) == held.key_group
             filed = self._groups[held.key_group].get(key_id) is held and held.key_group in self._range

@@ -71,7 +71,7 @@ def check_parallelism(max_parallelism: int, parallelism: int = 1) -> None:
     if parallelism > max_parallelism:
         raise BadInput(
             f"max parallelism {max_parallelism} is smaller than parallelism {parallelism}: "
-            "raise the one or lower the other"
+            "raise the max parallelism or lower the parallelism"
         )
 
 

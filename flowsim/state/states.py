@@ -120,7 +120,7 @@ class ListState(MergingState):
 
     def _element(self, value: object) -> object:
         if value is None:
-            raise ValueNotAllowed(f"state {self._place[0]!r}: a list state takes no None")
+            raise ValueNotAllowed(f"state {self._place[0]!r}: a list state cannot contain None")
         return self._own(value)
 
     def _append_one(self, element: object) -> None:

@@ -73,7 +73,7 @@ class StudyDirectory:
         foreign += [path for path in runs if not _RUN.fullmatch(path.name) or not path.is_dir()]
         if foreign:
             raise BadInput(
-                f"{self.path}: holds {foreign[0].relative_to(self.path)}, which is no part of a study; "
+                f"{self.path}: holds {foreign[0].relative_to(self.path)}, which is not part of a study; "
                 "choose another directory with --out"
             )
         return runs

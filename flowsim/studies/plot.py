@@ -93,12 +93,18 @@ def _panels(study: Study) -> list[_Panel]:
         )
         panels.append(
             _Panel(
-                f"held back though answered{of}", "% of that time", _of_stage(operator, lambda s: 100 * s.held_share)
+                f"completed but held in the queue{of}",
+                "% of that time",
+                _of_stage(operator, lambda s: 100 * s.held_share),
             )
         )
     if not operators:
         panels.append(
-            _Panel("back-pressured, most of all tasks", "% of its time", lambda r: 100 * r.measures.most_back_pressured)
+            _Panel(
+                "back-pressured, highest share of all tasks",
+                "% of its time",
+                lambda r: 100 * r.measures.most_back_pressured,
+            )
         )
     panels.append(_Panel("late rows", "rows", lambda row: row.measures.late_rows))
     return panels

@@ -98,4 +98,4 @@ def _check_keys(plan: StudyPlan, keys: Iterable[str]) -> None:
             raise BadInput(f"--vary {key}: a scenario has no {top!r}{did_you_mean(top, ScenarioModel.model_fields)}")
         if decided.get(key) is not None:
             option = key.removeprefix("settings.")
-            raise BadInput(f"--vary {key}: --{option} decides it for every run: leave one of them out")
+            raise BadInput(f"--vary {key}: --{option} sets it for every run: remove one of the two")

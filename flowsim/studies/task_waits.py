@@ -23,8 +23,8 @@ from flowsim.studies.async_stage import ASYNC_KIND
 from flowsim.studies.columns import Columns, columns, where
 from flowsim.units import NO_TIMESTAMP
 
-ANSWERS: Final = "async answers"
-OWN_DATA: Final = "data of its source"
+ANSWERS: Final = "results of async calls"
+OWN_DATA: Final = "data from its source"
 ALIGNMENT: Final = "watermark alignment"
 _NAMED: Final = 3
 

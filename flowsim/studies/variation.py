@@ -70,7 +70,7 @@ def parse_variations(texts: Sequence[str]) -> tuple[Variation, ...]:
     keys = [variation.key for variation in variations]
     twice = next((key for index, key in enumerate(keys) if key in keys[:index]), None)
     if twice is not None:
-        raise BadInput(f"--vary {twice}: named twice; give all its values in one list")
+        raise BadInput(f"--vary {twice}: given twice; put all its values in one list")
     count = math.prod(len(variation.values) for variation in variations)
     if count > MAX_COMBINATIONS:
         product_text = " x ".join(f"{len(variation.values)} ({variation.key})" for variation in variations)

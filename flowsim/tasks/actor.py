@@ -155,7 +155,7 @@ class Actor:
 
     def _refuse_to_block(self) -> None:
         raise InvariantViolation(
-            f"actor {self.name} was asked to block outside of its own body",
+            f"actor {self.name} was called to block outside of its own body",
             (f"the body is {'running or blocked' if self._greenlet else 'not started'}", f"it runs {self._body!r}"),
         )
 
@@ -172,7 +172,7 @@ class Actor:
             if frame is not None and frame.f_back is not None and len(story) < 5:
                 story.append(f"blocks again: {frame.f_back.f_code.co_qualname}:{frame.f_back.f_lineno}")
         raise InvariantViolation(
-            f"actor {self.name} goes on after {_END_TRIES} attempts to end it with {type(error).__name__}: its body "
-            "must let it pass",
+            f"actor {self.name} continues after {_END_TRIES} attempts to end it with {type(error).__name__}: "
+            "its body must not suppress this exception",
             tuple(story),
         )

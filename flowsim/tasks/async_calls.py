@@ -163,7 +163,9 @@ class TaskAsyncCalls:
             self.close()
         if left := list(self._running.values()):
             names = ", ".join(repr(running) for running in left)
-            errors.append(BadInput(f"these calls do not end when they are cancelled, let CancelledError pass: {names}"))
+            errors.append(
+                BadInput(f"these calls did not end after they were cancelled: do not suppress CancelledError: {names}")
+            )
             await throw_away([running.task for running in left if running.task is not None])
 
     def _take(self, answer: Callable[[], None]) -> None:

@@ -361,7 +361,7 @@ class StreamTask:
             executor = self.mailbox_processor.executor()
             executor.execute(lambda: self._take_snapshot(snapshot, frozenset()), "snapshot")
         except MailboxClosedException:
-            snapshot.miss(f"the task was {self.state.value} already")
+            snapshot.miss(f"the task was already {self.state.value}")
 
     def _take_snapshot(self, snapshot: TaskSnapshot, inside: Set[int]) -> None:
         take_snapshot(snapshot, self.chain, self.trace, self.clock.now_ns, inside)

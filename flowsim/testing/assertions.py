@@ -44,7 +44,7 @@ def assert_laws(
             raise BadInput(f"there is no law {law!r}; there are: {', '.join(LAW_IDS)}")
     if isinstance(job, JobRun):
         if schedule is not None:
-            raise BadInput("assert_laws: a run has its schedule already")
+            raise BadInput("assert_laws: a finished run already has its schedule")
         run = job
     else:
         run = run_job(job, schedule=FIFO if schedule is None else schedule, level=level, faults=faults)

@@ -45,7 +45,7 @@ class Reply:
 
     def __post_init__(self) -> None:
         if self.latency_ms is not None and self.latency_ms < 0:
-            raise BadInput(f"a reply comes after 0 ms or more, or never (None), got {self.latency_ms}")
+            raise BadInput(f"a reply arrives after 0 ms or more, or never (None), got {self.latency_ms}")
 
 
 TimeoutReply = Literal["fail", "nothing"] | Callable[[Value], Sequence[Value]]
@@ -176,13 +176,15 @@ class AsyncStep:
 
     def __post_init__(self) -> None:
         if not self.answers:
-            raise BadInput("an async step needs at least one answer")
+            raise BadInput("an async step needs at least one reply")
         if self.timeout_ms == 0 and any(answer.outcome in ("silent", "late") for answer in self.answers):
-            raise BadInput("an async step whose calls are silent or late needs a timeout")
+            raise BadInput("an async step whose calls never complete or complete late needs a timeout")
         if self.design == "legacy" and (self.timeout_ms > 0 or self.retry is not None):
-            raise BadInput("an async step of the legacy design has no timeout, which failed the job, and no retry")
+            raise BadInput("an async step of the legacy design has no retry and no timeout (a timeout failed the job)")
         if self.retry is None and 0 < self.timeout_ms * 1000 <= max(answer.latency_us for answer in self.answers):
-            raise BadInput("an async step needs a timeout above all its latencies: else the schedule decides")
+            raise BadInput(
+                "an async step needs a timeout above all its latencies: otherwise the result depends on the schedule"
+            )
 
     def reply(self, value: Value, attempt: int) -> Reply:
         """The answer of the call for ``value``."""
@@ -243,7 +245,7 @@ class AsyncStep:
 def _number(value: Value) -> int:
     number = value[-1] if isinstance(value, tuple) else value
     if not isinstance(number, int):
-        raise BadInput(f"async steps are about numbers, got {value!r:.40}")
+        raise BadInput(f"async steps process integers, got {value!r:.40}")
     return number
 
 

@@ -105,7 +105,7 @@ def _result_of(coroutine: Coroutine[Any, Any, object]) -> object:
             raise
     coroutine.close()
     name = getattr(coroutine, "__qualname__", "the coroutine")
-    raise BadInput(f"{name} waits for something, which needs the loop of a job: use run_job")
+    raise BadInput(f"{name} waits for an event, which needs the event loop of a job: use run_job")
 
 
 class AsyncFunctionHarness(OneInputOperatorHarness):

@@ -85,7 +85,7 @@ class RandomJob:
         for position, stage in enumerate(self.stages, len(self.sources)):
             name = name_of(position)
             if not stage.inputs or any(not 0 <= source < position for source in stage.reads):
-                raise BadInput(f"{name}: expected inputs among what stands before it, got {stage.reads}")
+                raise BadInput(f"{name}: expected earlier stages as inputs, got {stage.reads}")
             if bool(stage.second) is not (stage.kind == "co_map"):
                 raise BadInput(
                     f"{name}: co_map has a second input and nothing else has, got {stage.kind}, {stage.second}"
@@ -173,7 +173,7 @@ def _key(value: object) -> int:
 
 def _number(value: object) -> Number:
     if not isinstance(value, int):
-        raise BadInput(f"random jobs are about numbers, got {value!r:.40}")
+        raise BadInput(f"random jobs process integers, got {value!r:.40}")
     return value
 
 

@@ -161,8 +161,8 @@ class JobRun:
                 its_key = key(value)
                 if owner.setdefault(its_key, subtask) != subtask:
                     raise BadInput(
-                        f"key {its_key!r} arrived at subtasks {owner[its_key]} and {subtask}: they have no order in "
-                        "common; look at an end behind key_by, or at one of parallelism 1"
+                        f"key {its_key!r} arrived at subtasks {owner[its_key]} and {subtask}: their values "
+                        "have no common order; use an end after key_by, or an end with parallelism 1"
                     )
                 found.setdefault(its_key, []).append(value)
         return found
@@ -172,7 +172,7 @@ class JobRun:
         __tracebackhide__ = True
         if not holds:
             shown = "".join(f"\n  {item!r}" for item in evidence)
-            raise AssertionError(f"not true: {sentence}{shown}\n  reproduce: {self.reproduce}")
+            raise AssertionError(f"claim is false: {sentence}{shown}\n  reproduce: {self.reproduce}")
 
     def outputs(self) -> dict[str, list[list[object]]]:
         """Per end of the job and per subtask, its values in order of arrival."""
@@ -183,7 +183,7 @@ class JobRun:
             return next(iter(self.ends.values()))
         if name is None or name not in self.ends:
             there_are = ", ".join(map(repr, self.ends))
-            asked = "which end of the job?" if name is None else f"the job has no end {name!r};"
+            asked = "the job has several ends, name one of them;" if name is None else f"the job has no end {name!r};"
             raise BadInput(f"{asked} there are: {there_are} (operators are named with .name(...))")
         return self.ends[name]
 

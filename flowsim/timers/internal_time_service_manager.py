@@ -148,7 +148,7 @@ class InternalTimeServiceManager:
             for name, snapshot in timers.items():
                 service = self._services.get(name)
                 if service is None:
-                    raise BadInput(f"timers of a service {name!r} that the operator does not have any more")
+                    raise BadInput(f"timers of a service {name!r} that the operator no longer has")
                 service.restore_timers_for_key_group(snapshot)
         for service in self._created:
             service.start()

@@ -56,7 +56,7 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Java:
     for program, found_in in _candidates(environment):
         java = _ask(program, found_in)
         if java is None:
-            refused.append(f"{found_in}: {program} does not answer")
+            refused.append(f"{found_in}: {program} does not run")
         elif java.version < OLDEST_JAVA:
             refused.append(f"{found_in}: {program} is Java {java.version}")
         else:

@@ -43,7 +43,7 @@ def open_runs(paths: Sequence[str | Path | Recording]) -> list[RecordedRun]:
     Raises BadInput for an empty list, for a path that is not a recording, and for a duplicate.
     """
     if not paths:
-        raise BadInput("no recording given; give the directory that 'flowsim run --out' wrote")
+        raise BadInput("no recording given: give the directory that 'flowsim run --out' wrote")
     runs = [_open(path) for path in paths]
     seen: set[str] = set()
     for run in runs:

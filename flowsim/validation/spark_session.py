@@ -77,7 +77,7 @@ def spark_session(
     if find_spec("pyspark") is None:
         raise MissingExtra("spark", "validation")
     if master is not None and remote is not None:
-        raise BadInput(f"--master {master} and --remote {remote} exclude each other: give one of them")
+        raise BadInput(f"--master {master} and --remote {remote} cannot be combined: give only one of them")
     _refuse_unreachable(remote or master or LOCAL)
     running = None if remote is not None else _running_session(master)
     if running is not None:
@@ -100,7 +100,7 @@ def _running_session(master: str | None) -> SparkSession | None:
         return session
     runs_on = session.sparkContext.master
     if runs_on != master:
-        raise BadInput(f"a Spark session on {runs_on} is running in this process: stop it before asking for {master}")
+        raise BadInput(f"a Spark session on {runs_on} is running in this process: stop it before you use {master}")
     return session
 
 
@@ -116,7 +116,7 @@ def _refuse_unreachable(address: str) -> None:
             return
         except (OSError, OverflowError) as error:
             refused = error
-    raise BadInput(f"nobody answers at {address} ({_first_line(refused)}): is that Spark running?")
+    raise BadInput(f"no server answers at {address} ({_first_line(refused)}): is Spark running there?")
 
 
 def _connected(remote: str, app_name: str) -> Iterator[SparkSession]:

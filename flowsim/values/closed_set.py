@@ -195,7 +195,7 @@ def _checked_container(value: object, depth: int) -> object:
     if kind is dict and isinstance(value, dict):
         for key in value:
             if not (type(key) is str and key.isascii()) and not allowed_key(key, depth + 1):
-                raise ValueNotAllowed("a key that is none")
+                raise ValueNotAllowed("a value that cannot be a key")
         values = list(value.values())
         items = _checked_items(values, depth)
         return value.copy() if items is values else dict(zip(value, items, strict=True))

@@ -40,7 +40,7 @@ def java_hash(value: object, declared: str | TypeInformation | None = None) -> i
 def key_hash(key: object, declared: str | TypeInformation | None = None) -> int:
     """Java's hash code of a key; raises ValueNotAllowed for None, which is never a key (rule 1.22)."""
     if key is None:
-        raise ValueNotAllowed("a key is None: Flink keys no stream by null; return another key or drop the record")
+        raise ValueNotAllowed("a key is None: Flink does not allow null keys; return another key or drop the record")
     return java_hash(key, declared)
 
 

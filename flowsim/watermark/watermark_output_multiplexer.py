@@ -27,7 +27,7 @@ class WatermarkOutputMultiplexer:
     def register_new_output(self, output_id: str, listener: PartialWatermarkListener | None = None) -> None:
         """Registers a split and its ``listener``; raises ValueError if it is already registered."""
         if output_id in self._partials:
-            raise ValueError(f"the split {output_id!r} is registered already")
+            raise ValueError(f"the split {output_id!r} is already registered")
         partial = PartialWatermark(listener)
         self._partials[output_id] = partial
         self._combined.partials.append(partial)

@@ -29,24 +29,28 @@ from flowsim.laws.law import Verdict
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.runner import broken_invariant
 
-Seeds = Annotated[int, typer.Option("--seeds", min=1, max=10_000_000, help="How many seeds to try.")]
-FirstSeed = Annotated[int, typer.Option("--first-seed", min=0, max=2**62, help="The first of them.")]
-Policy = Annotated[Literal["random", "fifo"], typer.Option("--policy", help="How each seed schedules tasks.")]
-Record = Annotated[Literal["elements", "full"], typer.Option("--record", help="How much the laws can examine.")]
+Seeds = Annotated[int, typer.Option("--seeds", min=1, max=10_000_000, help="How many seeds to run.")]
+FirstSeed = Annotated[int, typer.Option("--first-seed", min=0, max=2**62, help="The first seed.")]
+Policy = Annotated[Literal["random", "fifo"], typer.Option("--policy", help="The scheduling policy of every run.")]
+Record = Annotated[
+    Literal["elements", "full"],
+    typer.Option("--record", help="The recording level of every run; it limits what the laws can examine."),
+]
 Budget = Annotated[
     int,
     typer.Option(
-        "--budget-records", min=0, max=1_000_000, help="Elements between two scheduling choices; 0: as in the scenario."
+        "--budget-records",
+        min=0,
+        max=1_000_000,
+        help="Elements that a task processes between two scheduling choices; 0: the value of the scenario.",
     ),
 ]
 UntilViolation = Annotated[
-    bool, typer.Option("--until-violation/--all-seeds", help="Stop at the first finding, or try all seeds.")
+    bool, typer.Option("--until-violation/--all-seeds", help="Stop at the first finding, or run all seeds.")
 ]
 TokenText = Annotated[
     str | None,
-    typer.Option(
-        "--token", metavar="TOKEN", help="Only the run with this token, which an earlier exploration printed."
-    ),
+    typer.Option("--token", metavar="TOKEN", help="Repeat only the run with this token from an earlier exploration."),
 ]
 
 
@@ -66,7 +70,7 @@ def explore(
     allow_path: AllowPath = False,
     json_output: Json = False,
 ) -> Answer:
-    """Run a scenario under many schedules, in memory, and judge each at once; stop at the first violation."""
+    """Run a scenario under many schedules in memory and judge every run. Stop at the first violation."""
     plan = _plan(policy, seeds, first_seed, budget_records, token)
     until_ns = duration_argument("--until", until)
     with TemporaryDirectory(prefix="flowsim-explore-") as out, count_progress("exploring", json_output) as progress:
@@ -186,7 +190,7 @@ def _show(console: Console, found: Exploration, again: Callable[[Step], str]) ->
     show_table(console, ["law"], columns, rows)
     console.print(f"{found.runs} runs, {found.distinct} distinct recordings, {len(found.findings)} with findings")
     for law in found.never_examined:
-        console.print(f"{law}: no run had anything for it to examine", style="yellow")
+        console.print(f"{law}: it examined no row in any run", style="yellow")
     step = found.first_finding
     if step is None:
         return
@@ -200,4 +204,4 @@ def _show(console: Console, found: Exploration, again: Callable[[Step], str]) ->
     for outcome in step.violated:
         console.print(f"  {outcome.law}: {outcome.violations:,} violations", style="red")
         show_evidence(console, outcome.evidence, "    ")
-    console.print(f"  again: {again(step)}", soft_wrap=True)
+    console.print(f"  reproduce: {again(step)}", soft_wrap=True)

@@ -25,7 +25,7 @@ def graph(
     allow_path: AllowPath = False,
     json_output: Json = False,
 ) -> Answer:
-    """Draw the job of a scenario: one task per chain, with its parallelism, and the edges between them."""
+    """Draw the job of a scenario: its tasks (operator chains) with their parallelism, and the edges between tasks."""
     compiled = compiled_scenario(scenario, default_out(scenario), set_, allow_python, allow_path)
     execution = create_execution_graph(create_job_graph(compiled.stream_graph()))
     text = mermaid(execution.job) if form == "mermaid" else drawn(execution)
@@ -117,7 +117,7 @@ def _placed(execution: ExecutionGraph, vertex: JobVertex) -> str:
     found: dict[str, list[int]] = {}
     for index, name in enumerate(_task_managers(execution, vertex)):
         alone = not isinstance(wanted, str) and name not in wanted
-        found.setdefault("task managers of their own" if alone else name, []).append(index)
+        found.setdefault("one task manager each" if alone else name, []).append(index)
     return ", ".join(f"{name}: {_ranges(indexes)}" for name, indexes in found.items())
 
 

@@ -59,7 +59,7 @@ def metrics(
 
     def show(console: Console) -> None:
         if not samples:
-            console.print("no samples: the recording has none for these tasks and times")
+            console.print("the recording has no samples of these tasks in this time range")
             return
         rows = [(moment_text(fact.time_ns - start_ns), names.task(fact.task), *_cells(fact)) for fact in samples]
         show_table(console, ["time", "task"], tuple(_COLUMNS.values()), rows)

@@ -41,10 +41,11 @@ from flowsim.scenario.runner import ScenarioRun, broken_invariant, resolved_sett
 from flowsim.validation.verdict import Report
 
 Out = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", help="Where results and recording go; default out/<scenario>.")
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Directory for the results and the recording; default out/<scenario>."),
 ]
 Validate = Annotated[
-    bool, typer.Option("--validate", help="Judge the recording, and the laws that the scenario expects.")
+    bool, typer.Option("--validate", help="Judge the recording and check the verdicts that the scenario expects.")
 ]
 
 
@@ -67,7 +68,7 @@ def run(
     allow_path: AllowPath = False,
     json_output: Json = False,
 ) -> Answer:
-    """Run a scenario; options win over --set, which wins over the scenario's settings."""
+    """Run a scenario. Options override --set, and --set overrides the scenario's settings."""
     judge = Judge(engine, master, remote)
     directory = out or default_out(scenario)
     until_ns = duration_argument("--until", until)

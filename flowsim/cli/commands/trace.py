@@ -26,7 +26,7 @@ from flowsim.trace.sentences import sentence
 from flowsim.trace.time import moment_ns, moment_text, start_of
 
 RecordingPath = Annotated[
-    Path, typer.Argument(metavar="RECORDING", help="What 'flowsim run --out' wrote.", show_default=False)
+    Path, typer.Argument(metavar="RECORDING", help="The output directory of 'flowsim run --out'.", show_default=False)
 ]
 Tasks = Annotated[
     list[str] | None,
@@ -93,7 +93,7 @@ def trace(
     limit: Limit = None,
     json_output: Json = False,
 ) -> StreamedAnswer:
-    """Print a recorded run: one line per fact, with the rules of Flink that explain it.
+    """Print a recorded run as text, with the rules of Flink that explain each event.
 
     Each line: time since the start, task, what happened, indented by the actions and waits that it happened in, and the
     numbers of rules in docs/flink_rules.md. A task's facts come in their order, those of several tasks by time.

@@ -54,7 +54,9 @@ class CsvSource:
         if groups is not None and split_by is None:
             raise BadInput(f"{owner}: groups need split_by, the column whose values they list")
         if split_by is not None and len(paths) > 1:
-            raise BadInput(f"{owner}: split_by distributes the rows of one file; several files are distributed whole")
+            raise BadInput(
+                f"{owner}: split_by distributes the rows of one file; several files are distributed as whole files"
+            )
         self.split_by = split_by
         self._files = [CsvFile(one, self.columns, delimiter, rows) for one in paths]
         for file in self._files:

@@ -44,7 +44,7 @@ class JsonLinesFile:
                     number += len(lines)
                     yield [self._row(text, at) for at, text in numbered if not text.isspace()]
         except UnicodeDecodeError as error:
-            raise BadInput(f"{self.path}: expected UTF-8 text behind line {number}: {error.reason}") from None
+            raise BadInput(f"{self.path}: expected UTF-8 text after line {number}: {error.reason}") from None
         except (OSError, EOFError) as error:
             raise BadInput(f"{self.path}: cannot be read to its end: {reason_of(error)}") from None
 
@@ -52,9 +52,9 @@ class JsonLinesFile:
         try:
             found = json.loads(text.rstrip(), parse_constant=_no_constant)
         except json.JSONDecodeError as error:
-            raise BadInput(f"{SourcePosition(self.path, number, error.colno)} no JSON: {error.msg}") from None
+            raise BadInput(f"{SourcePosition(self.path, number, error.colno)} invalid JSON: {error.msg}") from None
         except (_NoSuchNumber, RecursionError, ValueError) as error:
-            raise BadInput(f"{SourcePosition(self.path, number, 1)} no JSON: {error}") from None
+            raise BadInput(f"{SourcePosition(self.path, number, 1)} invalid JSON: {error}") from None
         if not isinstance(found, dict):
             raise BadInput(
                 f"{SourcePosition(self.path, number, 1)} expected an object such as "
@@ -96,7 +96,7 @@ class _NoSuchNumber(Exception):
 
 
 def _no_constant(text: str) -> object:
-    raise _NoSuchNumber(f"there is no {text} in JSON")
+    raise _NoSuchNumber(f"JSON has no {text}")
 
 
 def _column_of(name: str, text: str) -> int:

@@ -77,7 +77,7 @@ class ParquetFile:
             fitting = [declared for declared, fits in _FITS.items() if fits(kind)]
             if not fitting:
                 raise BadInput(
-                    f"{self.path}: column {field.name!r} is {kind}, which no column type holds: declare the columns to read"
+                    f"{self.path}: column {field.name!r} is {kind}, which no column type can hold: declare the columns to read"
                 )
             yield Column(field.name, fitting[0])
 
@@ -175,7 +175,7 @@ class ParquetWriter:
 
     def _write_row_group(self) -> None:
         if self._file is None:
-            raise InvariantViolation("a parquet writer was given rows before open or after close")
+            raise InvariantViolation("rows were written to a parquet writer before open() or after close()")
         columns = zip(*self._rows, strict=True)
         arrays = [pa.array(values, field.type) for values, field in zip(columns, self._schema, strict=True)]
         self._file.write_table(pa.Table.from_arrays(arrays, schema=self._schema))

@@ -25,7 +25,9 @@ def _task_managers(value: object) -> TaskManagers:
         return "one" if value == "one" else "each"
     if isinstance(value, Mapping):
         return {str(name): places for name, places in value.items()}
-    raise BadInput(f"configure: task_managers: expected 'each', 'one' or a mapping of names to places, got {value!r}")
+    raise BadInput(
+        f"configure: task_managers: expected 'each', 'one' or a mapping of names to lists of subtasks, got {value!r}"
+    )
 
 
 def _exchange(value: object) -> ResultPartitionType:

@@ -194,7 +194,8 @@ def partition_of(partitioner: AnyPartitioner) -> Callable[[object, int], int]:
     if isinstance(partitioner, Partitioner):
         if has_life_cycle(partitioner):
             raise TypeError(
-                f"partition_custom: a Partitioner is never opened or closed, {type(partitioner).__name__} wants to be"
+                "partition_custom: open() and close() of a Partitioner are never called, but "
+                f"{type(partitioner).__name__} defines them"
             )
         return partitioner.partition
     if callable(partitioner) and not isinstance(partitioner, type):
@@ -211,7 +212,7 @@ def key_selector_of(key_selector: AnyKeySelector) -> stream_operator.KeySelector
     if isinstance(key_selector, KeySelector):
         if has_life_cycle(key_selector):
             raise TypeError(
-                f"key_by: a KeySelector is never opened or closed, {type(key_selector).__name__} wants to be"
+                f"key_by: open() and close() of a KeySelector are never called, but {type(key_selector).__name__} defines them"
             )
         return key_selector.get_key
     if _is_plain(key_selector):

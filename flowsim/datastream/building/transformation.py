@@ -85,7 +85,7 @@ def generate(
     """
     used = _with_inputs(operators)
     if not used:
-        raise BadInput("the job has no operators: put one behind a source, for example a sink")
+        raise BadInput("the job has no operators: add one after a source, for example a sink")
     _check_uids(used)
     graph = StreamGraph(name, settings)
     for one in used:
@@ -151,7 +151,7 @@ def _check_uids(used: list[Transformation]) -> None:
         if one.uid is None:
             continue
         if one.uid in owners:
-            raise BadInput(f"operator {one.name!r}: uid {one.uid!r} belongs to operator {owners[one.uid]!r} already")
+            raise BadInput(f"operator {one.name!r}: uid {one.uid!r} is already used by operator {owners[one.uid]!r}")
         owners[one.uid] = one.name
 
 

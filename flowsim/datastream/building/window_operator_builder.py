@@ -296,8 +296,8 @@ class WindowOperatorBuilder:
         """Makes the operators of the subtasks; ``fold`` None: the function gets all records."""
         if isinstance(fold, Function) and has_life_cycle(fold):
             raise TypeError(
-                f"window: {what.lower()}: {type(fold).__name__} is never opened or closed inside a window, as in Flink; "
-                "open what it needs in a window function"
+                f"window: {what.lower()}: {type(fold).__name__} has open() or close(), which Flink does not "
+                "call inside a window; open resources in a window function"
             )
         isolated((fold, function), f"window: {what.lower()}")
         parts = (fold, function, self.assigner, self.own_trigger, self.own_evictor)

@@ -56,7 +56,9 @@ class AnyThreadFuture:
         return hash(self._future)
 
 
-_NO_STATE = "is not for an asynchronous function: when its answer comes, another record may be the current one"
+_NO_STATE = (
+    "is not available to an asynchronous function: when the call completes, another record can be the current one"
+)
 
 
 class AsyncFunction(Function):
@@ -140,7 +142,7 @@ class CoroutineFunction:
     def _check(self, method: str, results: object) -> None:
         wrong = _what_is_wrong(results)
         if wrong is not None:
-            raise TypeError(f"{method} of {self._name} must answer a list of results, {wrong}")
+            raise TypeError(f"{method} of {self._name} must return a list of results, {wrong}")
 
 
 def _what_is_wrong(results: object) -> str | None:
@@ -149,7 +151,7 @@ def _what_is_wrong(results: object) -> str | None:
     if forgotten:
         for coroutine in forgotten:
             coroutine.close()
-        return f"not the coroutine {forgotten[0].__qualname__}: was an await forgotten?"
+        return f"not the coroutine {forgotten[0].__qualname__}: is an await missing?"
     if isinstance(results, list):
         return None
     if results is None:
@@ -160,9 +162,9 @@ def _what_is_wrong(results: object) -> str | None:
 
 def checked_function(function: AnyAsyncFunction, method: str) -> None:
     """Raises TypeError or BadInput, naming ``method``, unless the operator can call ``function``."""
-    wanted = "expected an AsyncFunction, or one in Java's shape such as a ResultFutureFunction"
+    wanted = "expected an AsyncFunction, or a function with Java's signature such as a ResultFutureFunction"
     if isinstance(function, type):
-        raise TypeError(f"{method}: async_function: {wanted}, got the class {function.__name__} and no object of it")
+        raise TypeError(f"{method}: async_function: {wanted}, got the class {function.__name__}, not an instance of it")
     doors = ("open", "close", "async_invoke", "timeout")
     if not all(callable(getattr(function, door, None)) for door in doors):
         raise TypeError(f"{method}: async_function: {wanted}, got {function!r}")
@@ -175,13 +177,13 @@ def checked_function(function: AnyAsyncFunction, method: str) -> None:
         _check_arguments(function.timeout, 1, f"{method}: async_function: timeout of {name}")
     elif inspect.iscoroutinefunction(invoke) or inspect.isasyncgenfunction(invoke):
         raise BadInput(
-            f"{method}: async_function: async_invoke of {name} is a coroutine function: derive {name} from AsyncFunction, "
-            "take the record alone and return a list"
+            f"{method}: async_function: async_invoke of {name} is a coroutine function: derive {name} from "
+            "AsyncFunction, accept only the record and return a list"
         )
     for door in ("open", "timeout"):
         if inspect.iscoroutinefunction(getattr(function, door)):
             raise BadInput(
-                f"{method}: async_function: {door} of {name} must be a plain method: the task itself calls it"
+                f"{method}: async_function: {door} of {name} must not be a coroutine function: the task calls it without await"
             )
     isolated(function, method)
 
@@ -191,7 +193,7 @@ def _check_arguments(door: Any, count: int, what: str) -> None:
     try:
         inspect.signature(door).bind(*([None] * count))
     except TypeError as error:
-        raise BadInput(f"{what} must take the record and nothing else, and return a list ({error})") from None
+        raise BadInput(f"{what} must accept only the record and return a list ({error})") from None
 
 
 def for_subtask(function: AnyAsyncFunction, operator: str) -> core.AsyncFunction:

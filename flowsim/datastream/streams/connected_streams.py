@@ -85,7 +85,10 @@ class ConnectedStreams(Generic[S]):
     ) -> S:
         """flowsim's own, as in Java: a user-defined operator with two inputs, created once per subtask."""
         if self._reading != "any":
-            raise BadInput(f"transform: reading {self._reading!r} is for flowsim's operators, select inputs in yours")
+            raise BadInput(
+                f"transform: reading {self._reading!r} applies only to operators of flowsim; select the "
+                "inputs in your own operator"
+            )
         return self._transform(operator_name, "operator", lambda name: operator_factory(), output_type)
 
     @property

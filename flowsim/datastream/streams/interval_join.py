@@ -50,7 +50,7 @@ class IntervalJoin(Generic[S]):
         Raises BadInput in processing time and if the lower bound is above the upper bound.
         """
         if not self._is_event_time:
-            raise BadInput("interval_join: only event time can be joined by intervals, not processing time")
+            raise BadInput("interval_join: an interval join supports only event time, not processing time")
         lower_ms = millis_of(lower_bound, "interval_join: lower bound")
         upper_ms = millis_of(upper_bound, "interval_join: upper bound")
         if lower_ms > upper_ms:

@@ -110,8 +110,8 @@ class Stream(OperatorHandle, ABC, Generic[S]):
         plain = first.partitioner is None and first.side_output is None and first.exchange is None
         if len(self._upstreams) > 1 or not plain:
             raise BadInput(
-                f"{setting} is about one operator, but this stream comes from {self._described()}: "
-                "call it right after the operator it is meant for"
+                f"{setting} applies to one operator, but this stream comes from {self._described()}: call it "
+                "directly after that operator"
             )
         return first.transformation
 

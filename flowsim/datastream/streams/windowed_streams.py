@@ -210,7 +210,7 @@ class AllWindowedStream(WindowsOfStream[S]):
         operator = stream._operator("window_all")
         operator.set_parallelism(1)
         operator.max_parallelism = operator.required_parallelism = 1
-        operator.required_because = "the windows of a stream without keys are all in one place"
+        operator.required_because = "windows of a stream without keys run in one subtask"
         return stream
 
 

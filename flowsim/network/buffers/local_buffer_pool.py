@@ -90,7 +90,7 @@ class LocalBufferPool:
                 f"a pool needs at least one segment and no more than its maximum: {required}, {maximum}"
             )
         if subpartitions > 0 and (max_per_channel <= 0 or overdraft < 0):
-            raise IllegalArgument(f"not a limit: {max_per_channel} buffers per channel, {overdraft} of overdraft")
+            raise IllegalArgument(f"invalid limits: {max_per_channel} buffers per channel, {overdraft} of overdraft")
         self._global = pool
         self._pool_id = pool_id
         self._trace = trace
@@ -157,7 +157,7 @@ class LocalBufferPool:
         took = False
         while self.requested < segments:
             if not self._take_from_global():
-                raise InsufficientNetworkBuffers("the guaranteed segments of a pool are lent to others as overdraft")
+                raise InsufficientNetworkBuffers("other pools use the guaranteed segments of a pool as overdraft")
             took = True
         if took:
             self._set_available(True)

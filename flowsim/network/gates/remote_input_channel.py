@@ -189,9 +189,7 @@ class RemoteInputChannel(InputChannel):
         found = self._received.get_and_remove(lambda waiting: waiting[1] == sequence_number)
         event = found[0].event if found is not None else None
         if found is None or event is None or found[0].data_type.has_priority:
-            raise IllegalState(
-                f"channel {self.channel_id}: no event {sequence_number} waits in line that could overtake"
-            )
+            raise IllegalState(f"channel {self.channel_id}: no event {sequence_number} in the queue can overtake")
         if self._add_priority(EventBuffer(event, has_priority=True), sequence_number):
             self.gate.notify_priority_event_force(self)
 

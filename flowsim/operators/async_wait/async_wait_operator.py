@@ -218,7 +218,7 @@ class AsyncWaitOperator(FunctionOperator):
         pause = self.retry_strategy.get_backoff_time_millis(attempts)
         if type(pause) is not int:
             name = type(self.retry_strategy).__name__
-            raise BadInput(f"get_backoff_time_millis of {name} must answer whole milliseconds, got {pause!r:.100}")
+            raise BadInput(f"get_backoff_time_millis of {name} must return whole milliseconds, got {pause!r:.100}")
         return pause
 
     def await_retry(self, handler: RetryableResultHandlerDelegator) -> None:

@@ -198,7 +198,7 @@ def checked_strategy(strategy: object, method: str) -> AsyncRetryStrategy:
     wanted = "expected an AsyncRetryStrategy such as AsyncRetryStrategy.fixed_delay(3, 100)"
     if isinstance(strategy, type):
         raise TypeError(
-            f"{method}: async_retry_strategy: {wanted}, got the class {strategy.__name__} and no object of it"
+            f"{method}: async_retry_strategy: {wanted}, got the class {strategy.__name__}, not an instance of it"
         )
     if not all(callable(getattr(strategy, name, None)) for name in _STRATEGY_METHODS):
         raise TypeError(f"{method}: async_retry_strategy: {wanted}, got {strategy!r}")
@@ -208,8 +208,9 @@ def checked_strategy(strategy: object, method: str) -> AsyncRetryStrategy:
     for name in _PREDICATE_METHODS:
         if not callable(getattr(predicate, name, None)):
             raise BadInput(
-                f"{method}: async_retry_strategy: get_retry_predicate() of {type(strategy).__name__} must answer an "
-                f"AsyncRetryPredicate such as RetryPredicate(result_predicate, exception_predicate), got {predicate!r}"
+                f"{method}: async_retry_strategy: get_retry_predicate() of {type(strategy).__name__} must "
+                "return an AsyncRetryPredicate such as RetryPredicate(result_predicate, "
+                f"exception_predicate), got {predicate!r}"
             )
         answered = getattr(predicate, name)()
         if answered is not None and not callable(answered):
@@ -251,7 +252,7 @@ def retry_params(strategy: AsyncRetryStrategy) -> Mapping[str, object] | None:
 def _check_plain(function: object, what: str) -> None:
     """A coroutine function would return an object that is always true and never awaited."""
     if inspect.iscoroutinefunction(function):
-        raise BadInput(f"{what} must be a plain function: the task itself calls it")
+        raise BadInput(f"{what} must not be a coroutine function: the task calls it without await")
 
 
 def _above_zero(name: str, number: int) -> int:

@@ -320,4 +320,4 @@ class IntervalJoinOperator(KeyedOperator):
 
     def on_processing_time(self, timer: InternalTimer[str]) -> None:
         """Never called: interval joins have no processing-time timers."""
-        raise AssertionError(f"an interval join sets no timer of processing time: {timer!r}")
+        raise AssertionError(f"an interval join registers no processing-time timer: {timer!r}")

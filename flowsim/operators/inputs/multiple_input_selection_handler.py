@@ -62,7 +62,7 @@ class MultipleInputSelectionHandler:
             case DataInputStatus.MORE_AVAILABLE:
                 self.next_selection()
                 if not self._available & bit:
-                    raise InvariantViolation("an input was read that counts as unavailable", (f"input {index}",))
+                    raise InvariantViolation("an input was read that is marked as unavailable", (f"input {index}",))
                 return status
             case DataInputStatus.NOTHING_AVAILABLE:
                 self._available &= ~bit
@@ -75,7 +75,7 @@ class MultipleInputSelectionHandler:
                 self._data_finished &= ~bit
                 self._not_finished &= ~bit
             case DataInputStatus.END_OF_RECOVERY:
-                raise InvariantViolation("an input answered END_OF_RECOVERY, which its processor keeps to itself", ())
+                raise InvariantViolation("an input returned END_OF_RECOVERY, which its processor must not pass on", ())
             case _:
                 assert_never(status)
         self.next_selection()

@@ -136,7 +136,7 @@ class DeltaEvictor(ReadyMadeEvictor):
 def _timestamp(element: TimestampedValue) -> int:
     if element.timestamp is None:
         raise BadInput(
-            "TimeEvictor: a record of the window has no timestamp and the first one has: give all of them timestamps "
-            "(assign_timestamps_and_watermarks) before the window"
+            "TimeEvictor: the first record of the window has a timestamp and another record has none: assign "
+            "timestamps to all records before the window (assign_timestamps_and_watermarks)"
         )
     return element.timestamp

@@ -125,8 +125,8 @@ class AggregatingContents:
         """Raises BadInput unless the function has ``merge``."""
         if not callable(getattr(self._function, "merge", None)):
             raise BadInput(
-                f"{type(self._function).__name__} has no merge(acc_a, acc_b), which windows that merge need: "
-                "write one that answers the accumulator of both"
+                f"{type(self._function).__name__} has no merge(acc_a, acc_b), which merging windows need: "
+                "define it to return the combined accumulator"
             )
 
     def merge(self, pane: Pane, other: Pane) -> Pane:

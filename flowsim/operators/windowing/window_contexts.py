@@ -118,7 +118,7 @@ class OperatorWindowContext:
 
     def window_state(self) -> KeyedStateStore:
         if self._operator.merging is not None:
-            raise BadInput("windows that merge have no state per window: use global_state (rule 10.29)")
+            raise BadInput("merging windows have no state per window: use global_state (rule 10.29)")
         return self._operator.state_of(self.at)
 
     def global_state(self) -> KeyedStateStore:

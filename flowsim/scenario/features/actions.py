@@ -20,7 +20,8 @@ class StopModel(Strict):
 
     at: DurationNs = Field(description="Time after the start of the job, on its clock.")
     drain: bool = Field(
-        default=False, description="Flushes event time, as if the input had ended: all windows and timers fire."
+        default=False,
+        description="Advances event time to its end, as at the end of input: all windows and timers fire.",
     )
 
 
@@ -34,9 +35,9 @@ class SnapshotModel(Strict):
     """Requests the state of a task's operators, as a checkpoint would; nothing is stored."""
 
     at: DurationNs = Field(description="Time after the start of the job, on its clock.")
-    task: Name = Field(description="A source, operator or sink: all operators chained to it are asked too.")
+    task: Name = Field(description="A source, operator or sink; the snapshot includes all operators in its chain.")
     subtask: Annotated[int, Field(ge=0, le=32767)] | None = Field(
-        default=None, description="One subtask, else every one."
+        default=None, description="Index of one subtask; without it all subtasks."
     )
 
 

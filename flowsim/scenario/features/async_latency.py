@@ -38,14 +38,14 @@ class NormalLatencyModel(Strict):
     """Normal around a mean, never below 0."""
 
     mean: DurationNs
-    standard_deviation: DurationNs = Field(description="What would be below 0 is drawn again.")
+    standard_deviation: DurationNs = Field(description="A negative value is drawn again.")
 
 
 class LognormalLatencyModel(Strict):
     """Log-normal: half of the calls below the median, few many times as long; exactly one of p99, sigma."""
 
     median: Annotated[DurationNs, Field(ge=1)]
-    p99: DurationNs | None = Field(default=None, description="One call in a hundred takes longer.")
+    p99: DurationNs | None = Field(default=None, description="99th percentile of the latency.")
     sigma: Annotated[float, Field(ge=0, le=10)] | None = Field(
         default=None, description="Standard deviation of the latency's natural logarithm."
     )
@@ -68,12 +68,14 @@ class TraceLatencyModel(Strict):
     """Measured latencies in order, repeated from the first."""
 
     path: FilePath = Field(
-        description="A number a line, or a CSV file; relative to the scenario's folder, outside it only with --allow-path."
+        description="A file with one number per line, or a CSV file; relative to the scenario's folder, outside of it "
+        "only with --allow-path."
     )
     column: FieldName | None = Field(
-        default=None, description="Column of a CSV file with a header line; none: the file has one number a line."
+        default=None,
+        description="Column of a CSV file with a header line; without it the file has one number per line.",
     )
-    unit: LatencyUnit = Field(default="ms", description="What the numbers count.")
+    unit: LatencyUnit = Field(default="ms", description="Unit of the numbers.")
 
 
 class LatencyModel(Strict):
@@ -84,7 +86,9 @@ class LatencyModel(Strict):
     lognormal: LognormalLatencyModel | None = None
     exponential: ExponentialLatencyModel | None = None
     trace: TraceLatencyModel | None = None
-    each: ExpressionSource | None = Field(default=None, description="Milliseconds of at least 0, of the record.")
+    each: ExpressionSource | None = Field(
+        default=None, description="Expression over the record: latency in ms, at least 0."
+    )
 
     @property
     def distribution(self) -> Distribution:
@@ -121,8 +125,8 @@ Latency = Annotated[
 class SpikesModel(Strict):
     """Some calls have another latency."""
 
-    share: Share = Field(description="Of all calls.")
-    latency: Latency = Field(description="What those take instead.")
+    share: Share = Field(description="Share of all calls.")
+    latency: Latency = Field(description="Latency of those calls.")
 
 
 def compile_latency(

@@ -26,22 +26,22 @@ class LookupModel(Strict):
         description="A CSV file with a header line, relative to the scenario's folder; outside it only with --allow-path."
     )
     columns: FieldTypes = Field(
-        description="The columns to read, with their types; one is the key, the others are added."
+        description="The columns to read, with their types; one is the key, the others are added to the record."
     )
-    key: ExpressionSource = Field(description="What is looked up, of the record.")
-    key_column: FieldName = Field(description="Which of the columns holds it, each value once.")
+    key: ExpressionSource = Field(description="Expression over the record: the key to look up.")
+    key_column: FieldName = Field(description="The key column; each value occurs once.")
     missing: Literal["nulls", "drop", "fail"] = Field(
         default="nulls",
-        description="Where no row has the key: the fields are null, the record is left out, the call fails.",
+        description="If no row has the key: the fields are null, the record is dropped, or the call fails.",
     )
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
 
     @model_validator(mode="after")
     def _has_key(self) -> LookupModel:
         if self.key_column not in self.columns:
-            raise ValueError(f"key_column {self.key_column!r} is none of the columns: {', '.join(self.columns)}")
+            raise ValueError(f"key_column {self.key_column!r} is not one of the columns: {', '.join(self.columns)}")
         if len(self.columns) < 2:
-            raise ValueError("expected a column beside the key, which the record gets")
+            raise ValueError("expected a column other than the key, to add to the record")
         return self
 
 
@@ -49,7 +49,7 @@ class TimedOutModel(Strict):
     """The result of a record that timed out; exactly one of select, add."""
 
     select: Columns | None = Field(default=None, description="The result's fields, over the record.")
-    add: Columns | None = Field(default=None, description="The record with these fields behind its own.")
+    add: Columns | None = Field(default=None, description="The record with these fields appended.")
 
     @model_validator(mode="after")
     def _one_form(self) -> TimedOutModel:
@@ -75,11 +75,12 @@ def compile_lookup(
     held = FieldType(model.columns[model.key_column])
     if not _may_meet(key.type, held):
         raise context.fail(
-            (*path, "key"), f"no {key.type.value} is ever found in column {model.key_column!r} of type {held.value}"
+            (*path, "key"),
+            f"a key of type {key.type.value} never equals a value of column {model.key_column!r} of type {held.value}",
         )
     for name in model.columns:
         if name != model.key_column and name in schema.names:
-            raise context.fail((*path, "columns", name), f"{name!r} is a field of the record already")
+            raise context.fail((*path, "columns", name), f"{name!r} is already a field of the record")
     at, columns = (*path, "csv"), dict(model.columns)
     file = context.input_file(at, model.csv)
     table = context.attempt(at, lambda: read_lookup_table(file, columns, model.key_column, model.delimiter))
@@ -133,7 +134,7 @@ class LookUpRow:
     def __call__(self, value: Any) -> Sequence[object]:
         key = self._key(value)
         if isinstance(key, tuple | list | dict):
-            raise ExpressionFailure(f"a key is a number, a text or a truth value, got {key!r:.100}")
+            raise ExpressionFailure(f"a key is a number, a text or a boolean, got {key!r:.100}")
         found = self._table.get(key)
         if found is not None:
             return (value + found,)

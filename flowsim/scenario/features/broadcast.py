@@ -25,18 +25,19 @@ class BroadcastModel(SecondInputModel):
     """Broadcast state: every subtask stores all records of the second input, and looks its own records up in them."""
 
     put: ExpressionSource | None = Field(
-        default=None, description="Key under which a record of the second input is remembered, the last one counts."
+        default=None, description="Key under which a record of the second input is stored; the last record wins."
     )
-    get: ExpressionSource | None = Field(default=None, description="Key that a record of the first input asks for.")
+    get: ExpressionSource | None = Field(default=None, description="Key that a record of the first input looks up.")
     add: Columns | None = Field(
-        default=None, description="New fields, over left.FIELD of the record and right.FIELD of what was found."
+        default=None, description="New fields, over left.FIELD of the record and right.FIELD of the stored record."
     )
     missing: Columns | None = Field(
         default=None,
-        description="The same fields, over left.FIELD, where nothing was found; else dropped.",
+        description="The same fields, over left.FIELD, if no record is stored; without it the record is dropped.",
     )
     process: FunctionModel | None = Field(
-        default=None, description="A BroadcastProcessFunction instead, with key_by a KeyedBroadcastProcessFunction."
+        default=None,
+        description="Instead of add: a BroadcastProcessFunction, or with key_by a KeyedBroadcastProcessFunction.",
     )
 
     @model_validator(mode="after")
@@ -45,7 +46,7 @@ class BroadcastModel(SecondInputModel):
         if self.process is not None:
             needs_fields("python", self.process.fields)
             if self.put is not None or self.get is not None or self.missing is not None:
-                raise ValueError("put, get and missing belong to add, remove them")
+                raise ValueError("put, get and missing are only for add, remove them")
         elif self.put is None or self.get is None:
             raise ValueError("add needs put and get")
         elif self.missing is not None and list(self.missing) != list(self.add or ()):
@@ -81,7 +82,7 @@ def compile_broadcast(context: CompileContext, path: Path, model: BroadcastModel
             raise context.fail((*path, "missing"), f"expected the types of add, {expected}, got {got}")
     for name in add.schema.names:
         if name in first.schema.names:
-            raise context.fail((*path, "add", name), f"{name!r} is a field of the record already")
+            raise context.fail((*path, "add", name), f"{name!r} is already a field of the record")
     function = LookupBroadcastState(
         put.function, get.function, add.function, None if missing is None else missing.function
     )

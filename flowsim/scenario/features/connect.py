@@ -24,23 +24,24 @@ class ConnectModel(SecondInputModel):
     """A second input, and the functions for both; exactly one of map, flat_map, process."""
 
     partition: Partition | None = Field(
-        default=None, description="Of the second input; the operator's is of the first."
+        default=None, description="Partitioning of the second input; the operator's own is for the first."
     )
     key_by: Annotated[list[ExpressionSource], Field(min_length=2, max_length=2)] | None = Field(
-        default=None, description="An expression for each input: equal keys of both meet in one subtask."
+        default=None, description="An expression for each input: records with equal keys go to the same subtask."
     )
     map: Annotated[list[MapModel], Field(min_length=2, max_length=2)] | None = Field(
-        default=None, description="A map for each input, which give the same fields; no Python here."
+        default=None, description="A map for each input; both must give the same fields; no Python."
     )
     flat_map: Annotated[list[FlatMapModel], Field(min_length=2, max_length=2)] | None = Field(
-        default=None, description="A flat_map for each input, which give the same fields; no Python here."
+        default=None, description="A flat_map for each input; both must give the same fields; no Python."
     )
     process: FunctionModel | None = Field(
-        default=None, description="A CoProcessFunction, keyed a KeyedCoProcessFunction."
+        default=None, description="A CoProcessFunction, or with keys a KeyedCoProcessFunction."
     )
     read: Reading = Field(
         default="any",
-        description="Which input is read next: any in turn, the first or second to its end, or one record of each.",
+        description="Which input is read next: both in turn, the first or the second to its end, or one record of each "
+        "alternately.",
     )
 
     @model_validator(mode="after")
@@ -49,7 +50,7 @@ class ConnectModel(SecondInputModel):
         if self.process is not None:
             needs_fields("python", self.process.fields)
         if any(one.python is not None for one in (*(self.map or ()), *(self.flat_map or ()))):
-            raise ValueError("a Python function over two inputs is a process")
+            raise ValueError("a Python function over two inputs must be a process function")
         if self.key_by is not None and self.partition is not None:
             raise ValueError("key_by decides the partition, remove partition")
         return self

@@ -17,10 +17,12 @@ class FaultModel(Strict):
     """A fault injected into the running simulator; the laws must detect it."""
 
     fault: Annotated[str, Field(min_length=1, max_length=60)]
-    operator: Name | None = Field(default=None, description="The operator, source or sink that it strikes.")
+    operator: Name | None = Field(default=None, description="The operator, source or sink with the fault.")
     subtask: Annotated[int, Field(ge=0, le=32767)] | None = None
     channel: Annotated[int, Field(ge=0)] | None = None
-    at: Annotated[int, Field(ge=0)] = Field(default=0, description="Strikes at the n-th element, from 0.")
+    at: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="The element at which the fault happens, counted from 0."
+    )
 
 
 def compile_faults(

@@ -46,7 +46,7 @@ class CustomPartitionModel(Strict):
     """A Python function chooses the subtask of each record, from its key and the number of subtasks."""
 
     python: PythonReference = Field(description="package.module:function of key and number; or a Partitioner class.")
-    key: ExpressionSource = Field(description="What the function gets of a record.")
+    key: ExpressionSource = Field(description="Expression over the record: the key that is passed to the function.")
 
 
 Partition = PlainPartitioning | CustomPartitionModel
@@ -59,7 +59,9 @@ class EdgeModel(Strict):
         description="Name of a source or operator above, OPERATOR.OUTPUT for a side output, a list for a union."
     )
     partition: Partition | None = None
-    exchange: Exchange | None = Field(default=None, description="How its inputs are handed over; else the settings'.")
+    exchange: Exchange | None = Field(
+        default=None, description="Exchange mode of its inputs; without it the mode of the settings."
+    )
     parallelism: Parallelism | None = None
     cost: DurationNs | None = Field(default=None, description="Virtual time that one record costs.")
     buffer_timeout: TimeoutMs | None = None
@@ -73,7 +75,7 @@ class SecondInputModel(Strict):
     """A second input in addition to ``input``."""
 
     to: StreamName | Annotated[list[StreamName], Field(min_length=1)] = Field(
-        description="The stream that is the second input, a list for a union; `input` is the first."
+        description="The second input stream, a list for a union; `input` is the first."
     )
 
 
@@ -81,7 +83,7 @@ class KeyedSecondInputModel(SecondInputModel):
     """The same with a key for each input."""
 
     key_by: Annotated[list[ExpressionSource], Field(min_length=2, max_length=2)] = Field(
-        description="An expression for each input: records with equal keys meet."
+        description="An expression for each input: records with equal keys go to the same subtask."
     )
 
 

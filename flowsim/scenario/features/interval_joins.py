@@ -19,8 +19,10 @@ from flowsim.scenario.yaml.positions import Path
 class IntervalJoinModel(KeyedSecondInputModel):
     """One record for each pair of equal keys within the interval: right is in [left + lower, left + upper]."""
 
-    lower: SignedDurationMs = Field(description="How much later than left right is at least; may be negative.")
-    upper: SignedDurationMs = Field(description="How much later than left right is at most.")
+    lower: SignedDurationMs = Field(
+        description="Lower bound of (timestamp of right - timestamp of left); may be negative."
+    )
+    upper: SignedDurationMs = Field(description="Upper bound of (timestamp of right - timestamp of left).")
     lower_exclusive: bool = False
     upper_exclusive: bool = False
     select: Columns = Field(
@@ -28,9 +30,9 @@ class IntervalJoinModel(KeyedSecondInputModel):
     )
     late_left: Name | None = Field(
         default=None,
-        description="Side output for records of the first input that come too late: read it as OPERATOR.NAME.",
+        description="Side output for late records of the first input: read it as OPERATOR.NAME.",
     )
-    late_right: Name | None = Field(default=None, description="The same for the second input.")
+    late_right: Name | None = Field(default=None, description="Side output for late records of the second input.")
 
     @model_validator(mode="after")
     def _consistent(self) -> IntervalJoinModel:

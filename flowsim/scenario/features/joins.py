@@ -29,7 +29,7 @@ def _check_pairs(window: PlainWindowModel) -> None:
     if isinstance(window.session, GapModel):
         raise ValueError("a session of two streams needs a fixed gap")
     if uses_delta(window.trigger) or (window.evictor is not None and window.evictor.delta is not None):
-        raise ValueError("delta compares records of one stream, here are two")
+        raise ValueError("delta compares records of one stream, but this operator has two")
 
 
 class JoinModel(KeyedSecondInputModel):
@@ -56,7 +56,7 @@ class CoGroupModel(KeyedSecondInputModel):
     right: Annotated[dict[FieldName, str], Field(min_length=1)] | None = Field(
         default=None, description="Aggregates over the records of the second input."
     )
-    process: FunctionModel | None = Field(default=None, description="A CoGroupFunction instead.")
+    process: FunctionModel | None = Field(default=None, description="Instead of left and right: a CoGroupFunction.")
 
     @model_validator(mode="after")
     def _one_form(self) -> CoGroupModel:
@@ -101,7 +101,7 @@ def compile_co_group(context: CompileContext, path: Path, model: CoGroupModel, f
         function, results = context.columns(at, named, partial(compile_aggregates, named, of))
         for name in results.names:
             if name == "key" or name in schema.names:
-                raise context.fail((*at, name), f"{name!r} is a field of the result already")
+                raise context.fail((*at, name), f"{name!r} is already a field of the result")
         schema = schema.with_fields(results.names, results.types)
         sides.append(function)
     key = RecordSchema(("key",), (keys.first.type,))

@@ -36,7 +36,7 @@ class MapModel(Strict):
     """One record out for each one in: added fields, selected expressions, or a Python function."""
 
     add: Columns | None = Field(
-        default=None, description="New fields behind the others; a known name replaces that field in place."
+        default=None, description="New fields after the others; an existing name replaces that field in place."
     )
     select: Columns | None = Field(
         default=None, description="The output's fields, each an expression over the input's."
@@ -44,7 +44,7 @@ class MapModel(Strict):
     python: PythonReference | None = Field(
         default=None, description="package.module:function, only with --allow-python."
     )
-    fields: FieldTypes | None = Field(default=None, description="What the Python function returns, a tuple of these.")
+    fields: FieldTypes | None = Field(default=None, description="Fields that the Python function returns, as a tuple.")
 
     @model_validator(mode="after")
     def _one_form(self) -> MapModel:
@@ -57,7 +57,9 @@ class FlatMapModel(Strict):
 
     each: ExpressionSource | None = Field(default=None, description="A tuple or list, such as split(line).")
     into: FieldName = Field(default="item", description="The field that takes the item.")
-    type: TypeName | None = Field(default=None, description="Type of the item where the expression does not tell.")
+    type: TypeName | None = Field(
+        default=None, description="Type of the item, if the expression does not determine it."
+    )
     keep: list[FieldName] = Field(default_factory=list, description="Fields of the input that come before the item.")
     python: PythonReference | None = None
     fields: FieldTypes | None = None

@@ -23,9 +23,11 @@ class LinkModel(Strict):
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=False)
 
-    source: Name | None = Field(default=None, alias="from", description="A source or operator; without it any.")
-    target: Name | None = Field(default=None, alias="to", description="An operator or sink; without it any.")
-    latency: DurationNs = Field(default=0, description="From the end of sending to the arrival; credits take it, too.")
+    source: Name | None = Field(default=None, alias="from", description="A source or operator; without it all.")
+    target: Name | None = Field(default=None, alias="to", description="An operator or sink; without it all.")
+    latency: DurationNs = Field(
+        default=0, description="Time from the end of sending to the arrival; it also delays credits."
+    )
     bandwidth: Annotated[ByteSize, Field(ge=1)] | None = Field(
         default=None, description="Bytes per second of one connection: one pair of subtasks."
     )
@@ -38,7 +40,7 @@ class BufferDebloatModel(Strict):
     period: Annotated[DurationMs, Field(ge=1)] = 200
     target: Annotated[DurationMs, Field(ge=1)] = 1000
     threshold: Annotated[int, Field(ge=0, le=100)] = Field(
-        default=25, description="Percent by which a size must change to be announced."
+        default=25, description="A new buffer size is announced only if it differs by at least this percentage."
     )
     samples: Annotated[int, Field(ge=1, le=1_000_000)] = 20
     starting_size: Annotated[ByteSize, Field(ge=1, le=1 << 26)] = 1024

@@ -31,7 +31,9 @@ from flowsim.scenario.yaml.positions import Path
 class DeltaModel(Strict):
     """The distance of two records: the difference of one expression over both."""
 
-    of: ExpressionSource = Field(description="A number; the distance is the later record's minus the earlier's.")
+    of: ExpressionSource = Field(
+        description="A numeric expression; the delta is the later record's value minus the earlier record's."
+    )
     threshold: float | int
 
 
@@ -40,26 +42,28 @@ class TimeoutTriggerModel(Strict):
 
     of: TriggerModel
     after: PositiveMs
-    reset_on_record: bool = Field(default=False, description="Every record starts the time anew, not only the first.")
-    clear_on_timeout: bool = Field(default=True, description="Firing by time-out also clears the other trigger.")
+    reset_on_record: bool = Field(
+        default=False, description="true: every record restarts the timeout; false: only the first starts it."
+    )
+    clear_on_timeout: bool = Field(default=True, description="A timeout also clears the nested trigger.")
 
 
 class TriggerChoiceModel(Strict):
     """A trigger with parameters; exactly one of them."""
 
-    count: Count | None = Field(default=None, description="Fires at every so many records; they stay.")
-    continuous_event_time: PositiveMs | None = Field(default=None, description="Fires every so often in event time.")
+    count: Count | None = Field(default=None, description="Fires after every N records; the contents stay.")
+    continuous_event_time: PositiveMs | None = Field(default=None, description="Fires at this interval in event time.")
     continuous_processing_time: PositiveMs | None = Field(
-        default=None, description="Fires every so often by the clock."
+        default=None, description="Fires at this interval in processing time."
     )
     delta: DeltaModel | None = Field(
-        default=None, description="Fires when a record is farther away than the threshold."
+        default=None, description="Fires when the delta of a record exceeds the threshold."
     )
     purging: TriggerModel | None = Field(
-        default=None, description="Another trigger; the window is emptied as it fires."
+        default=None, description="Another trigger; each firing also purges the window."
     )
     timeout: TimeoutTriggerModel | None = None
-    python: PythonReference | None = Field(default=None, description="A Trigger class of your own.")
+    python: PythonReference | None = Field(default=None, description="A user-defined Trigger class.")
 
     @model_validator(mode="after")
     def _one_kind(self) -> TriggerChoiceModel:
@@ -81,17 +85,21 @@ EVICTOR_KINDS: tuple[EvictorKind, ...] = get_args(EvictorKind)
 class EvictorModel(Strict):
     """Removes records from a window that fires; exactly one of count, time, delta, python."""
 
-    count: Count | None = Field(default=None, description="Keeps the last so many records.")
-    time: DurationMs | None = Field(default=None, description="Keeps what is younger than the youngest less this.")
-    delta: DeltaModel | None = Field(default=None, description="Keeps what is nearer to the last than the threshold.")
-    python: PythonReference | None = Field(default=None, description="An Evictor class of your own.")
-    after: bool = Field(default=False, description="After the window function instead of before.")
+    count: Count | None = Field(default=None, description="Keeps the last N records.")
+    time: DurationMs | None = Field(
+        default=None, description="Keeps the records within this time before the latest timestamp."
+    )
+    delta: DeltaModel | None = Field(
+        default=None, description="Keeps the records whose delta to the last record is below the threshold."
+    )
+    python: PythonReference | None = Field(default=None, description="A user-defined Evictor class.")
+    after: bool = Field(default=False, description="Evicts after the window function instead of before.")
 
     @model_validator(mode="after")
     def _one_kind(self) -> EvictorModel:
         one_of(self, EVICTOR_KINDS)
         if self.python is not None and self.after:
-            raise ValueError("an evictor of your own decides itself what it does before and after, remove after")
+            raise ValueError("a user-defined evictor has its own methods for before and after, remove after")
         return self
 
 

@@ -63,7 +63,7 @@ def compile_aggregate(
     head = (*keys.names, *bounds)
     for name in results.names:
         if name in head:
-            raise context.fail((*path, name), f"{name!r} is a field of the result already ({', '.join(head)})")
+            raise context.fail((*path, name), f"{name!r} is already a field of the result ({', '.join(head)})")
     cut = windowed(context, path, incoming)
     finish = AllWindowResult(bool(bounds)) if key is None else WindowResult(key.composite, bool(bounds))
     stream = context.attempt(path, lambda: cut.aggregate(function, finish))  # type: ignore[arg-type]

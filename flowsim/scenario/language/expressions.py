@@ -83,7 +83,7 @@ def _check_nesting(source: str) -> None:
         if char in "([{":
             depth += 1
             if depth > MAX_BRACKET_DEPTH:
-                raise ExpressionError(f"brackets nest deeper than {MAX_BRACKET_DEPTH}", index)
+                raise ExpressionError(f"brackets are nested deeper than {MAX_BRACKET_DEPTH}", index)
         elif char in ")]}":
             depth -= 1
 

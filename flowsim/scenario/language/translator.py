@@ -91,7 +91,7 @@ class Translator:
         if self._nodes > MAX_NODES:
             raise self._error(node, f"an expression has at most {MAX_NODES} parts")
         if self._depth >= MAX_DEPTH:
-            raise self._error(node, f"an expression nests at most {MAX_DEPTH} deep")
+            raise self._error(node, f"an expression has at most {MAX_DEPTH} nested levels")
         self._depth += 1
         try:
             return self._dispatch(node)
@@ -197,7 +197,7 @@ class Translator:
     def _spelled(self, node: ast.Name) -> str:
         """The identifier, which must be spelled in ASCII in the source: Python normalizes look-alike letters to ASCII."""
         if re.search(rf"(?<!\w){re.escape(node.id)}(?!\w)", self.source) is None:
-            raise self._error(node, f"the name {node.id!r} is written with look-alike letters")
+            raise self._error(node, f"the name {node.id!r} contains characters that only look like its letters")
         return node.id
 
     def _binary(self, node: ast.BinOp) -> Term:
@@ -296,7 +296,7 @@ class Translator:
 
     def _function_call(self, node: ast.Call) -> Term:
         if not isinstance(node.func, ast.Name):
-            raise self._error(node.func, _REFUSED.get(type(node.func), "only functions of the table can be called"))
+            raise self._error(node.func, _REFUSED.get(type(node.func), "only the built-in functions can be called"))
         name = self._spelled(node.func)
         spec = FUNCTIONS.get(name)
         if spec is None:

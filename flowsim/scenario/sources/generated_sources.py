@@ -82,7 +82,7 @@ class GeneratorModel(Strict):
     """Draws records from the run's seed."""
 
     count: Annotated[int, Field(ge=1, le=10**12)] | None = Field(
-        default=None, description="Records in all; none: endless."
+        default=None, description="Total number of records; without it the source is endless."
     )
     pace: DurationNs | None = Field(default=None, description="Virtual time between two records of a subtask.")
     fields: Annotated[dict[FieldName, GeneratedFieldModel], Field(min_length=1)]

@@ -38,7 +38,7 @@ class ScriptEntryModel(Strict):
 
     record: Row | None = None
     timestamp: Int64 | None = Field(
-        default=None, description="Of the record, in ms; without it that of the record before."
+        default=None, description="Timestamp of the record in ms; without it the timestamp of the previous record."
     )
     watermark: Int64 | None = Field(default=None, description="Event time in ms.")
     sleep: DurationMs | None = None
@@ -46,7 +46,7 @@ class ScriptEntryModel(Strict):
     end: Literal[True] | None = None
     split: Name | None = Field(
         default=None,
-        description="The split that it belongs to; each has event time of its own. With end: ends that split.",
+        description="The split of the entry; each split has its own event time. With end: ends that split.",
     )
     step: Annotated[int, Field(ge=0, le=10**9)] | None = Field(
         default=None,
@@ -106,7 +106,7 @@ def _entry(context: CompileContext, path: Path, model: ScriptEntryModel, schema:
             return script.watermark(value, step=step, split=split)
         case "sleep":
             if split is not None:
-                raise context.fail((*path, "split"), "a pause is of the whole subtask, remove split")
+                raise context.fail((*path, "split"), "a pause applies to the whole subtask, remove split")
             return script.sleep(value, step=step)
         case "idle":
             return script.idle(step=step, split=split)

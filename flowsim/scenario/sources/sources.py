@@ -76,7 +76,7 @@ class SourceModel(Strict):
     parallelism: Parallelism | None = None
     watermarks: WatermarksModel | None = None
     legacy: bool = Field(
-        default=False, description="Runs as a source function on a thread of its own, as Flink's old sources do."
+        default=False, description="Runs as a SourceFunction on its own thread, like the legacy sources of Flink."
     )
     cost: DurationNs | None = Field(default=None, description="Virtual time that one record costs.")
     buffer_timeout: TimeoutMs | None = None

@@ -20,8 +20,10 @@ class AlignmentModel(Strict):
     """A source whose watermark is too far ahead of its group waits for the other sources."""
 
     group: Name
-    max_drift: DurationMs = Field(description="How far ahead of the slowest a source may be.")
-    interval: Annotated[DurationMs, Field(ge=1)] = Field(default=1000, description="How often the sources report.")
+    max_drift: DurationMs = Field(description="How far a source may be ahead of the slowest source.")
+    interval: Annotated[DurationMs, Field(ge=1)] = Field(
+        default=1000, description="Interval at which the sources report their watermark."
+    )
 
 
 class WatermarksModel(Strict):
@@ -31,19 +33,20 @@ class WatermarksModel(Strict):
     max_out_of_orderness: DurationMs = 0
     emit: Literal["periodic", "every_record", "never"] = Field(
         default="periodic",
-        description="Every auto_watermark_interval (as Flink does), after every record, or not at all (timestamps only).",
+        description="periodic: every auto_watermark_interval (as in Flink); every_record: after every record; never: "
+        "timestamps only.",
     )
     punctuated: ExpressionSource | None = Field(
         default=None,
         description="Only after a record for which this is true: its timestamp, minus the bound, minus 1 ms.",
     )
     generator: PythonReference | None = Field(
-        default=None, description="A WatermarkGenerator class of your own, made once per subtask."
+        default=None, description="A user-defined WatermarkGenerator class, created once per subtask."
     )
     idle_after: DurationMs | None = Field(
         default=None, description="Declares a subtask idle after this long without records."
     )
-    alignment: AlignmentModel | None = Field(default=None, description="Only of a source.")
+    alignment: AlignmentModel | None = Field(default=None, description="Only for a source.")
 
     @model_validator(mode="after")
     def _one_way(self) -> WatermarksModel:
@@ -55,7 +58,9 @@ class WatermarksModel(Strict):
 def check_watermarks(model: WatermarksModel, has_key: bool) -> None:
     """Raises ValueError for keys that only sources support, and for unused keys."""
     if model.alignment is not None:
-        raise ValueError("alignment stops sources, an operator cannot be stopped: put it into a source's watermarks")
+        raise ValueError(
+            "alignment pauses sources, an operator cannot be paused: move it to the watermarks of a source"
+        )
     if has_key:
         raise ValueError("watermarks takes no key_by")
 

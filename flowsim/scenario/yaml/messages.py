@@ -15,7 +15,7 @@ from flowsim.scenario.yaml.positions import Path, YamlValue
 from flowsim.scenario.yaml.problems import Problems
 
 _PATTERNS: Final = {
-    PLACE_PATTERN: "a place: NAME, NAME/INDEX or NAME/FIRST-LAST",
+    PLACE_PATTERN: "a subtask: NAME, NAME/INDEX or NAME/FIRST-LAST",
     NAME_PATTERN: "a name of letters, digits, '_' and '-' that begins with a letter",
     FIELD_PATTERN: "a field name of letters, digits and '_' that begins with a letter",
     PYTHON_PATTERN: "package.module:function",
@@ -78,7 +78,7 @@ def _report_one(path: Path, alternatives: Sequence[ErrorDetails], model: type[Ba
     first = alternatives[0]
     name = str(path[-1]) if path else ""
     if first["type"] == "missing":
-        problems.at_key(path[:-1], f"expected the key {name!r}, it is missing")
+        problems.at_key(path[:-1], f"the key {name!r} is missing")
         return
     if first["type"] == "extra_forbidden":
         problems.at_key(path, f"unknown key {name!r}" + did_you_mean(name, _known_keys(model, path[:-1])))

@@ -68,4 +68,4 @@ def _put(root: YamlValue, path: Path, value: YamlValue, where: SourcePosition) -
                 here[key] = {}
             here = here[key]
         else:
-            raise ScenarioError(f"{path_text(path[:depth])} is a single value, it has no {part!r} inside", where)
+            raise ScenarioError(f"{path_text(path[:depth])} is a single value, it has no key {part!r}", where)

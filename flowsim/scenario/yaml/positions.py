@@ -116,13 +116,13 @@ class _Reader:
         except MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             where = SourcePosition(self.file, mark.line + 1, mark.column + 1) if mark else self._start()
-            raise ScenarioError(f"not readable as YAML: {_one_line(error.problem or error.context)}", where) from None
+            raise ScenarioError(f"invalid YAML: {_one_line(error.problem or error.context)}", where) from None
         except YAMLError as error:
-            raise ScenarioError(f"not readable as YAML: {_one_line(str(error))}", self._start()) from None
+            raise ScenarioError(f"invalid YAML: {_one_line(str(error))}", self._start()) from None
         except (ValueError, TypeError, AttributeError, IndexError, KeyError, AssertionError, RecursionError) as error:
             # On some malformed input the parser raises errors of its own code.
             where = self._last()
-            raise ScenarioError(f"not readable as YAML after this place ({type(error).__name__})", where) from None
+            raise ScenarioError(f"invalid YAML after this position ({type(error).__name__})", where) from None
         if not self.root:
             raise ScenarioError("expected a scenario, got an empty file", self._start())
         quoted, blocks = frozenset(self.quoted), frozenset(self.blocks)
@@ -186,13 +186,13 @@ class _Reader:
             raise ScenarioError(f"expected a key of 1 to {MAX_KEY_CHARS} characters, got {len(key)}", where)
         if key in top.container:
             first = self.keys[(*top.path, key)]
-            raise ScenarioError(f"key {key!r} is here a second time, first in line {first.line}", where)
+            raise ScenarioError(f"duplicate key {key!r}, first used in line {first.line}", where)
         top.key = key
         self.keys[(*top.path, key)] = where
 
     def _enter(self, where: SourcePosition, container: list[YamlValue] | dict[str, YamlValue]) -> None:
         if len(self.stack) >= MAX_DEPTH:
-            raise ScenarioError(f"values nest deeper than {MAX_DEPTH}", where)
+            raise ScenarioError(f"values are nested deeper than {MAX_DEPTH} levels", where)
         path = self._place(container, where)
         self.stack.append(_Open(path, container))
 
@@ -207,7 +207,7 @@ class _Reader:
                 path = (*top.path, len(top.container))
                 top.container.append(value)
             elif top.key is None:
-                raise ScenarioError("expected a text as key, got a list or mapping", where)
+                raise ScenarioError("expected a text as a key, got a list or mapping", where)
             else:
                 path = (*top.path, top.key)
                 top.container[top.key] = value

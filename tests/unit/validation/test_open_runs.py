@@ -92,7 +92,7 @@ def test_what_is_no_recording_is_refused_by_name(tmp_path: Path) -> None:
         ({"status": "fine"}, "damaged manifest: status: Input should be 'running', 'complete'"),
         ({"epochs": 7}, "has 7 epochs, but 2 are complete, or one of them was changed"),
         ({"last_marker": "0" * 64}, "has 2 epochs, but 2 are complete, or one of them was changed"),
-        ({"rows": {"actions": 3}}, "says that table actions has 3 rows, but its parts have 2"),
+        ({"rows": {"actions": 3}}, "states 3 rows for table actions, but its parts have 2"),
     ],
 )
 def test_a_damaged_manifest_is_refused(change: dict[str, object], message: str, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ class SessionWindowTimeGapExtractor(Protocol):
 
     def extract(self, element: object, /) -> int:
         """Milliseconds, above 0."""
-        raise BadInput(f"{type(self).__name__}: define extract(element), which answers the gap in milliseconds")
+        raise BadInput(f"{type(self).__name__}: define extract(element), which returns the gap in milliseconds")
 
 
 Extractor = SessionWindowTimeGapExtractor | Callable[[object], int]
@@ -64,7 +64,7 @@ class DynamicGapSessionWindows(SessionWindows):
         gap_ms: object = self.extractor.extract(element)
         if type(gap_ms) is not int or not 1 <= gap_ms <= MAX_WATERMARK:
             raise BadInput(
-                f"session window: expected the gap extractor to answer 1 to 2**63 - 1 ms, got {gap_ms!r:.40} for "
+                f"session window: expected the gap extractor to return 1 to 2**63 - 1 ms, got {gap_ms!r:.40} for "
                 f"{element!r:.60}"
             )
         return gap_ms

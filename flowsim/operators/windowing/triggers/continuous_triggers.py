@@ -145,8 +145,9 @@ class ContinuousProcessingTimeTrigger(ContinuousTrigger):
         if at is None:
             # Flink dereferences null here; only a nested trigger whose outer trigger has its own timers gets here.
             raise BadInput(
-                f"ContinuousProcessingTimeTrigger: the timer at {time} ms is not its own, and it waits for none: Flink "
-                "fails with a NullPointerException; nest it in triggers that clear it only with their own timers"
+                f"ContinuousProcessingTimeTrigger: the trigger did not register the timer at {time} ms and "
+                "has no timer of its own: Flink fails with a NullPointerException; nest it only in triggers "
+                "that clear it together with their own timers"
             )
         if at != time:
             return CONTINUE

@@ -1,4 +1,4 @@
-"""The command line: the group of commands. A command's module is imported when the command is invoked."""
+"""The command line: the group of commands. A command's module is imported when the command is called."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _COMMANDS: Final = {
     "faults": ("catalogues", "List the faults that a scenario can switch on, and the law that detects each fault."),
     "schema": ("catalogues", "Print the JSON Schema of scenario files (with or without --json)."),
 }
-"""By the name of a command, which is also that of its function: its module in flowsim.cli.commands, its help in a line."""
+"""By the name of a command, which is also that of its function: its module in flowsim.cli.commands, and one line of help."""
 
 
 class CommandEntry(TyperCommand):
@@ -57,7 +57,7 @@ class CommandEntry(TyperCommand):
 
 
 class CommandGroup(TyperGroup):
-    """Lists its commands by their entries, and loads the one that is invoked or completed."""
+    """Lists its commands by their entries, and imports only the called or completed one."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)

@@ -65,5 +65,5 @@ Remote = Annotated[
 
 
 def default_out(scenario: Path) -> Path:
-    """Where a run goes that names no directory."""
+    """The default output directory of a run."""
     return Path("out") / scenario.stem

@@ -1,4 +1,4 @@
-"""Shows the outcome of a run: its tasks, its sinks, its expectations, and where everything is."""
+"""Shows the result of a run: its tasks, sinks, expectations, and output paths."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _NETWORK = (
 
 
 def run_waits(run: ScenarioRun) -> TaskWaits | None:
-    """What its tasks waited for; None where nothing was recorded."""
+    """The waits of its tasks; None without recording."""
     if run.recording is None or not run.result.tasks:
         return None
     recording = Recording.open(run.recording)
@@ -51,7 +51,7 @@ def run_waits(run: ScenarioRun) -> TaskWaits | None:
 
 
 def run_data(run: ScenarioRun, waits: TaskWaits | None) -> dict[str, Any]:
-    """A run as JSON-able data."""
+    """A run as JSON values."""
     result, settings = run.result, run.settings
     return {
         "scenario": run.compiled.scenario.model.name,
@@ -83,7 +83,7 @@ def run_data(run: ScenarioRun, waits: TaskWaits | None) -> dict[str, Any]:
 
 
 def _snapshot_data(snapshot: TaskSnapshot) -> dict[str, Any]:
-    """A snapshot as JSON-able data; ``missed`` says why one was not taken."""
+    """A snapshot as JSON values; ``missed`` is the reason if it was not taken."""
     return {
         "task": snapshot.task,
         "requested_ns": snapshot.requested_ns,
@@ -137,7 +137,7 @@ def task_data(task: TaskSummary) -> dict[str, Any]:
 
 
 def shares(task: TaskSummary) -> tuple[float | None, float, float, float]:
-    """Busy (None where that is not measured), idle, soft and hard back-pressured, as shares of the task's time."""
+    """Busy (None if not measured), idle, soft and hard back-pressured, as shares of the task's time."""
     times = (task.busy_ns, task.idle_ns, task.soft_backpressured_ns, task.hard_backpressured_ns)
     total = sum(times)
     busy, idle, soft, hard = (round(ns / total, 4) if total else 0.0 for ns in times)
@@ -146,7 +146,7 @@ def shares(task: TaskSummary) -> tuple[float | None, float, float, float]:
 
 
 def show_run(console: Console, run: ScenarioRun, waits: TaskWaits | None) -> None:
-    """What happened, per task."""
+    """The results per task."""
     result, settings = run.result, run.settings
     schedule = "" if settings.clock == "real" else f", policy {settings.policy}"
     show_text(
@@ -198,7 +198,7 @@ def _values_data(run: ScenarioRun) -> dict[str, object] | None:
 
 
 def _sampled_values(run: ScenarioRun) -> str:
-    """What is missing of the values of records; '' where nothing is."""
+    """What is missing of the record values; '' if nothing is."""
     values = None if run.manifest is None else run.manifest.record_values
     if values is None or run.settings.record_values_bytes == 0 or values.is_complete:
         return ""
@@ -206,14 +206,14 @@ def _sampled_values(run: ScenarioRun) -> str:
 
 
 def _met_without_being_declared(run: ScenarioRun) -> int:
-    """Every run is expected to end in a certain way, which is a claim only of a scenario that says so."""
+    """Every run has an expected status; it is shown only if the scenario declares it."""
     if "job" in run.compiled.scenario.model.expect.model_fields_set:
         return 0
     return sum(outcome.what == "job" and bool(outcome.met) for outcome in run.expectations)
 
 
 def _show_waits(console: Console, tasks: Sequence[TaskSummary], waits: TaskWaits) -> None:
-    """The fill of async queues, and what each task waited for."""
+    """The usage of async queues, and what each task waited for."""
     for queue in waits.queues:
         show_text(
             console,
@@ -232,7 +232,7 @@ def _show_waits(console: Console, tasks: Sequence[TaskSummary], waits: TaskWaits
 
 
 def _show_times(console: Console, tasks: Sequence[TaskSummary]) -> None:
-    """What each task did, and where its time went."""
+    """The work of each task, and its time by state."""
     rows = [
         (
             task.name,

@@ -1,7 +1,7 @@
-"""The kinds of deliberate faults, and which of them a run has (architecture decision D6).
+"""The kinds of faults, and the faults of a run (architecture decision D6).
 
-Each fault replaces a component of the running simulator by one that breaks a rule, so that the laws can be seen to fire:
-what is recorded afterwards is what the faulty component really did.
+Each fault replaces a component of the running simulator by one that breaks a rule, to test that the laws detect it: the
+recording shows what the faulty component really did.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from flowsim.errors import BadInput
 
 
 class Component(Enum):
-    """What a fault breaks."""
+    """The component that a fault breaks."""
 
     CHANNEL = "channel"
     VALVE = "valve"
@@ -27,7 +27,7 @@ class Component(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FaultKind:
-    """A kind of fault: its name, what it breaks, and the law that must notice it."""
+    """A kind of fault: its name, its component, and the law that must detect it."""
 
     name: str
     component: Component
@@ -322,10 +322,10 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One deliberate fault of a run.
+    """One fault of a run.
 
-    ``operator``: name of an operator of the task that is broken, None: every task. ``subtask``: its index, None: every
-    subtask. ``channel``: channel id, None: every channel of the task. ``at``: see the sentence of the kind, counted from 0.
+    ``operator``: name of an operator of the faulty task, None: every task. ``subtask``: its index, None: every subtask.
+    ``channel``: channel id, None: every channel of the task. ``at``: see the sentence of the kind, counted from 0.
     """
 
     fault: str
@@ -336,7 +336,7 @@ class Fault:
 
 
 def check_faults(faults: Iterable[Fault], operator_names: Collection[str]) -> None:
-    """Raises BadInput for a kind that does not exist, and for an operator that the job does not have."""
+    """Raises BadInput for an unknown kind or operator."""
     for fault in faults:
         if fault.fault not in FAULT_KINDS:
             raise BadInput(f"unknown fault '{fault.fault}'; there are: {', '.join(FAULT_KINDS)}")

@@ -1,4 +1,4 @@
-"""Which facts a trace prints: kinds by name, and how much detail."""
+"""The facts that a trace prints: kinds by name, and the level of detail."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "life": ("lifecycle", "operator_counts", "task_times"),
     "metrics": ("metrics", "latencies"),
 }
-"""What ``--kinds`` takes, with the tables it stands for."""
+"""The values of ``--kinds``, with their tables."""
 
 _OUTLINE: Final = (
     "task_watermark",
@@ -46,9 +46,9 @@ _STORY_VALUES: Final[Values] = {
 
 
 def wanted_tables(kinds: str | None, detail: str) -> tuple[tuple[str, ...], Values]:
-    """The tables to read, and which of their rows; ``kinds`` names what is wanted, so it comes before ``detail``.
+    """The tables to read, and which of their rows; ``kinds`` is explicit, so it overrides ``detail``.
 
-    Raises BadInput for a kind that there is not.
+    Raises BadInput for an unknown kind.
     """
     everything = tuple(table for tables in KINDS.values() for table in tables)
     if kinds is not None:

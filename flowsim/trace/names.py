@@ -1,4 +1,4 @@
-"""What the numbers in facts stand for: tasks, operators, channels, edges, pools and keys."""
+"""The names of the numbers in facts: tasks, operators, channels, edges, pools and keys."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Row = tuple[int | str, ...]
 
 
 class Names:
-    """The description tables of a recording, looked up by id; an id that they do not name is shown as it is."""
+    """The description tables of a recording, by id; an unknown id is shown as a number."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
@@ -97,11 +97,11 @@ class Names:
         return f"input pool {pool} (from {self.vertex(int(edge[1]))})"
 
     def key(self, key: int) -> str:
-        """A key as JSON; '' where the stream has no keys."""
+        """A key as JSON; '' if the stream has no keys."""
         return self._keys.get(key, f"#{key}") if key else ""
 
     def value(self, fingerprint: int) -> str:
-        """The value of a record as JSON; '' where it was not kept."""
+        """The value of a record as JSON; '' if it was not stored."""
         return self._values.text(fingerprint) or ""
 
     @cached_property
@@ -109,7 +109,7 @@ class Names:
         return {int(row[1]): str(row[4]) for row in self._recording.static_rows("keys")}
 
     def find_tasks(self, text: str) -> list[int]:
-        """A task by its id, its name or a part that only it has; or all subtasks of an operator or chain, by its name.
+        """A task by its id, its name or a unique part of it; or all subtasks of an operator or chain, by its name.
 
         Raises BadInput.
         """
@@ -134,7 +134,7 @@ class Names:
 
 
 def _operators(task_name: str) -> list[str]:
-    """The chain of a task and its operators, as Flink names them, and sources and sinks also as scenarios do."""
+    """The chain of a task and its operators, with Flink's names; sources and sinks also with their scenario names."""
     chain = task_name.rpartition(" (")[0]
     named = chain.split(" -> ")
     return [chain, *named, *(name.partition(": ")[2] for name in named if name.startswith(("Source: ", "Sink: ")))]

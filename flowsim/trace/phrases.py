@@ -1,4 +1,4 @@
-"""What a trace prints of each member of a closed set, with the rules; a test holds each table against its enum."""
+"""The printed text of each enum member, with its rules; a test compares each table with its enum."""
 
 from __future__ import annotations
 

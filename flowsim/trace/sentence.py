@@ -1,4 +1,4 @@
-"""What a sentence of a trace is, and the words that many of them share."""
+"""A sentence of a trace, and text that many sentences share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flowsim.units import NO_TIMESTAMP
 
 
 class Sentence(NamedTuple):
-    """One fact in words. ``rules``: numbers of the rules that explain it."""
+    """One fact as text. ``rules``: numbers of the rules that explain it."""
 
     text: str
     rules: tuple[str, ...] = ()
@@ -22,7 +22,7 @@ STATUS: Final = {0: "ACTIVE", -1: "IDLE"}
 
 
 def element_text(kind: int, timestamp: int, value: str = "") -> str:
-    """What follows the kind of an element: its value and time, its status or its mode."""
+    """The text after the kind of an element: its value and time, its status or its mode."""
     match ElementKind(kind):
         case ElementKind.RECORD:
             return joined(value, _time_text(timestamp))
@@ -37,7 +37,7 @@ def element_text(kind: int, timestamp: int, value: str = "") -> str:
 
 
 def record_text(noun: str, timestamp: int, value: str) -> str:
-    """``record ["a",1] of 7``; where the value is not known ``a record of 7``."""
+    """``record ["a",1] of 7``; without a known value ``a record of 7``."""
     return joined(f"{noun} {value}" if value else f"a {noun}", _time_text(timestamp))
 
 

@@ -1,4 +1,4 @@
-"""One sentence per fact, for a person who reads a recording."""
+"""One sentence per fact, for readers of a recording."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Tell = Callable[..., Sentence]
 
 
 def sentence(names: Names, table: str, row: tuple[int, ...]) -> Sentence:
-    """One fact in words."""
+    """One fact as text."""
     return SENTENCES[table](names, *row)
 
 

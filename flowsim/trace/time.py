@@ -1,4 +1,4 @@
-"""Moments of a run, for people: time since its start, exact to the nanosecond."""
+"""Times of a run for display: time since its start, exact to the nanosecond."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NS_PER_S: Final = 1000 * NS_PER_MS
 
 
 def start_of(recording: Recording) -> int:
-    """When the run began, on the clock of its facts; on the real clock that is the time of its first fact."""
+    """The start of the run, on the clock of its facts; on the real clock this is the time of its first fact."""
     if recording.manifest.run.clock != "real":
         return START_NS
     bounds = [recording.time_bounds(table.name, 0) for table in TASK_TABLES] if recording.epochs else []
@@ -46,7 +46,7 @@ def moment_ns(option: str, text: str | None) -> int | None:
 
 
 def moment_text(ns: int) -> str:
-    """A moment that ``--from`` and ``--to`` take back.
+    """A time in a form that ``--from`` and ``--to`` accept.
 
     >>> moment_text(1_234_567), moment_text(61_000_000_000)
     ('1.234567 ms', '61.000000000 s')

@@ -1,4 +1,4 @@
-"""``flowsim explore``: looks for a schedule that breaks a law."""
+"""``flowsim explore``: searches for a schedule that violates a law."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def explore(
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """Which schedules are run; ``budget_records`` 0: that of the scenario."""
+    """The schedules to run; ``budget_records`` 0: the scenario's."""
 
     strategy: Strategy
     seeds: range
@@ -118,7 +118,7 @@ class _Plan:
 def _plan(
     policy: Literal["random", "fifo"], seeds: int, first_seed: int, budget_records: int, text: str | None
 ) -> _Plan:
-    """The plan of the options; a token names exactly one schedule. Raises BadInput for what is no token."""
+    """The plan of the options; a token selects exactly one schedule. Raises BadInput for an invalid token."""
     if text is None:
         return _Plan(strategy_of(policy), range(first_seed, first_seed + seeds), budget_records, None)
     token = Token.parse(text)
@@ -128,7 +128,7 @@ def _plan(
 def _run_options(
     plan: _Plan, record: str, until: str | None, overrides: Sequence[str], allow_python: bool, allow_path: bool
 ) -> list[str]:
-    """The options with which ``flowsim run`` repeats a run of the exploration, after its ``--seed``."""
+    """The options with which ``flowsim run`` repeats a run of the exploration, in addition to ``--seed``."""
     changed = [*overrides, *([f"settings.budget_records={plan.budget_records}"] if plan.budget_records else [])]
     options = ["--policy", plan.strategy.name, "--record", record, "--clock", "virtual"]
     options += [] if until is None else ["--until", until]
@@ -138,7 +138,7 @@ def _run_options(
 
 
 def exit_code(found: Exploration, has_faults: bool) -> ExitCode:
-    """Of the first finding; laws that no run examined are no success either."""
+    """Of the first finding; laws that no run examined are not a success either."""
     step = found.first_finding
     if step is None:
         return ExitCode.BROKEN if found.never_examined else ExitCode.FINE
@@ -150,7 +150,7 @@ def exit_code(found: Exploration, has_faults: bool) -> ExitCode:
 
 
 def exploration_data(found: Exploration, again: str | None) -> dict[str, Any]:
-    """An exploration as JSON-able data."""
+    """An exploration as JSON values."""
     step = found.first_finding
     return {
         "runs": found.runs,

@@ -1,4 +1,4 @@
-"""``flowsim replay``: runs a recorded scenario again and demands the same facts."""
+"""``flowsim replay``: runs a recorded scenario again and compares the facts."""
 
 from __future__ import annotations
 

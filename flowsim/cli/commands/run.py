@@ -1,4 +1,4 @@
-"""``flowsim run``: runs a scenario, records it, and judges it when asked to."""
+"""``flowsim run``: runs a scenario, records it, and optionally checks it."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _answer(done: ScenarioRun, out: Path, report: Report | None) -> Answer:
 
 
 def unexpected_laws(done: ScenarioRun, report: Report) -> list[str]:
-    """One line per law whose verdict is not the one that the scenario expects."""
+    """One line per law with an unexpected verdict."""
     expect = done.compiled.scenario.model.expect
     lines = []
     for line in report.lines:
@@ -150,7 +150,7 @@ def unexpected_laws(done: ScenarioRun, report: Report) -> list[str]:
 
 
 def exit_code(done: ScenarioRun, unexpected: list[str]) -> ExitCode:
-    """A job that failed unexpectedly comes before what it did not meet."""
+    """An unexpected failure of the job has priority over unmet expectations."""
     job = next(outcome for outcome in done.expectations if outcome.what == "job")
     if job.met is False and done.result.status in (JobStatus.FAILED, JobStatus.DEADLOCKED):
         return ExitCode.JOB_FAILED

@@ -1,4 +1,4 @@
-"""``flowsim study``: runs a scenario under every combination of some values and compares what the recordings say."""
+"""``flowsim study``: runs a scenario with every combination of some values and compares the recordings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``flowsim trace``: prints a recorded run, fact by fact, from its recording alone."""
+"""``flowsim trace``: prints a run, fact by fact, from its recording."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def trace(
 
 
 def _notes(story: Story) -> list[str]:
-    """What the reader has to know of the recording."""
+    """Notes about the recording for the reader."""
     recording, notes = story.recording, []
     missing = [name for name in story.selection.tables if TABLES[name].level > recording.level]
     if missing:
@@ -169,7 +169,7 @@ def _write_text(story: Story, path: Path, out: TextIO) -> ExitCode:
 
 
 def _write_json(story: Story, path: Path, out: TextIO) -> ExitCode:
-    """One document; when a part turns out to be damaged on the way, its error stands behind the facts before it."""
+    """One document; if a part is damaged, its error comes after the facts before it."""
     recording, names = story.recording, story.names
     head = {
         "recording": str(path),
@@ -201,7 +201,7 @@ def _write_json(story: Story, path: Path, out: TextIO) -> ExitCode:
 
 
 def _shortened(name: str, width: int) -> str:
-    """Long names lose their middle: chains begin alike and their subtasks differ at the end."""
+    """Shortens long names in the middle: chains begin alike and their subtasks differ at the end."""
     if len(name) <= width:
         return name
     tail = min(12, width // 3)

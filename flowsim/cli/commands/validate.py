@@ -1,4 +1,4 @@
-"""``flowsim validate``: holds recordings against the laws."""
+"""``flowsim validate``: checks recordings against the laws."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Capacity(Check):
         self._inside = 0
 
     def step(self, step: Step) -> None:
-        """Any step."""
+        """A row of ``async_elements``."""
         action, queued, capacity = step.action, step.queued, self.place.capacity
         if action == PUT:
             self._inside += 1
@@ -50,7 +50,7 @@ class Capacity(Check):
 
 
 class End(Check):
-    """Looks at the queue at every end of input, and at the steps after an end or a close."""
+    """Checks the queue at every end of input, and the steps after an end or a close."""
 
     __slots__ = ("queued",)
 
@@ -67,6 +67,6 @@ class End(Check):
             )
 
     def input_ends(self, seq: int) -> None:
-        """An END_INPUT."""
+        """An END_INPUT row."""
         if self.queued:
             self.broken_at("the queue is not empty at the end of input", seq, queued=self.queued, expected=0)

@@ -35,14 +35,14 @@ _NAMES: Final = {int(kind): kind.name.lower() for kind in SystemTimer}
 
 
 class ElementTimers(Check):
-    """Follows the timers of the elements that are in the queue."""
+    """Tracks the timers of the queued elements."""
 
     __slots__ = ("_timers",)
 
     def __init__(self, place: Place, found: Findings) -> None:
         super().__init__(place, found)
         self._timers: dict[tuple[int, int], tuple[int, int] | None] = {}
-        """By entry and kind, when it was registered (sequence number) and its timestamp; None for one that has ended."""
+        """By entry and kind: sequence number of the registration and timestamp; None for a timer that has ended."""
 
     def step(self, seq: int, time_ns: int, entry: int, action: int, kind: int, timestamp: int) -> None:
         """A row of ``system_timers``."""

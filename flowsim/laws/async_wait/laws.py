@@ -47,16 +47,16 @@ _step_of: Callable[[Row], Step] = partial(tuple.__new__, Step)
 """As ``Step._make``, in a quarter of the time."""
 
 _Part = tuple[str, tuple[str, ...], Callable[[Slice], Mask] | None, Callable[[int, Row], None]]
-"""A table, columns, which of its rows, and who takes them."""
+"""A table, columns, a row mask, and the function that gets the rows."""
 
 
 class _Examined:
-    """What examines one async operator of the task."""
+    """The checks of one async operator of the task."""
 
     def __init__(self, place: Place, found: FoundByLaw) -> None:
         self.place = place
         self.source: Reader | None = None
-        """The reader of another async operator that this one is."""
+        """The reader of another async operator whose results this one gets."""
         self.readers: list[Reader] = []
         self.timers = None if place.legacy else element_timers.ElementTimers(place, found[element_timers.ID])
         self.end_of_input = capacity.End(place, found[capacity.END_ID])
@@ -114,7 +114,7 @@ class AsyncWait:
         self._heads = [one.arrivals for one in examined if one.arrivals is not None]
         self._found = found
         self._parts: list[_Part] = []
-        """What is examined beside the steps of elements."""
+        """The facts examined in addition to the steps of elements."""
         if examined:
             self._parts.append(("lifecycle", ("operator", "event"), None, self._life))
             self._parts.append(("system_timers", _TIMER, None, self._timer))

@@ -37,7 +37,7 @@ _RECORD: Final = int(ElementKind.RECORD)
 
 
 class Once(Check):
-    """Looks at outcomes, timeouts and emissions."""
+    """Checks outcomes, timeouts and emissions."""
 
     __slots__ = ()
 
@@ -53,7 +53,7 @@ class Once(Check):
             self.broken("an outcome before the element was put", step)
 
     def timeout(self, element: Element, step: Step) -> None:
-        """In the legacy design the timeout begins before the element has a place in the queue (rule 11.31)."""
+        """In the legacy design the timeout starts before the element has a place in the queue (rule 11.31)."""
         again, element.timed_out = element.timed_out, True
         timeout_ms = self.place.timeout_ms
         if again:

@@ -1,4 +1,4 @@
-"""Of law async-order: no element overtakes another one that must be emitted before it (rules 11.5-11.11)."""
+"""Part of law async-order: no element overtakes one that must be emitted before it (rules 11.5-11.11)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WATERMARK: Final = int(ElementKind.WATERMARK)
 
 
 class Order(Check):
-    """Compares the order in which elements are put and emitted with the one that the operator guarantees."""
+    """Compares the order in which elements are put and emitted with the guaranteed order."""
 
     __slots__ = ("_by_outcome", "_furthest", "_latest", "_next", "_watermarks")
 
@@ -46,7 +46,7 @@ class Order(Check):
         """... and the latest outcome among the elements of that rank."""
 
     def number(self, put: Step) -> None:
-        """Each element waits for its place in the queue before the next one arrives, so numbers follow one another."""
+        """Each element waits for its place in the queue before the next one arrives, so numbers are consecutive."""
         if put.entry != self._next:
             self.broken("put out of turn", put, expected=self._next)
         self._next = put.entry + 1
@@ -70,7 +70,7 @@ class Order(Check):
             self._latest = outcome
 
     def left(self, element: Element) -> None:
-        """Whether an element was overtaken is known when it leaves, or at the end."""
+        """An overtaken element is known when it leaves, or at the end."""
         if element.rank > self._furthest or element.put is None:
             return
         if element.rank == self._furthest:

@@ -16,7 +16,7 @@ COUNTS: Final = """\
 
 
 class Payload(Check):
-    """Compares what the function, a retry and the timeout receive with what was put."""
+    """Compares the element that the function, a retry and the timeout get with the put element."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Of law async-retries: how often, and when, the function is called for an element (rules 11.24, 11.25, 11.27, 11.28)."""
+"""Part of law async-retries: number and time of the calls for an element (rules 11.24, 11.25, 11.27, 11.28)."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _RECORD: Final = int(ElementKind.RECORD)
 
 
 class Retries(Check):
-    """Looks at the calls of an element and at its retries.
+    """Checks the calls of an element and its retries.
 
-    At the end, after the last element was put and the last retry was scheduled, the operator may call the function once
-    more for an element without a retry (rules 11.27, 11.28). So such calls are kept until the next put or retry.
+    At the end, after the last PUT and the last RETRY, the operator may call the function once more for an element
+    without a retry (rules 11.27, 11.28). So such calls are stored until the next put or retry.
     """
 
     __slots__ = ("_put", "_unless_at_the_end")
@@ -77,7 +77,7 @@ class Retries(Check):
             self._unless_at_the_end.append(step)
 
     def retry(self, element: Element, step: Step) -> None:
-        """An element begins to wait for a retry."""
+        """An element starts to wait for a retry."""
         self._not_at_the_end()
         if not self.place.retries:
             self._wrong("waits for a retry without a retry strategy", step)
@@ -92,7 +92,7 @@ class Retries(Check):
         element.retries.add(step.attempt)
 
     def after_emission(self, step: Step) -> None:
-        """INVOKE or RETRY of an element that was emitted: how often the function was called for it is not known."""
+        """INVOKE or RETRY of an emitted element: the number of its calls is not known."""
         if step.action == RETRY:
             self._not_at_the_end()
             self._wrong("waits for a retry after its emission", step)
@@ -102,11 +102,11 @@ class Retries(Check):
             self._again(step, False)
 
     def emit(self, element: Element, put: Step) -> None:
-        """The function was called for a record before the record is emitted."""
+        """The function was called for a record before its emission."""
         if not element.calls and put.kind == _RECORD:
             self.broken("the function was never called", put)
 
     def left(self, element: Element, put: Step) -> None:
-        """An element that was put and never emitted; the last one may be about to be passed to the function."""
+        """An element that was put and never emitted; the last one may not have reached the function yet."""
         if self._put > put.seq or NEVER > self.place.end > put.seq:
             self.emit(element, put)

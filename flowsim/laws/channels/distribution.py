@@ -1,4 +1,4 @@
-"""Law distribution: the channel of every record that is not distributed by its key."""
+"""Law distribution: the channel of every record that is not distributed by key."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ROW: Final = ("timestamp", "fingerprint", "key_hash", "seq")
 
 
 class Writer:
-    """What one task writes to one edge; ``before`` is the place of its last record, None where any may follow."""
+    """The records of one task on one edge; ``before`` is the place of its last record, None if any may follow."""
 
     def __init__(self, edge: Edge, targets: list[int]) -> None:
         self.partitioner = edge.partitioner
@@ -30,7 +30,7 @@ class Writer:
         self._payload: tuple[Ints, Ints] = (np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
 
     def expected(self, place: Ints, key_hash: Ints) -> Ints:
-        """The places of records that are written one after another; ``place`` is where they went."""
+        """The expected places of consecutive records; ``place`` is where they were sent."""
         if self.partitioner == "CUSTOM":
             return key_hash
         if self.partitioner not in _IN_TURN:
@@ -40,7 +40,7 @@ class Writer:
         return np.append(first, (place[:-1] + 1) % self.width)
 
     def is_another(self, timestamp: Ints, fingerprint: Ints) -> Mask:
-        """Which records are not the same as the one before."""
+        """Which records differ from the previous one."""
         before = [np.append(last, now[:-1]) for last, now in zip(self._payload, (timestamp, fingerprint), strict=True)]
         self._payload = timestamp[-1:], fingerprint[-1:]
         other: Mask = (before[0] != timestamp) | (before[1] != fingerprint)

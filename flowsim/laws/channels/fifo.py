@@ -1,4 +1,4 @@
-"""Law channel-fifo: what is received from a channel is what was sent on it, position by position."""
+"""Law channel-fifo: the received elements of a channel are the sent ones, position by position."""
 
 from __future__ import annotations
 

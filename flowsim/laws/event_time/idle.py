@@ -20,15 +20,15 @@ ID: Final = "idle"
 _RUNNING: Final = int(LifeEvent.RUNNING)
 _GENERATED: Final = ("seq", "operator", "split", "kind", "timestamp", "time_ns")
 _STRAIGHT: Final = ("map", "filter", "flat_map")
-"""Kinds of operators that emit while they process a record, and at no other time."""
+"""Kinds of operators that emit only while they process a record."""
 _TIMED: Final = ("bounded", "monotonous", "none")
-"""Kinds of strategies that are idle only by their timeout."""
+"""Kinds of strategies that become idle only by their timeout."""
 Moment = tuple[int, int]
 """A sequence number and ``time_ns``."""
 
 
 class Channel(NamedTuple):
-    """A channel, and what compares its statuses with those of their origin; None where no facts call for them."""
+    """A channel, and the comparison of its statuses with those of their origin; None if no facts determine them."""
 
     origin: int
     number: int
@@ -36,14 +36,14 @@ class Channel(NamedTuple):
 
 
 class Timeout(NamedTuple):
-    """The timeout of a strategy, and the records that show when it had one."""
+    """The timeout of a strategy, and the records that show its activity."""
 
     nanoseconds: int
     records: SentBefore
 
 
 class TaskStatuses:
-    """Follows the statuses of all channels and strategies of one task."""
+    """Tracks the statuses of all channels and strategies of one task."""
 
     def __init__(self, graph: JobGraph, task: Task, found: Findings) -> None:
         self._found = found
@@ -79,7 +79,7 @@ class TaskStatuses:
     def feed(self, facts: Slice) -> None:
         sent, generated = facts.once(sent_event_time), facts.once(generated_event_time)
         self._found.examined += sum(map(len, sent.values())) + sum(map(len, generated.values()))
-        # Watermarks alone change nothing, unless something is idle.
+        # Watermarks alone have no effect, unless something is idle.
         if IDLE in self._sent.values() or self._origins.has_idle_inputs or facts.once(_has_statuses):
             causes = self._origins.causes(facts)
             for channel in self._channels:
@@ -107,7 +107,7 @@ class TaskStatuses:
         self._sent[channel.number] = status
 
     def _idle_strategies(self, facts: Slice) -> dict[int, list[Moment]]:
-        """Where operators became idle that had no splits before."""
+        """Checks operators that became idle and had no splits before."""
         found: dict[int, list[Moment]] = {}
         for seq, operator, split, kind, value, time_ns in facts.of("generated_watermark").tuples(_GENERATED):
             status = self._generated.get(operator, ACTIVE)

@@ -1,4 +1,4 @@
-"""Law watermark-monotone: watermarks grow on every channel and in every task (rules 5.8, 8.5, 8.9)."""
+"""Law watermark-monotone: watermarks increase on every channel and in every task (rules 5.8, 8.5, 8.9)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from flowsim.units import NO_TIMESTAMP
 
 ID: Final = "watermark-monotone"
 _LEAST: Final = NO_TIMESTAMP - 1
-"""Below all watermarks: there is none yet to grow from."""
+"""Below all watermarks: the initial value."""
 _UNKNOWN: Final = (_LEAST, False)
 
 
 class Monotone:
-    """Keeps the last watermark of every channel and every input of one task."""
+    """Stores the last watermark of every channel and every input of one task."""
 
     def __init__(self, task: int, found: Findings) -> None:
         self._task = task

@@ -1,4 +1,4 @@
-"""Law task-watermark: what a task sends of event time follows from its inputs, or from what its strategies generate."""
+"""Law task-watermark: the event time that a task sends follows from its inputs, or from its strategies."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _PUT: Final = int(AsyncAction.PUT)
 
 
 class Reading(NamedTuple):
-    """A reader, and what it reads: a channel, or what is taken into the queue of an operator."""
+    """A reader, and what it reads: a channel, or the input of an operator's queue."""
 
     origin: int
     channel: int
     queue: Queue | None
     reader: Reader | HeldBackReader
     own: QueueOutput | None = None
-    """What the origin, a queue, emits if the statuses of the channel itself are those that count."""
+    """The emissions of the origin, a queue, if only the channel's own statuses are known."""
 
 
 class TaskEventTime:
-    """Follows every origin of event time in one task to the channels and queues that read it."""
+    """Tracks every origin of event time in one task to the channels and queues that read it."""
 
     def __init__(self, graph: JobGraph, task: Task, found: Findings) -> None:
         self._found = found
@@ -44,7 +44,7 @@ class TaskEventTime:
         operators = graph.once(operators_by_vertex).get(task.vertex, ())
         self._queues = {operator.operator: Queue(operator) for operator in sorted(operators)}
         self._outputs: dict[int, tuple[int, QueueOutput]] = {}
-        """Per queue the origin of its statuses, where facts call for them, and what it emits."""
+        """Per queue the origin of its statuses, if facts determine them, and its emissions."""
         self._readings: list[Reading] = []
         self._free: AlikeChannels | None = None
         for number in self._queues:
@@ -62,7 +62,7 @@ class TaskEventTime:
         """The row with which the inputs reached the end of event time."""
 
     def _read_queue(self, number: int) -> None:
-        """What an operator takes into its queue is what reaches it."""
+        """The watermarks that an operator enqueues are those of its input."""
         origin = self._paths.origin_of_input(self._task.vertex, number)
         if origin in self._queues and self._queues[origin].is_legacy:
             # Its emitter may wait with a watermark for a place in the next queue, and statuses overtake both.
@@ -126,7 +126,7 @@ class TaskEventTime:
         self._generators.end(whole, self._end_of)
 
     def _end_of(self, origin: int) -> int:
-        """The row with which an origin emits the end of event time (rules 4.10, 8.7); -1 where no facts say that."""
+        """The row with which an origin emits the end of event time (rules 4.10, 8.7); -1 if no facts show it."""
         if origin in self._outputs:
             found = self._outputs[origin][1].end_at
         elif origin == INPUTS:

@@ -1,4 +1,4 @@
-"""Law valve: what a task input emits is what its valve makes of the elements on its channels (rules 8.9 to 8.12)."""
+"""Law valve: a task input emits what its valve computes from the elements on its channels (rules 8.9 to 8.12)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RECEIVED: Final = ("seq", "channel", "kind", "timestamp")
 _EMISSION: Final = ("input", "kind", "timestamp")
 _NONE: Final[list[Emission]] = []
 _BEGINNING: Final = -1
-"""In place of a sequence number before anything was received."""
+"""Used as a sequence number before anything was received."""
 Model = tuple[Callable[[int, int, int], list[Emission]], int]
 """``ValveModel.on_element`` of an input, and the number of a channel there."""
 

@@ -1,4 +1,4 @@
-"""Law backlog: the queues of subpartitions, and whether buffers arrive as they left."""
+"""Law backlog: the queues of subpartitions, and whether buffers arrive unchanged."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _ends(facts: Slice) -> Iterator[tuple[int, Columns]]:
 
 
 class Queues:
-    """The queues of one task, and the sums of what it sent and received."""
+    """The queues of one task, and the sums of its sent and received buffers."""
 
     def __init__(self, task: int, judged: ChannelsByTask, exclusive: frozenset[int], found: Findings) -> None:
         self._task = task

@@ -1,4 +1,4 @@
-"""Laws credits and in-flight: the account of credits that each end of a remote channel keeps."""
+"""Laws credits and in-flight: the credit balance at each end of a remote channel."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _INITIAL_GRANTED, _INITIAL_GOT, _ANNOUNCED, _GOT = (int(kind) for kind in Credit
 
 
 class Account:
-    """One end of a channel: credits granted or got, at first and later, and data buffers that used them."""
+    """One end of a channel: initial and later credits granted or got, and data buffers that used them."""
 
     __slots__ = ("balance", "data", "initial", "later")
 
@@ -37,18 +37,18 @@ class Account:
 
 
 Answer = tuple[dict[int, Account], dict[int, Account]]
-"""By channel the accounts of a task as sender, and as receiver."""
+"""Per channel the balances of a task as sender, and as receiver."""
 
 
 class Credits:
-    """The accounts of one task. A sender records its balance, a receiver the buffers that it keeps reserved."""
+    """The balances of one task. A sender records its credits, a receiver its reserved buffers."""
 
     def __init__(self, task: int, remote: ChannelsByTask, credits: Findings, in_flight: Findings) -> None:
         self._task = task
         self._senders = {channel: Account() for channel in remote.sent.get(task, ())}
         self._receivers = {channel: Account() for channel in remote.received.get(task, ())}
         self._unrecycled: dict[int, set[int]] = {channel: set() for channel in self._receivers}
-        """Numbers of the data buffers that were received."""
+        """Numbers of the received data buffers."""
         self._credits = credits
         self._in_flight = in_flight
 
@@ -135,7 +135,7 @@ class Credits:
 
 
 def _compare(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: Findings) -> None:
-    """What one end granted and sent is what the other end got and received; in a prefix some of it is under way."""
+    """The credits and buffers of one end equal those of the other end; in a prefix some are in flight."""
     senders: dict[int, Account] = {}
     receivers: dict[int, Account] = {}
     for answer in answers.values():

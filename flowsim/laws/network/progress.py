@@ -31,7 +31,7 @@ _REAL_CLOCK_NS: Final = 10**18
 
 
 class Rests:
-    """What one task could do, and the times at which it rests."""
+    """The possible work of one task, and the times at which it rests."""
 
     def __init__(self, task: int, graph: JobGraph, reads_all_inputs: bool, found: Findings) -> None:
         self._task = task
@@ -39,22 +39,22 @@ class Rests:
         self._queues = {channel: SubpartitionQueue() for channel in graph.once(remote_pipelined).sent.get(task, ())}
         self._credits = dict.fromkeys(self._queues, 0)
         self._links = {channel: _link(graph, channel) for channel in self._queues}
-        """Who receives from a channel, and the bandwidth on the way there."""
+        """The receiver of a channel, and the bandwidth to it."""
         self._free_ns: dict[int, int] = {}
-        """When the connection to a task has written what was sent last."""
+        """When the connection to a task has written the last buffer."""
         self._sendable: dict[int, None] = {}
         self._incoming = frozenset(graph.once(remote).received.get(task, ()))
         self._reads_all_inputs = reads_all_inputs
         self._unread = 0
         """Data buffers and events that arrived and were not read."""
         self._mails: dict[int, int] = {}
-        """Priorities of the mails that wait, by number."""
+        """Priorities of waiting mails, by number."""
         self._yields: list[int] = []
-        """Least priorities of the mails that open yields may run."""
+        """Lowest priorities of the mails that open yields may run."""
         self._rest: tuple[int, int, int] | None = None
         """Sequence number, kind and priority of the wait in which the task rests."""
         self._counted: set[object] = set()
-        """What was found in this rest."""
+        """Violations already counted in this rest."""
         self._now = 0
 
     def feed(self, facts: Slice) -> None:
@@ -161,7 +161,7 @@ class Rests:
                 self._found.broken("deadlocked", (self._task, seq), task=self._task, seq=seq)
 
     def end(self, whole: bool) -> None:
-        """Nothing: what is left at the end is the business of other laws."""
+        """Does nothing: other laws check what is left at the end."""
 
 
 def _link(graph: JobGraph, channel: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Law segments: the account of segments that each buffer pool keeps; ``segment_steps`` adds up those of task managers."""
+"""Law segments: the segments of each buffer pool; ``segment_steps`` summarizes those of task managers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _AT_THE_END: Final = 2**63 - 1
 
 
 class Account:
-    """What one pool holds of its task manager, what writers or channels have of it, and its size."""
+    """The segments of one pool, those handed out to writers or channels, and the pool's size."""
 
     __slots__ = ("about", "handed_out", "held", "size")
 
@@ -28,7 +28,7 @@ class Account:
         self.size: int | None = None
 
     def move(self, action: int, requested: int, free: int, size: int) -> str:
-        """One row; what is wrong with it, '' when nothing is."""
+        """One row; returns its error, or ''."""
         before, self.size = self.size, size
         over = False
         if action == _HANDED_OUT:

@@ -20,11 +20,11 @@ _NESTING: Final = (int(WaitKind.YIELD), int(WaitKind.LOCK))
 """Waits inside which actions may begin."""
 
 _Entry = tuple[int, int, int, int]
-"""Phase (BEGIN or WAIT), kind, number and sequence number of what is open."""
+"""Phase (BEGIN or WAIT), kind, number and sequence number of an open entry."""
 
 
 class OpenActions:
-    """The actions and waits of one task that are open, the innermost last."""
+    """The open actions and waits of one task, the innermost last."""
 
     def __init__(self, task: int, found: Findings) -> None:
         self._task = task

@@ -37,7 +37,7 @@ _COLUMNS: Final = ("operator", *Counts._fields)
 class Equations:
     """Counts the facts of one task, and compares them with its counters at the end.
 
-    The equations of an unfinished task may be off by the record that each of its threads has under way.
+    The equations of an unfinished task may be off by the record that each of its threads has in progress.
     """
 
     def __init__(self, graph: JobGraph, task: Task, chain: list[Operator], found: Findings) -> None:
@@ -49,13 +49,13 @@ class Equations:
         for channel in graph.once(outputs)[task.task]:
             self._channels.setdefault(channel.edge, []).append(channel.channel)
         self._opening: dict[int, int] = {}
-        """Sequence number of the first OPEN of each operator; what was put before comes from a snapshot (rule 11.22)."""
+        """Sequence number of the first OPEN of each operator; elements put before it come from a snapshot (rule 11.22)."""
         self._counts: dict[int, Counts] = {}
         """The first counters of each operator."""
         self._written: Counter[int] = Counter()
         """How often each operator wrote its counters."""
         self._facts: Counter[tuple[str, int]] = Counter()
-        """How many records were sent, by channel; received; and, by operator, taken in, dropped, put and emitted."""
+        """Number of records sent, by channel; received; and, by operator, taken in, dropped, put and emitted."""
         # The loop, or that, timers and the emitters of legacy operators (rule 11.30).
         emitters = sum(operator.params.get("design") == "legacy" for operator in chain)
         self._slack = 2 + emitters if emitters else 1
@@ -169,7 +169,7 @@ class Equations:
 
 
 def _edges_by_operator(graph: JobGraph) -> dict[tuple[int, int], list[Edge]]:
-    """By job vertex and operator the edges that it feeds."""
+    """The output edges of each operator, by job vertex and operator."""
     found: dict[tuple[int, int], list[Edge]] = {}
     for edge in graph.edges.values():
         found.setdefault((edge.source_vertex, edge.source_operator), []).append(edge)

@@ -1,4 +1,4 @@
-"""Law end: when the channels of a task end, compared with its event time and its life."""
+"""Law end: the end of a task's channels, compared with its event time and its life cycle."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _AT_THE_END: Final = 2**63 - 1
 
 
 class _End(NamedTuple):
-    """An END_OF_DATA or END_OF_PARTITION that was sent, and the event time of its channel then."""
+    """A sent END_OF_DATA or END_OF_PARTITION, and the event time of its channel then."""
 
     seq: int
     channel: int
@@ -33,24 +33,24 @@ class _End(NamedTuple):
     maximum: bool
     """Whether MAX_WATERMARK came before."""
     idle: bool
-    """Whether no watermark is due: the channel is idle, or behind an operator that assigns timestamps."""
+    """Whether no watermark is required: the channel is idle, or after an operator that assigns timestamps."""
 
 
 class EndOfTask:
-    """Collects the ends of channels, a few each, until the whole life of the task is known."""
+    """Collects the ends of channels, a few each, until the whole life cycle of the task is known."""
 
     def __init__(self, task: Task, operators: int, assigned: dict[int, bool], found: Findings) -> None:
         self._task = task
         self._operators = operators
         self._assigned = assigned
-        """By channel, whether it is behind an operator of kind ``watermarks``: law task-watermark judges its last one."""
+        """By channel, whether it is after an operator of kind ``watermarks``: law task-watermark judges its last one."""
         self._found = found
         self._maximum: set[int] = set()
         self._idle = {channel for channel, behind in assigned.items() if behind}
         self._ends: list[_End] = []
         self._life: dict[int, list[int]] = {}
         self._reached: set[int] = set()
-        """Inputs with a MAX_WATERMARK; an input behind a source that ends while idle has none."""
+        """Inputs with a MAX_WATERMARK; an input downstream of a source that ends while idle has none."""
 
     def feed(self, facts: Slice) -> None:
         for seq, channel, _, kind, timestamp in facts.once(sent_ends_and_idleness):
@@ -108,7 +108,7 @@ class EndOfTask:
 
 
 def _assigned_edges(graph: JobGraph) -> set[int]:
-    """The edges behind an operator that assigns timestamps, and so decides on the last watermark (rule 8.7)."""
+    """The edges after an operator that assigns timestamps, and so decides about the last watermark (rule 8.7)."""
     paths = graph.once(EventTimePaths)
     return {e.edge for e in graph.edges.values() if paths.is_assigned(e.source_vertex, e.source_operator)}
 

@@ -1,4 +1,4 @@
-"""Of law fairness: the mailbox loop alternates between a batch of mails and the default action (rules 3.10, 3.12)."""
+"""Part of law fairness: the mailbox loop alternates between a batch of mails and the default action (rules 3.10, 3.12)."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ COUNTS: Final = """\
 """
 
 Put = tuple[int, int, int]
-"""When a mail was put (sequence number), its priority and whether it is urgent."""
+"""Sequence number of a mail's PUT, its priority and whether it is urgent."""
 
 
 class Rounds:
-    """Follows the rounds of one mailbox loop: a batch of mails, then the default action."""
+    """Tracks the rounds of one mailbox loop: a batch of mails, then the default action."""
 
     __slots__ = ("_begun", "_created", "_found", "_is_filled", "_task")
 
@@ -38,14 +38,14 @@ class Rounds:
         self._task = task
         self._found = found
         self._begun = -1
-        """When the default action began last."""
+        """The last start of the default action."""
         self._created: int | None = None
         """When the batch was created."""
         self._is_filled = True
-        """Whether the batch took all mails that waited."""
+        """Whether the batch contains all waiting mails."""
 
     def mail(self, seq: int, mail: int, put: Put | None, suspended: int) -> None:
-        """A mail begins; ``put`` is None where it was not put before."""
+        """A mail begins; ``put`` is None if it was not put before."""
         self._found.examined += 1
         if self._created is None:
             self._created = seq
@@ -60,7 +60,7 @@ class Rounds:
             self._is_filled = False
 
     def default_action(self, seq: int, suspended: int, earliest: int | None) -> None:
-        """The default action begins; ``earliest``: when the first mail was put of those that wait and are not urgent."""
+        """The default action begins; ``earliest``: the first PUT of the waiting mails that are not urgent."""
         self._found.examined += 1
         if suspended:
             self._broken("the default action runs while it is suspended", seq)

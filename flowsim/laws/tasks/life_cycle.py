@@ -22,7 +22,7 @@ _ENDS: Final = (LifeEvent.FINISHED, LifeEvent.CANCELED, LifeEvent.FAILED)
 
 
 class LifeCycle:
-    """Collects the steps of one task, as many as its chain is long, and replays them when it knows how the task was stopped."""
+    """Collects the steps of one task, as many as its chain is long, and replays them when its stop mode is known."""
 
     def __init__(self, task: Task, operators: int, found: Findings) -> None:
         self._task = task
@@ -33,7 +33,7 @@ class LifeCycle:
         self._data_ended: set[int] = set()
         self._ended: set[int] = set()
         self._undrained = False
-        """It was stopped without drain, or reads from a task that was (rule 4.22)."""
+        """Stopped without drain, or downstream of a task that was (rule 4.22)."""
 
     def feed(self, facts: Slice) -> None:
         self._steps += facts.of("lifecycle").tuples(_STEP)
@@ -68,14 +68,14 @@ class LifeCycle:
 
 
 class _Life:
-    """What a task has gone through so far."""
+    """The life cycle of a task so far."""
 
     def __init__(self, operators: int, inputs: int, undrained: bool) -> None:
         self._operators = operators
         self._inputs = inputs
         self._undrained = undrained
         self.count: Counter[int] = Counter()
-        """How often each event came."""
+        """The number of rows per event."""
         self.last_open = -1
         self.end: int | None = None
         self._last_close = operators
@@ -83,7 +83,7 @@ class _Life:
         self._open_operators: set[int] = set()
 
     def step(self, seq: int, operator: int, event: int) -> str:
-        """One row of table ``lifecycle``; what is wrong with it, '' when nothing is."""
+        """One row of table ``lifecycle``; returns its error, or ''."""
         if self.end is not None:
             return "after the task's end"
         before = self.count[event]

@@ -1,4 +1,4 @@
-"""Laws mails and fairness: each mail that was put runs once, in its turn, and where it may run (section 3)."""
+"""Laws mails and fairness: each mail runs once, in order, and only where it may (section 3)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _YIELD = int(WaitKind.YIELD)
 
 
 class Mailbox:
-    """The mails of one task that wait, those that were taken and have not begun, and its open yields."""
+    """The waiting mails of one task, those taken but not started, and its open yields."""
 
     def __init__(self, task: int, found: Findings, rounds: Rounds) -> None:
         self._task = task
@@ -34,11 +34,11 @@ class Mailbox:
         self._waiting: dict[int, Put] = {}
         """By number when it was put, its priority and whether it is urgent."""
         self._lines: dict[int, OrderedDict[int, None]] = {}
-        """By priority the mails that wait and are not urgent, in the order in which they were put."""
+        """Per priority the waiting mails that are not urgent, in order."""
         self._ran = Numbers()
         self._ran_unput: set[int] = set()
         self._taken: deque[tuple[int, int, Put | None]] = deque()
-        """Number, priority and put of mails that were taken and have not begun."""
+        """Number, priority and PUT of mails that were taken but not started."""
         self._begun_untaken = 0
         self._depth = 0
         """How many actions and waits are open."""
@@ -86,7 +86,7 @@ class Mailbox:
                 self._least[self._level] = priority
 
     def _earliest(self) -> int | None:
-        """When the first mail was put of those that wait and are not urgent."""
+        """The first PUT of the waiting mails that are not urgent."""
         return min((self._waiting[next(iter(line))][0] for line in self._lines.values() if line), default=None)
 
     def _put(self, seq: int, mail: int, priority: int, urgent: int) -> None:
@@ -133,7 +133,7 @@ class Mailbox:
                          expected=first, found=mail)  # fmt: skip
 
     def _begin(self, seq: int) -> tuple[int, Put | None]:
-        """The n-th mail that a task begins is the n-th that it took; answers its number and its put."""
+        """The n-th mail that a task begins is the n-th that it took; returns its number and its PUT."""
         if not self._taken:
             self._begun_untaken += 1
             self._broken("an action of kind MAIL begins, but no mail was taken", seq)

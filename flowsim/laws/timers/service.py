@@ -1,4 +1,4 @@
-"""Replays the timers of one service beside the watermarks of its operator (rules 9.2, 9.4, 9.10, 9.18)."""
+"""Replays the timers of one service together with the watermarks of its operator (rules 9.2, 9.4, 9.10, 9.18)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COLUMNS: Final = (
 )  # fmt: skip
 PLACE: Final = ("task", "operator", "service")
 FORWARDED: Final = -3
-"""In place of the origin of a watermark: the task sent it."""
+"""Used as the origin of a watermark that the task sent."""
 
 Step = tuple[int, int, int]
 """Sequence number, origin and time of a watermark that an operator received, or that the task sent."""
@@ -37,8 +37,8 @@ _NEVER: Final = 2**63
 class Service:
     """One timer service of an operator.
 
-    ``origin``: where the event time of the operator comes from, see ``event_time.paths``. ``is_head``: whether the operator
-    is the head of its chain. ``spread``: whether the timers of one watermark fire in several actions (rule 9.18).
+    ``origin``: the origin of the operator's event time, see ``event_time.paths``. ``is_head``: whether the operator is
+    the head of its chain. ``spread``: whether the timers of one watermark fire in several actions (rule 9.18).
     """
 
     __slots__ = ("_event_time", "_found", "_is_head", "_origin", "_place", "_processing_time", "_received", "_spread",
@@ -55,10 +55,10 @@ class Service:
         self._processing_time = Waiting()
         self._watermark = NO_TIMESTAMP
         self._received = -1
-        """Sequence number of the fact that brought the watermark."""
+        """Sequence number of the fact with the watermark."""
 
     def feed(self, timers: Rows | None, mask: Mask | None, steps: Sequence[Step]) -> None:
-        """Takes the rows of ``timers`` for which the mask holds, and the watermarks of all origins; all of one slice."""
+        """Processes the selected rows of ``timers`` and the watermarks of all origins of one slice."""
         if timers is None:
             for step in steps:
                 self.take(step)
@@ -72,7 +72,7 @@ class Service:
         self._replay(rows)
 
     def take(self, step: Step) -> None:
-        """Timers that were due at the watermark before have fired before the next one arrives (rules 8.15, 9.4, 9.12)."""
+        """Timers due at the previous watermark have fired before the next one arrives (rules 8.15, 9.4, 9.12)."""
         seq, origin, watermark = step
         if origin == self._origin:
             if not self._spread:

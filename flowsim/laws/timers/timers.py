@@ -1,4 +1,4 @@
-"""Law timers: a timer fires once, in time and in order, and none that is due is left (section 9)."""
+"""Law timers: a timer fires once, in time and in order, and no due timer is left (section 9)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _FINISHED: Final = int(LifeEvent.FINISHED)
 
 
 class KeyedTask:
-    """Replays the timers of one task beside the watermarks that its operators receive."""
+    """Replays the timers of one task together with the watermarks of its operators."""
 
     __slots__ = ("_first", "_found", "_inputs", "_keys", "_last", "_paths", "_services", "_task")
 
     def __init__(self, task: Task, paths: EventTimePaths, first: Collection[int], found: Findings) -> None:
-        """``first``: one channel of each edge that carries what the inputs of the task combine."""
+        """``first``: one channel of each edge with the combined event time of the task's inputs."""
         self._task = task
         self._paths = paths
         self._first = first
@@ -114,7 +114,7 @@ def _by_service(timers: Rows) -> dict[tuple[int, int], Mask | None]:
 
 
 class OtherTask:
-    """A task without keyed inputs: no timer is right there (rule 9.17)."""
+    """A task without keyed inputs: every timer is a violation (rule 9.17)."""
 
     __slots__ = ("_found",)
 
@@ -129,7 +129,7 @@ class OtherTask:
             )
 
     def end(self, whole: bool) -> None:
-        """Nothing is left to examine."""
+        """Does nothing: there is nothing left to examine."""
 
 
 def _keyed_vertices(graph: JobGraph) -> set[int]:
@@ -137,7 +137,7 @@ def _keyed_vertices(graph: JobGraph) -> set[int]:
 
 
 def _first_channels(graph: JobGraph) -> dict[int, list[int]]:
-    """By task one channel of each edge that carries what the inputs of the task combine."""
+    """Per task one channel of each edge with the combined event time of its inputs."""
     found: dict[int, list[int]] = {}
     for task, by_origin in graph.once(EventTimePaths).channels_by_origin.items():
         found[task] = [channel for channel in by_origin.get(INPUTS, ()) if not graph.channels[channel].subpartition]

@@ -1,4 +1,4 @@
-"""Law cleanup: what a window or an interval join keeps of a key has a timer that removes it (rules 10.8, 10.26, 10.36)."""
+"""Law cleanup: the state of a key in a window or interval join has a timer that removes it (rules 10.8, 10.26, 10.36)."""
 
 from __future__ import annotations
 
@@ -28,11 +28,13 @@ _TIMERS: Final = ("action", "domain", "timestamp", "key", "window_start", "windo
 _TAKEN: Final = ("seq", "key", "watermark", "side", "timestamp", "time_ns", "gap")
 
 Piece = PaneId
-"""What one timer removes: a window of a key, or the records of a key, a side (from 1) and a time of an interval join."""
+"""The state that one timer removes: a window of a key, or the records of a key, a side (from 1) and a time of an
+interval join.
+"""
 
 
 class CleanupMachine:
-    """Examines one operator of one subtask: whether what it keeps and the timers that remove it go together."""
+    """Examines one operator of one subtask: whether its state and the timers that remove it match."""
 
     def __init__(self, task: int, operator: int, plan: WindowPlan | Bounds, found: Findings) -> None:
         self._place = {"task": task, "operator": operator}
@@ -42,17 +44,17 @@ class CleanupMachine:
         self._windows = MergingWindows()
         self._kept: set[Piece] = set()
         self._waiting: set[Piece] = set()
-        """The pieces whose timers wait."""
+        """The pieces with a waiting timer."""
         self._reported: set[Piece] = set()
-        """The pieces without timer that were reported, until one is registered."""
+        """The reported pieces without timer, until one is registered."""
         self._touched: dict[Piece, None] = {}
-        """Of the record or timer that is handled: pieces that must have a timer when that is over."""
+        """Pieces that must have a timer after the current record or timer."""
         self._absorbed: list[Piece] = []
         self._settled: set[Row] = set()
-        """Records that are handled: another one of the same key and windows changes nothing until the next timer row."""
+        """Handled records: another one with the same key and windows has no effect until the next timer row."""
         self._cause = -1
         self._fires = False
-        """A timer is handled, not a record."""
+        """A timer is being handled, not a record."""
 
     def feed(self, facts: Slice) -> None:
         timers = facts.merged(("timers", _TIMERS, rows_of(facts.of("timers"), self._place["operator"])))
@@ -74,7 +76,7 @@ class CleanupMachine:
         self._take_in(records)
 
     def _take_in(self, records: Iterable[tuple[int, int, Row]]) -> None:
-        """Records with no timer between them: sequence number, watermark, and what ``_pieces`` must know."""
+        """Records without a timer in between: sequence number, watermark, and the arguments of ``_pieces``."""
         settled = self._settled
         for seq, watermark, row in records:
             if row in settled and not self._touched:
@@ -88,7 +90,7 @@ class CleanupMachine:
                 settled.add(row)
 
     def _pieces(self, key: int, first: int, second: int, watermark: int) -> list[Piece]:
-        """What a record is added to; ``first`` and ``second``: as ``WindowPlan.assign``, or its timestamp and side."""
+        """The pieces of a record; ``first`` and ``second``: as ``WindowPlan.assign``, or its timestamp and side."""
         plan = self._plan
         if not isinstance(plan, WindowPlan):
             reach = max(-plan[0] if second else plan[1], 0)
@@ -151,20 +153,20 @@ class CleanupMachine:
         self._found.broken(what, (self._place["task"], self._cause), **where)
 
     def end(self, whole: bool) -> None:
-        """In a prefix the last record or timer may be handled in part."""
+        """In a prefix the last record or timer may be handled incompletely."""
         if whole:
             self._settle()
 
 
 def _first_ones(*columns: Ints) -> Ints:
-    """Places of the rows that are not as one before, and of the rows behind them."""
+    """Indexes of the rows that differ from all earlier ones, and of the rows after them."""
     first, _ = distinct(*columns)
     both: Ints = np.union1d(first, first + 1)
     return both[both < len(columns[0])]
 
 
 def _judged(graph: JobGraph) -> Mapping[int, tuple[int, WindowPlan | Bounds]]:
-    """By job vertex the judged operator at its head."""
+    """The judged head operator of each job vertex."""
     found: dict[int, tuple[int, WindowPlan | Bounds]] = {}
     for vertex, operators in graph.once(late_operators).items():
         for operator, plan in operators:

@@ -1,4 +1,4 @@
-"""Law joins: an interval join calls its function for every pair that lies within its bounds, and for no other."""
+"""Law joins: an interval join calls its function for every pair within its bounds, and for no other."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ _COLUMNS: Final = {
 Bounds = tuple[int, int]
 """A left record at t joins right records from t plus the first to t plus the second, in ms."""
 Buffer = dict[int, dict[int, list[int]]]
-"""The fingerprints of the records that wait, by key and timestamp."""
+"""The fingerprints of the waiting records, by key and timestamp."""
 
 
 class JoinModel:
-    """The buffers of both sides, and when each timestamp of a key is removed from them (rules 10.33 to 10.36)."""
+    """The buffers of both sides, and the removal time of each key's timestamps (rules 10.33 to 10.36)."""
 
     __slots__ = ("_buffers", "_reaches", "_removals", "intakes", "pairs", "watermark")
 
     def __init__(self, bounds: Bounds) -> None:
         lower, upper = bounds
         self.pairs = Unmatched()
-        """Records taken in so far, key, fingerprints of the left and the right record, and timestamp of the result."""
+        """Number of earlier intakes, key, fingerprints of the left and the right record, and timestamp of the result."""
         self.intakes = 0
         self.watermark = NO_TIMESTAMP
         self._reaches = ((lower, upper), (-upper, -lower))
-        """From where to where a record of each side meets the other one."""
+        """The range in which a record of each side meets records of the other side."""
         self._buffers: tuple[Buffer, Buffer] = ({}, {})
         self._removals: list[tuple[int, int, int, int]] = []
-        """A heap: when, side, key and timestamp."""
+        """A heap: time, side, key and timestamp."""
 
     def advance(self, watermark: int) -> None:
         """Rule 10.36."""
@@ -61,7 +61,7 @@ class JoinModel:
                 del self._buffers[side][key]
 
     def take_in(self, seq: int, key: int, timestamp: int, fingerprint: int, side: int) -> None:
-        """A record of side 0 or 1; behind the watermark it is late (rule 10.35)."""
+        """A record of side 0 or 1; it is late if it is below the watermark (rule 10.35)."""
         self.intakes += 1
         if timestamp < self.watermark:
             return
@@ -124,7 +124,7 @@ class JoinMachine:
 
 
 def joins_of(graph: JobGraph) -> Mapping[int, tuple[Operator, Bounds | None]]:
-    """The interval join of each job vertex, with its bounds; None where it is not judged."""
+    """The interval join of each job vertex, with its bounds; None if it is not judged."""
     found: dict[int, tuple[Operator, Bounds | None]] = {}
     for operator in graph.operators:
         if operator.kind == KIND:

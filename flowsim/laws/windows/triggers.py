@@ -1,4 +1,4 @@
-"""A model of the triggers (section 10.D) that shares nothing with the operators."""
+"""A model of the triggers (section 10.D), independent of the operators."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flowsim.laws.windows.panes import Pane
 from flowsim.values.java_long import remainder, wrapped
 
 CONTINUE, FIRE, PURGE = 0, 1, 2
-"""Bits of an answer; together they are ``WindowResult``."""
+"""Bits of a result; together they are ``WindowResult``."""
 
 
 class Clocks(Protocol):
@@ -24,12 +24,12 @@ class Clocks(Protocol):
 
 
 class Trigger:
-    """Asked about every record and timer; answers with the bits FIRE and PURGE. This one never fires."""
+    """Called for every record and timer; returns the bits FIRE and PURGE. This one never fires."""
 
     steady: bool = True
-    """After a record to which it answered CONTINUE, another one changes nothing until a timer runs or windows merge."""
+    """After a record with the result CONTINUE, another record has no effect until a timer runs or windows merge."""
     by_clock: bool = False
-    """A timer of processing time may change something."""
+    """A processing-time timer may have an effect."""
 
     def on_element(self, pane: Pane, clocks: Clocks, timestamp: int) -> int:
         return CONTINUE
@@ -38,14 +38,14 @@ class Trigger:
         return CONTINUE
 
     def on_merge(self, pane: Pane, clocks: Clocks, absorbed: Sequence[Pane]) -> None:
-        """It keeps no state."""
+        """Does nothing: there is no state."""
 
     def clear(self, pane: Pane, clocks: Clocks) -> None:
-        """It keeps no state."""
+        """Does nothing: there is no state."""
 
 
 class AtTheEnd(Trigger):
-    """At the window's last millisecond, by either clock (rules 10.17, 10.18)."""
+    """Fires at the window's last millisecond, by either clock (rules 10.17, 10.18)."""
 
     def __init__(self, event_time: bool, at_once: bool) -> None:
         self.event_time = event_time
@@ -161,7 +161,7 @@ class Purging(Trigger):
 
 
 class TimedOut(Purging):
-    """Rule 10.23: every timer of the window fires it, also those of the inner trigger and of the cleanup."""
+    """Rule 10.23: every timer of the window fires it, including those of the inner trigger and of the cleanup."""
 
     def __init__(self, inner: Trigger, interval_ms: int, reset: bool, clears: bool) -> None:
         super().__init__(inner)

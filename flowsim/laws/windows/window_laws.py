@@ -1,4 +1,4 @@
-"""Laws window-fire, late-rows and lateness: one machine for all operators of a task that can find a record late."""
+"""Laws window-fire, late-rows and lateness: one machine for all operators of a task that can detect late records."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ LATENESS: Final = "lateness"
 
 
 class WindowMachine:
-    """Examines the operators of one task that can find a record late; of ``part``: only some of their keys.
+    """Examines the operators of one task that can detect late records; with ``part`` only some of their keys.
 
-    Every part counts the intakes of all keys and takes all watermarks. The first part takes the counters of operators
-    and channels, too; answers of parts add up (``LateCounts.add``) before the join compares them.
+    Every part counts the intakes of all keys and gets all watermarks. The first part also gets the counters of
+    operators and channels; results of parts are added (``LateCounts.add``) before the join compares them.
     """
 
     def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw, part: KeyPart | None) -> None:
@@ -76,7 +76,7 @@ def make(graph: JobGraph, task: Task, found: FoundByLaw, part: KeyPart | None = 
 
 
 def _senders_to_the_side(graph: JobGraph) -> set[int]:
-    """The job vertices with an edge that carries a side output, perhaps of late records."""
+    """The job vertices with an edge of a side output, perhaps of late records."""
     return {edge.source_vertex for edge in graph.edges.values() if edge.side_output}
 
 
@@ -94,7 +94,7 @@ def _needs_late_operators(graph: JobGraph) -> str:
 
 
 def _unjudged(graph: JobGraph) -> str:
-    """The window operators of which something is not judged, and what; '' where all is."""
+    """The window operators with parts that are not judged; '' if there are none."""
     missing = []
     for operators in graph.once(late_operators).values():
         for operator, plan in operators:

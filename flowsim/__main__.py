@@ -15,12 +15,12 @@ _AS_CTRL_C = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr
 
 def main() -> None:
     """Runs the command line. SIGTERM and SIGHUP end it as Ctrl-C does, unless the parent process ignores them."""
-    heard = [number for number in (signal.SIGINT, *_AS_CTRL_C) if signal.getsignal(number) is not signal.SIG_IGN]
-    for number in heard:
+    handled = [number for number in (signal.SIGINT, *_AS_CTRL_C) if signal.getsignal(number) is not signal.SIG_IGN]
+    for number in handled:
         signal.signal(number, _quit)
     from flowsim.cli.main import main as command_line
 
-    for number in heard:
+    for number in handled:
         signal.signal(number, signal.default_int_handler if number is signal.SIGINT else _interrupt)
     command_line()
 

@@ -186,7 +186,7 @@ class SubtaskComponents:
 
 
 class Components:
-    """Creates the components of a run; this class creates those of a job without faults."""
+    """Creates the components of a run; this class creates those of a plain job."""
 
     __slots__ = ()
 

@@ -86,7 +86,7 @@ class RunOptions:
     components: Components = field(default_factory=Components)
     """Creates the components of the job."""
     on_invariant_violation: Literal["raise", "fail_job"] = "raise"
-    """A violation is a bug of flowsim and is raised; in a run with faults it fails the job."""
+    """A violation is a bug of flowsim and is raised; in a run whose components break rules on purpose it fails the job."""
     on_progress: Callable[[Progress], None] | None = None
     budget_records: int | None = None
     actions: tuple[RunAction, ...] = ()

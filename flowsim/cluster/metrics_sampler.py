@@ -27,7 +27,7 @@ class MetricsSampler:
         self._began_ns = scheduler.now_ns
         """Start of the running interval."""
         self._timer: Timer | None = None
-        self._quiet_beats = 0
+        self._idle_samples = 0
         self._metrics = [
             _metrics_of(task, deployment, settings.metrics_interval_ms or UPDATE_INTERVAL_MS)
             for task in deployment.tasks
@@ -41,7 +41,7 @@ class MetricsSampler:
         """Registers the first timer."""
         if self._interval_ns:
             self._timer = self._scheduler.call_at_ns(
-                self._began_ns + self._interval_ns, self._beat, daemon_while_not=_never
+                self._began_ns + self._interval_ns, self._on_interval, daemon_while_not=_never
             )
 
     def stop(self) -> None:
@@ -57,14 +57,14 @@ class MetricsSampler:
             self.last[task.id] = sample
             _record(task, sample)
 
-    def _beat(self) -> None:
+    def _on_interval(self) -> None:
         previous_ns, self._began_ns = self._began_ns, self._scheduler.now_ns
         running = [one for one in self._metrics if one.task.state is TaskState.RUNNING]
         for metrics in running:
             metrics.update()
         worked = any(one.task.clock.now_ns >= previous_ns for one in running)
-        self._quiet_beats = 0 if worked else self._quiet_beats + 1
-        if self._quiet_beats <= SAMPLES:
+        self._idle_samples = 0 if worked else self._idle_samples + 1
+        if self._idle_samples <= SAMPLES:
             for metrics in running:
                 self._note(metrics.task, metrics.sample())
         self.start()

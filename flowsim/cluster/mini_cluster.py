@@ -134,7 +134,7 @@ class MiniCluster:
                 await self._network_at_rest(deployment)
             if self._status is JobStatus.STOPPED:
                 for task in deployment.tasks:
-                    task.chain.keep_results()
+                    task.chain.retain_results()
         finally:
             await self._end_tasks(deployment)
             self._sampler.stop()

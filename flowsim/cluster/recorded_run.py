@@ -15,7 +15,7 @@ from flowsim.facts.kinds import Level
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.recording.distinct_values import VALUES_BYTES
-from flowsim.recording.manifest import FailureStory, Manifest, RunDescription, RunStatus
+from flowsim.recording.manifest import FailureReport, Manifest, RunDescription, RunStatus
 from flowsim.recording.writer import RecordingWriter
 
 _RUN_STATUS = {
@@ -27,7 +27,7 @@ _RUN_STATUS = {
 }
 
 _ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
-_INTERRUPTED = FailureStory(task="", operator=None, record=None, cause="interrupted")
+_INTERRUPTED = FailureReport(task="", operator=None, record=None, cause="interrupted")
 """Distinguishes a run that Ctrl-C ended from a job that was cancelled at a known time."""
 
 
@@ -49,9 +49,9 @@ def run_and_close(
     except (BadInput, InvariantViolation) as error:
         if writer is not None:
             cause = _without_addresses(f"{type(error).__name__}: {error}")
-            writer.finish(RunStatus.FAILED, FailureStory(task="", operator=None, record=None, cause=cause), wall)
+            writer.finish(RunStatus.FAILED, FailureReport(task="", operator=None, record=None, cause=cause), wall)
         raise
-    manifest = None if writer is None else writer.finish(_RUN_STATUS[result.status], failure_story(result), wall)
+    manifest = None if writer is None else writer.finish(_RUN_STATUS[result.status], failure_report(result), wall)
     return cluster, result, manifest
 
 
@@ -78,7 +78,7 @@ def execute_recorded(
     return result
 
 
-def failure_story(result: JobExecutionResult) -> FailureStory | None:
+def failure_report(result: JobExecutionResult) -> FailureReport | None:
     """The manifest's entry for a job that failed or deadlocked; otherwise None."""
     error = result.error
     if error is None:
@@ -86,9 +86,9 @@ def failure_story(result: JobExecutionResult) -> FailureStory | None:
     if isinstance(error, JobFailed):
         cause = _without_addresses(f"{type(error.cause).__name__}: {error.cause}")
         record = None if error.record is None else _without_addresses(error.record)
-        return FailureStory(task=error.task, operator=error.operator, record=record, cause=cause)
+        return FailureReport(task=error.task, operator=error.operator, record=record, cause=cause)
     cause = _without_addresses(f"{type(error).__name__}: {error}")
-    return FailureStory(task="", operator=None, record=None, cause=cause)
+    return FailureReport(task="", operator=None, record=None, cause=cause)
 
 
 def _without_addresses(told: str) -> str:

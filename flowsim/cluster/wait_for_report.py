@@ -7,7 +7,7 @@ from typing import Final
 
 from flowsim.cluster.deployment import Deployment
 from flowsim.cluster.region_schedule import RegionSchedule
-from flowsim.operators.async_calls import WaitsForAnswers
+from flowsim.operators.async_calls import HasPendingAnswers
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_state import TaskState
 
@@ -40,9 +40,9 @@ def _task(task: StreamTask, deployment: Deployment, schedule: RegionSchedule) ->
 def _answers(task: StreamTask) -> str:
     """The answers that its operators wait for."""
     told = [
-        f"; operator {wrapper.name} waits for {operator.what_it_waits_for}"
+        f"; operator {wrapper.name} waits for {operator.pending_elements_text}"
         for wrapper in task.chain.wrappers
-        if isinstance(operator := wrapper.operator, WaitsForAnswers) and operator.what_it_waits_for
+        if isinstance(operator := wrapper.operator, HasPendingAnswers) and operator.pending_elements_text
     ]
     return "".join(told)
 

@@ -148,13 +148,13 @@ class SourceCoordinator:
         limit = self._limit
         return any(not subtask.knows(limit) for subtask in self._listening())
 
-    def _beat(self) -> None:
+    def _on_interval(self) -> None:
         self.announce_combined_watermark()
         self._schedule()
 
     def _schedule(self) -> None:
         self._next_ns += self._params.update_interval_ms * NS_PER_MS
-        self._timer = self._scheduler.call_at_ns(self._next_ns, self._beat, daemon_while_not=self._has_news)
+        self._timer = self._scheduler.call_at_ns(self._next_ns, self._on_interval, daemon_while_not=self._has_news)
 
     def receiver(self, subtask: int) -> Callable[[int], None]:
         """The receiver of a subtask's reports."""

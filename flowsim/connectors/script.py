@@ -90,7 +90,7 @@ class ScriptedSource:
         return params
 
     @property
-    def speaks_of_event_time(self) -> bool:
+    def has_event_time_entries(self) -> bool:
         """Whether an entry is a watermark or idleness: then the strategy does not describe all watermarks."""
         return any(isinstance(entry, WatermarkEntry | IdleEntry) for script in self.scripts for entry in script)
 

@@ -88,7 +88,7 @@ class StreamExecutionEnvironment(JobBuilder):
         described: dict[str, object] = {"source": source.kind, **source.params}
         if strategy is not None:
             described["watermarks"] = strategy.params
-            if isinstance(source, ScriptedSource) and source.speaks_of_event_time:
+            if isinstance(source, ScriptedSource) and source.has_event_time_entries:
                 described["watermarks"] = {**strategy.params, "kind": "custom"}
         description = OperatorDescription("source", described)
         added = self.create_transformation(f"Source: {name}", description, make, ())

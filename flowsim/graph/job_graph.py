@@ -144,9 +144,13 @@ def create_job_graph(graph: StreamGraph) -> JobGraph:
             vertex = JobVertex(len(job.vertices), [operator], node.parallelism, _max_parallelism(node))
             job.vertices.append(vertex)
         else:
-            vertex, feeder = vertex_of[edge.source_id]
+            vertex, upstream_operator = vertex_of[edge.source_id]
             operator = ChainedOperator(
-                node, len(vertex.operators), feeder.index, edge.side_output, feeder.chain_index + 1
+                node,
+                len(vertex.operators),
+                upstream_operator.index,
+                edge.side_output,
+                upstream_operator.chain_index + 1,
             )
             vertex.operators.append(operator)
         vertex_of[node_id] = (vertex, operator)

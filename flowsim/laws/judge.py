@@ -64,12 +64,12 @@ class Judgement:
         for law, found in other.found.items():
             self.found[law].add(found)
         for law, answers in other.answers.items():
-            mine = self.answers[law]
+            answers = self.answers[law]
             for task, answer in answers.items():
-                if task in mine:
-                    cast(Any, mine[task]).add(answer)
+                if task in answers:
+                    cast(Any, answers[task]).add(answer)
                 else:
-                    mine[task] = answer
+                    answers[task] = answer
 
 
 def examine(slices: Iterable[Slice], graph: JobGraph, errand: Errand, whole: bool, tasks: Iterable[int]) -> Judgement:

@@ -20,7 +20,7 @@ from flowsim.legacy.stream_element_queues import (
 )
 from flowsim.operators.async_wait.async_observer import AsyncTrace
 from flowsim.operators.async_wait.result_future import AsyncFunction, checked_results
-from flowsim.operators.async_wait.stream_element_queue import awaited_elements, checked_capacity
+from flowsim.operators.async_wait.stream_element_queue import checked_capacity, describe_pending
 from flowsim.operators.stream_operator import OperatorContext, Output, Value
 from flowsim.operators.user_functions import FunctionOperator
 from flowsim.streamrecord.elements import StreamElement, StreamRecord
@@ -107,7 +107,7 @@ class LegacyResultFuture:
             self._tell(AsyncAction.TIMEOUT)
             self.complete_exceptionally(TimeoutError("Async function call has timed out."))
 
-    def has_a_place(self) -> None:
+    def is_queued(self) -> None:
         """Its entry is in the queue."""
         untold, self._untold = self._untold, []
         for action in untold:
@@ -192,10 +192,10 @@ class LegacyAsyncWaitOperator(FunctionOperator):
         return [_copied(entry.element) for entry in entries]
 
     @property
-    def what_it_waits_for(self) -> str:
+    def pending_elements_text(self) -> str:
         """The elements without an answer, for the report of a blocked run."""
         pending = [one for one in self._queue.values() if isinstance(one, FutureRecordEntry) and not one.is_done]
-        return awaited_elements(pending, len(self._queue), self._capacity)
+        return describe_pending(pending, len(self._queue), self._capacity)
 
     def open(self) -> None:
         """Rule 11.38: the emitter starts after all restored elements have a place, so they must fit into the queue."""
@@ -234,7 +234,7 @@ class LegacyAsyncWaitOperator(FunctionOperator):
             timer = times.register_timer(due_ms, lambda _: future.time_out())
             entry.on_complete(timer.cancel, self._threads.execute)
         self._add(entry)
-        future.has_a_place()
+        future.is_queued()
         if self._facts is not None:
             self._facts.give(entry, value, AsyncAction.INVOKE, 1, len(self._queue))
         self._function.async_invoke(value, future)

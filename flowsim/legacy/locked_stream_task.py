@@ -174,7 +174,7 @@ class LockedStreamTask(SourceOperatorStreamTask):
     """The mailbox loop shares the checkpoint lock with emitters, timers, snapshots and a source function.
 
     With ``emitters`` timers and snapshots have their own threads, since the loop may wait on the lock inside an
-    element; otherwise they are mails, which is equivalent. ``new_actor_id`` numbers the threads; ``feeders`` gives the
+    element; otherwise they are mails, which is equivalent. ``new_actor_id`` numbers the threads; ``upstream_operators`` gives the
     upstream operator of each operator, -1 for the head. Flink 1.8: StreamTask.
     """
 
@@ -188,7 +188,7 @@ class LockedStreamTask(SourceOperatorStreamTask):
         clock: TaskClock,
         components: LockedTaskComponents,
         new_actor_id: Callable[[], int],
-        feeders: Mapping[int, int],
+        upstream_operators: Mapping[int, int],
         emitters: bool = True,
     ) -> None:
         self.lock = CheckpointLock()
@@ -200,7 +200,7 @@ class LockedStreamTask(SourceOperatorStreamTask):
         self._emitters: list[EmitterThreads] = []
         self._timer_thread: LockedExecutor | None = None
         self._checkpoint_thread: LockedExecutor | None = None
-        self._feeders = feeders
+        self._upstream_operators = upstream_operators
         self._waiting_inside: dict[Actor, int] = {}
         if emitters:
             self._timer_thread = self.add_thread(LockedExecutor, "timer thread")
@@ -358,7 +358,7 @@ class LockedStreamTask(SourceOperatorStreamTask):
             entry = entries.get(actor, TASK)
             while operator != TASK:
                 inside.add(operator)
-                operator = TASK if operator == entry else self._feeders.get(operator, TASK)
+                operator = TASK if operator == entry else self._upstream_operators.get(operator, TASK)
         return frozenset(inside)
 
     # Reports of a blocked task.

@@ -47,10 +47,12 @@ class SourceStreamTask(LockedStreamTask):
         clock: TaskClock,
         components: SourceTaskComponents,
         new_actor_id: Callable[[], int],
-        feeders: Mapping[int, int],
+        upstream_operators: Mapping[int, int],
         emitters: bool = False,
     ) -> None:
-        super().__init__(task_id, name, scheduler, budget, trace, clock, components, new_actor_id, feeders, emitters)
+        super().__init__(
+            task_id, name, scheduler, budget, trace, clock, components, new_actor_id, upstream_operators, emitters
+        )
         self.thread = self.add_thread(components.source_thread, "source thread")
         self._loop.reads_input = False
         self._finishing = StopMode.DRAIN

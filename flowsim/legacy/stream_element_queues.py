@@ -24,12 +24,12 @@ class FutureRecordEntry(mailbox_design.StreamRecordQueueEntry):
     Listeners are called on an executor, at once if there is an outcome.
     """
 
-    __slots__ = ("error", "_told")
+    __slots__ = ("error", "_listeners")
 
     def __init__(self, value: Value, timestamp: int | None) -> None:
         super().__init__(UNNUMBERED, value, timestamp)
         self.error: BaseException | None = None
-        self._told: list[tuple[Callable[[], None], Executor]] = []
+        self._listeners: list[tuple[Callable[[], None], Executor]] = []
 
     def complete(self, results: Sequence[Value]) -> None:
         """Ignored if there is an outcome; None counts as no results, as in Flink 1.8."""
@@ -44,15 +44,15 @@ class FutureRecordEntry(mailbox_design.StreamRecordQueueEntry):
         if self.is_done:
             executor(callback)
         else:
-            self._told.append((callback, executor))
+            self._listeners.append((callback, executor))
 
     def _finish(self, results: Sequence[Value], error: BaseException | None) -> None:
         if self.is_done:
             return
         self.results, self.error = results, error
         self.is_done = True
-        told, self._told = self._told, []
-        for callback, executor in reversed(told):
+        listeners, self._listeners = self._listeners, []
+        for callback, executor in reversed(listeners):
             executor(callback)
 
 

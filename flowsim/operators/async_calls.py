@@ -48,9 +48,9 @@ class AsyncCalls(Protocol):
 
 
 @runtime_checkable
-class WaitsForAnswers(Protocol):
+class HasPendingAnswers(Protocol):
     """An operator that can describe its pending answers."""
 
     @property
-    def what_it_waits_for(self) -> str:
+    def pending_elements_text(self) -> str:
         """A description; empty if no answer is pending."""

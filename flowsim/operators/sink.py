@@ -49,7 +49,7 @@ class SinkOperator(StreamOperator):
     def finish(self) -> None:
         self.writer.flush()
 
-    def keep_results(self) -> None:
+    def retain_results(self) -> None:
         self.writer.flush()
 
     def close(self) -> None:

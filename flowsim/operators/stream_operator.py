@@ -247,7 +247,7 @@ class StreamOperator:
         """The elements of this operator in a snapshot taken now; none unless it holds elements."""
         return ()
 
-    def keep_results(self) -> None:
+    def retain_results(self) -> None:
         """The run is stopped on purpose before its end: a sink keeps what was written."""
 
     def close(self) -> None:

@@ -116,9 +116,9 @@ class RuntimeContext:
     def get_aggregating_state(self, state_descriptor: AggregatingStateDescriptor) -> AggregatingState:
         return self._keyed("get_aggregating_state").get_aggregating_state(state_descriptor)
 
-    def _keyed(self, door: str) -> KeyedStateStore:
+    def _keyed(self, method: str) -> KeyedStateStore:
         if self._store is None:
-            raise BadInput(f"operator {self._ctx.operator_name}: {door} {self._why_no_state}")
+            raise BadInput(f"operator {self._ctx.operator_name}: {method} {self._why_no_state}")
         return self._store
 
 

@@ -15,7 +15,7 @@ _STAMPS: Final = ("seq", "task", "time_ns")
 # Generated for each table's columns, as namedtuple does: with *row, Python would build and unpack a tuple, which costs
 # nearly as much as packing the row. Closures over cells, because attribute access would cost a third more. The names
 # that ``append`` uses must differ from column names: a test fills a row of every table.
-_DOORS: Final = """\
+_APPEND_SOURCE: Final = """\
 def doors(pack_into, _size, buffer, end_of_block, on_full):
     offset, limit = 0, len(buffer)
 
@@ -80,7 +80,7 @@ class Block:
         self.row_size = row_size = Struct(table.struct_format).size
         scope: dict[str, Callable[..., tuple[Append, Callable[[], bytes], Callable[[Stamp], Append]]]] = {}
         unstamped = (name for name in table.names if name not in _STAMPS)
-        exec(_DOORS.format(columns=", ".join(table.names), unstamped=", ".join(unstamped)), scope)
+        exec(_APPEND_SOURCE.format(columns=", ".join(table.names), unstamped=", ".join(unstamped)), scope)
         buffer = bytearray(min(_FIRST_ROWS, rows_max) * row_size)
         doors = scope["doors"]
         self.append, self.take, self.stamped = doors(layout.pack_into, row_size, buffer, rows_max * row_size, on_full)

@@ -57,7 +57,7 @@ class ScenarioText(_Model):
         return _relative_path(path)
 
 
-class FailureStory(_Model):
+class FailureReport(_Model):
     """The cause of a job's failure, with task, operator and record if known."""
 
     task: str
@@ -125,7 +125,7 @@ class Manifest(_Model):
     """Over the facts only: a replay must have the same."""
     digest: str = ""
     """Over the facts and the hashed part of this manifest."""
-    failure: FailureStory | None = None
+    failure: FailureReport | None = None
     record_values: RecordedValues | None = None
     """None during the run."""
 

@@ -35,7 +35,15 @@ from flowsim.recording.directory import locked_room
 from flowsim.recording.distinct_values import VALUES_BYTES, DistinctValues, ValueColumns
 from flowsim.recording.epoch_marker import EpochMarker, PartDescription, marker_path
 from flowsim.recording.graph_file import GRAPH, graph_bytes
-from flowsim.recording.manifest import WALL, FailureStory, Manifest, RecordedValues, RunDescription, RunStatus, versions
+from flowsim.recording.manifest import (
+    WALL,
+    FailureReport,
+    Manifest,
+    RecordedValues,
+    RunDescription,
+    RunStatus,
+    versions,
+)
 from flowsim.recording.memory import ignore
 from flowsim.recording.parquet_part import (
     TaskRows,
@@ -117,7 +125,7 @@ class RecordingWriter:
         self._attempts.begin(task, seq)
 
     def finish(
-        self, status: RunStatus, failure: FailureStory | None = None, wall: Mapping[str, object] | None = None
+        self, status: RunStatus, failure: FailureReport | None = None, wall: Mapping[str, object] | None = None
     ) -> Manifest:
         """Closes the last epoch and stores the final status; ``wall`` adds wall-clock facts to ``wall.json``."""
         if self._closed:
@@ -128,7 +136,7 @@ class RecordingWriter:
         finally:
             self._lock.release()
 
-    def _finish(self, status: RunStatus, failure: FailureStory | None, wall: Mapping[str, object]) -> Manifest:
+    def _finish(self, status: RunStatus, failure: FailureReport | None, wall: Mapping[str, object]) -> Manifest:
         self._close_epoch()
         ended_s = time.time()
         about = {
@@ -227,7 +235,7 @@ class RecordingWriter:
                 with suppress(OSError):
                     (self.directory / table / name).unlink(missing_ok=True)
 
-    def _write_manifest(self, status: RunStatus, failure: FailureStory | None) -> Manifest:
+    def _write_manifest(self, status: RunStatus, failure: FailureReport | None) -> Manifest:
         manifest = Manifest(
             status=status, level=self.level.name.lower(), run=self._run, versions=versions(), failure=failure,
         )  # fmt: skip

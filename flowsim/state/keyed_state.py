@@ -128,11 +128,11 @@ class KeyedStateBackend:
         """Calls ``listener`` before every later change of key. Flink: KeySelectionListener."""
         move = self.set_current_key_and_id
 
-        def move_and_tell(key: object, key_id: object) -> None:
+        def move_and_notify(key: object, key_id: object) -> None:
             listener()
             move(key, key_id)
 
-        self.set_current_key_and_id = move_and_tell
+        self.set_current_key_and_id = move_and_notify
         if self.on_move_changed is not None:
             self.on_move_changed()
 

@@ -64,8 +64,8 @@ def async_stages(recording: Recording) -> tuple[AsyncStage, ...]:
         vertex, index, name, kind, params = int(row[0]), int(row[1]), str(row[2]), row[3], str(row[4])
         if kind == ASYNC_KIND:
             tasks = [task for task, of in vertex_of.items() if of == vertex]
-            mine = where(facts, np.isin(facts["task"], tasks) & (facts["operator"] == index))
-            stages.append(_stage(name, json.loads(params), mine, tasks))
+            own = where(facts, np.isin(facts["task"], tasks) & (facts["operator"] == index))
+            stages.append(_stage(name, json.loads(params), own, tasks))
     return tuple(stages)
 
 

@@ -88,8 +88,8 @@ def _late(recording: Recording) -> dict[str, int]:
     rows = columns(recording, "late_drop", ("task", "operator"))
     late: dict[str, int] = {}
     for task in np.unique(rows["task"]).tolist():
-        mine = rows["operator"][rows["task"] == task]
-        for operator, count in zip(*(found.tolist() for found in np.unique(mine, return_counts=True)), strict=True):
+        own = rows["operator"][rows["task"] == task]
+        for operator, count in zip(*(found.tolist() for found in np.unique(own, return_counts=True)), strict=True):
             name = operators[vertex_of[task], operator][0]
             late[name] = late.get(name, 0) + count
     return late

@@ -107,14 +107,14 @@ class Batches:
     def end_if_due(self) -> None:
         """The thread scheduler of D2: other tasks have their turn when the batch has ended."""
         if self._clock.now_ns >= self._clock.batch_end_ns:
-            self.give_way()
+            self.end_batch_and_yield()
 
     def end_inside_action(self) -> None:
         """The same inside an action that checks for waiting mails: between two interruptible timers."""
         if self._clock.now_ns >= self._timers.batch_limit_ns:
-            self.give_way()
+            self.end_batch_and_yield()
 
-    def give_way(self) -> None:
+    def end_batch_and_yield(self) -> None:
         """Ends the batch and starts another."""
         self.end()
         self.begin()

@@ -124,11 +124,11 @@ class OperatorChain:
             while executor.try_yield():
                 """Runs every mail of the operator and of the operators after it."""
 
-    def keep_results(self) -> None:
+    def retain_results(self) -> None:
         """The run is stopped on purpose: the sinks keep what was written."""
         for wrapper in self.wrappers:
             if wrapper.is_open:
-                wrapper.operator.keep_results()
+                wrapper.operator.retain_results()
 
     def close(self) -> None:
         """Closes tail to head, each operator once; raises the first error after all were closed."""

@@ -95,8 +95,8 @@ class OperatorProcessingTimeService:
         start_ns, delay_ns = self._timers.clock.now_ns, delay_ms * NS_PER_MS
 
         def schedule() -> None:
-            beats = (self._timers.clock.now_ns - start_ns) // delay_ns + 1
-            due_ns = start_ns + beats * delay_ns
+            intervals = (self._timers.clock.now_ns - start_ns) // delay_ns + 1
+            due_ns = start_ns + intervals * delay_ns
             self._timers.call_at_ns(
                 due_ns, self._fire(due_ns // NS_PER_MS, run), self._unless_quiesced(daemon_while_not)
             )

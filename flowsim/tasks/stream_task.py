@@ -173,7 +173,7 @@ class StreamTask:
             writer.flush_all()
         if self.end_of_data is not StopMode.DRAIN:
             # Without drain the sinks were not finished; in Flink the savepoint of the stop commits their data.
-            self.chain.keep_results()
+            self.chain.retain_results()
         self.mailbox_processor.action(ActionKind.LIFE_CYCLE, self.chain.close)
         self._trace_end()
         self.input.close()

@@ -177,7 +177,9 @@ class InternalTimerService(Generic[N]):
 
     def snapshot_timers_for_key_group(self, key_group: int) -> TimersSnapshot[N]:
         """The timers of the keys in ``key_group`` (rule 9.15)."""
-        return TimersSnapshot(_told(self.event_time_timers, key_group), _told(self.processing_time_timers, key_group))
+        return TimersSnapshot(
+            _timers_of(self.event_time_timers, key_group), _timers_of(self.processing_time_timers, key_group)
+        )
 
     def restore_timers_for_key_group(self, snapshot: TimersSnapshot[N]) -> None:
         """Adds the timers of one key group; ``start`` handles overdue ones (rule 9.15)."""
@@ -202,5 +204,5 @@ class InternalTimerService(Generic[N]):
         self.processing_time_timers.validate()
 
 
-def _told(queue: HeapPriorityQueueSet[N], key_group: int) -> tuple[tuple[int, object, object, N], ...]:
+def _timers_of(queue: HeapPriorityQueueSet[N], key_group: int) -> tuple[tuple[int, object, object, N], ...]:
     return tuple([(t.timestamp, t.key, t.key_id, t.namespace) for t in queue.timers_of_key_group(key_group)])

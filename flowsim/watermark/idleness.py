@@ -59,7 +59,7 @@ class WatermarksWithIdleness(WatermarkGenerator):
         "_stands_still",
         "_events",
         "_events_seen",
-        "_quiet_since_ns",
+        "_inactive_since_ns",
         "_is_idle",
     )
 
@@ -78,7 +78,7 @@ class WatermarksWithIdleness(WatermarkGenerator):
         self._stands_still = stands_still
         self._events = 0
         self._events_seen = 0
-        self._quiet_since_ns = 0
+        self._inactive_since_ns = 0
         self._is_idle = False
 
     def on_event(self, value: object, timestamp: int, output: WatermarkOutput) -> None:
@@ -96,12 +96,12 @@ class WatermarksWithIdleness(WatermarkGenerator):
     def _check_if_idle(self) -> bool:
         if self._events != self._events_seen:
             self._events_seen = self._events
-            self._quiet_since_ns = 0
+            self._inactive_since_ns = 0
             return False
-        if self._quiet_since_ns == 0:
-            self._quiet_since_ns = self._clock_ns()
+        if self._inactive_since_ns == 0:
+            self._inactive_since_ns = self._clock_ns()
             return False
-        return self._clock_ns() - self._quiet_since_ns > self._timeout_ns
+        return self._clock_ns() - self._inactive_since_ns > self._timeout_ns
 
     def has_pending_effect(self, emitted: int) -> bool:
         """A paused countdown has no effect: only the end of the back pressure could continue it."""

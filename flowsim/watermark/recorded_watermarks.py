@@ -82,7 +82,7 @@ class RecordedWatermarks:
         self._note(ElementKind.STATUS, status.value)
         self._output.emit_watermark_status(status)
 
-    def split_says(self, split: int, kind: ElementKind, timestamp: int) -> None:
+    def record_split_mark(self, split: int, kind: ElementKind, timestamp: int) -> None:
         """Records a split's input to the merge."""
         self._record(self._operator, split, kind, timestamp, *self._splits[split].seen())
 

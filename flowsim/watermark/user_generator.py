@@ -38,9 +38,9 @@ class WatchedGenerator(WatermarkGenerator):
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
         checked = self._checked
         checked.output = output
-        checked.says_news = False
+        checked.emitted_new = False
         self._inner.on_periodic_emit(checked)
-        self._is_quiet = not checked.says_news
+        self._is_quiet = not checked.emitted_new
 
     def has_pending_effect(self, emitted: int) -> bool:
         return not self._is_quiet
@@ -49,12 +49,12 @@ class WatchedGenerator(WatermarkGenerator):
 class _CheckedOutput:
     """Raises an error for invalid watermarks, and detects whether one was new."""
 
-    __slots__ = ("output", "says_news", "_highest", "_idle", "_what")
+    __slots__ = ("output", "emitted_new", "_highest", "_idle", "_what")
 
     output: WatermarkOutput
 
     def __init__(self, name: str) -> None:
-        self.says_news = False
+        self.emitted_new = False
         self._highest = NO_TIMESTAMP
         self._idle = False
         self._what = f"watermark generator {name}"
@@ -62,16 +62,16 @@ class _CheckedOutput:
     def emit_watermark(self, timestamp: int) -> None:
         if checked_watermark(timestamp, self._what) > self._highest:
             self._highest = timestamp
-            self.says_news = True
+            self.emitted_new = True
         self.output.emit_watermark(timestamp)
 
     def mark_idle(self) -> None:
-        self.says_news |= not self._idle
+        self.emitted_new |= not self._idle
         self._idle = True
         self.output.mark_idle()
 
     def mark_active(self) -> None:
-        self.says_news |= self._idle
+        self.emitted_new |= self._idle
         self._idle = False
         self.output.mark_active()
 

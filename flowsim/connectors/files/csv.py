@@ -89,8 +89,8 @@ class CsvSource:
     def _blocks(self, ctx: OperatorContext) -> Iterator[Rows]:
         if self.split_by is None:
             return self._file.blocks()
-        mine = [value for group in self.groups()[ctx.subtask_index :: ctx.parallelism] for value in group]
-        return self._file.blocks((self.split_by, mine)) if mine else iter(())
+        own = [value for group in self.groups()[ctx.subtask_index :: ctx.parallelism] for value in group]
+        return self._file.blocks((self.split_by, own)) if own else iter(())
 
     def groups(self) -> list[list[object]]:
         """The groups of ``split_by``, from one pass over the file that all subtasks share; empty without ``split_by``."""

@@ -102,8 +102,8 @@ class FilesReader:
         self._paused = False
 
     def open(self, ctx: OperatorContext) -> None:
-        mine = self._files[ctx.subtask_index :: ctx.parallelism]
-        self._waiting: Iterator[RowFile] = iter(mine)
+        own = self._files[ctx.subtask_index :: ctx.parallelism]
+        self._waiting: Iterator[RowFile] = iter(own)
         self._blocks: Iterator[Rows] = iter(())
         self._values: Iterator[Value] = iter(())
         self._output: SourceOutput | None = None

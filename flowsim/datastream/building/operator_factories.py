@@ -64,8 +64,8 @@ def map_operator(func: AnyMap) -> MakeOperator:
     _check(func, MapFunction, "map")
 
     def make(name: str) -> StreamOperator:
-        mine = isolated(func, name)
-        return MapOperator(mine.map, mine) if isinstance(mine, MapFunction) else MapOperator(mine)
+        function = isolated(func, name)
+        return MapOperator(function.map, function) if isinstance(function, MapFunction) else MapOperator(function)
 
     return make
 
@@ -75,8 +75,12 @@ def filter_operator(func: AnyFilter) -> MakeOperator:
     _check(func, FilterFunction, "filter")
 
     def make(name: str) -> StreamOperator:
-        mine = isolated(func, name)
-        return FilterOperator(mine.filter, mine) if isinstance(mine, FilterFunction) else FilterOperator(mine)
+        function = isolated(func, name)
+        return (
+            FilterOperator(function.filter, function)
+            if isinstance(function, FilterFunction)
+            else FilterOperator(function)
+        )
 
     return make
 
@@ -86,10 +90,10 @@ def flat_map_operator(func: AnyFlatMap) -> MakeOperator:
     _check(func, FlatMapFunction, "flat_map")
 
     def make(name: str) -> StreamOperator:
-        mine = isolated(func, name)
-        if isinstance(mine, FlatMapFunction):
-            return FlatMapOperator(mine.flat_map, mine)
-        return FlatMapOperator(mine)  # type: ignore[arg-type]
+        function = isolated(func, name)
+        if isinstance(function, FlatMapFunction):
+            return FlatMapOperator(function.flat_map, function)
+        return FlatMapOperator(function)  # type: ignore[arg-type]
 
     return make
 
@@ -120,8 +124,8 @@ def co_map_operator(func: CoMapFunction, reading: Reading) -> MakeOperator:
     _check_co(func, CoMapFunction, "map")
 
     def make(name: str) -> StreamOperator:
-        mine = isolated(func, name)
-        return CoMapOperator(mine.map1, mine.map2, mine, reading_order(reading))
+        function = isolated(func, name)
+        return CoMapOperator(function.map1, function.map2, function, reading_order(reading))
 
     return make
 
@@ -131,8 +135,8 @@ def co_flat_map_operator(func: CoFlatMapFunction, reading: Reading) -> MakeOpera
     _check_co(func, CoFlatMapFunction, "flat_map")
 
     def make(name: str) -> StreamOperator:
-        mine = isolated(func, name)
-        return CoFlatMapOperator(mine.flat_map1, mine.flat_map2, mine, reading_order(reading))
+        function = isolated(func, name)
+        return CoFlatMapOperator(function.flat_map1, function.flat_map2, function, reading_order(reading))
 
     return make
 
@@ -255,8 +259,8 @@ def reduce_operator(func: AnyReduce) -> MakeOperator:
     isolated(func, "reduce")
 
     def make(name: str) -> StreamOperator:
-        mine = isolated(func, name)
-        return GroupedReduceOperator(reduce_of(mine), mine if isinstance(mine, ReduceFunction) else None)
+        function = isolated(func, name)
+        return GroupedReduceOperator(reduce_of(function), function if isinstance(function, ReduceFunction) else None)
 
     return make
 

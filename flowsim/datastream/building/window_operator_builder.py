@@ -303,15 +303,15 @@ class WindowOperatorBuilder:
         parts = (fold, function, self.assigner, self.own_trigger, self.own_evictor)
 
         def make(name: str) -> StreamOperator:
-            mine, my_function, assigner, trigger, evictor = isolated(parts, name)
-            internal = _internal_function(my_function, single_value=mine is not None)
+            own_fold, own_function, assigner, trigger, evictor = isolated(parts, name)
+            internal = _internal_function(own_function, single_value=own_fold is not None)
             if evictor is not None:
-                if mine is not None:
-                    internal = FoldingWindowFunction(_fold(mine), internal)
+                if own_fold is not None:
+                    internal = FoldingWindowFunction(_fold(own_fold), internal)
                 return EvictingWindowOperator(
                     assigner, evictor, internal, trigger, self.allowed_lateness_ms, self.late_tag
                 )
-            contents = _contents(mine)
+            contents = _contents(own_fold)
             return create_window_operator(
                 assigner, contents, internal, trigger, self.allowed_lateness_ms, self.late_tag
             )

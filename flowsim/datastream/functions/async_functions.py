@@ -165,8 +165,8 @@ def checked_function(function: AnyAsyncFunction, method: str) -> None:
     wanted = "expected an AsyncFunction, or a function with Java's signature such as a ResultFutureFunction"
     if isinstance(function, type):
         raise TypeError(f"{method}: async_function: {wanted}, got the class {function.__name__}, not an instance of it")
-    doors = ("open", "close", "async_invoke", "timeout")
-    if not all(callable(getattr(function, door, None)) for door in doors):
+    required = ("open", "close", "async_invoke", "timeout")
+    if not all(callable(getattr(function, attribute, None)) for attribute in required):
         raise TypeError(f"{method}: async_function: {wanted}, got {function!r}")
     name, invoke = type(function).__name__, function.async_invoke
     if isinstance(function, AsyncFunction):
@@ -180,29 +180,30 @@ def checked_function(function: AnyAsyncFunction, method: str) -> None:
             f"{method}: async_function: async_invoke of {name} is a coroutine function: derive {name} from "
             "AsyncFunction, accept only the record and return a list"
         )
-    for door in ("open", "timeout"):
-        if inspect.iscoroutinefunction(getattr(function, door)):
+    for member in ("open", "timeout"):
+        if inspect.iscoroutinefunction(getattr(function, member)):
             raise BadInput(
-                f"{method}: async_function: {door} of {name} must not be a coroutine function: the task calls it without await"
+                f"{method}: async_function: {member} of {name} must not be a coroutine function: "
+                "the task calls it without await"
             )
     isolated(function, method)
 
 
-def _check_arguments(door: Any, count: int, what: str) -> None:
+def _check_arguments(attribute: Any, count: int, what: str) -> None:
     """Detects the Java signature, with a future as second argument, in a function that must return a list."""
     try:
-        inspect.signature(door).bind(*([None] * count))
+        inspect.signature(attribute).bind(*([None] * count))
     except TypeError as error:
         raise BadInput(f"{what} must accept only the record and return a list ({error})") from None
 
 
 def for_subtask(function: AnyAsyncFunction, operator: str) -> core.AsyncFunction:
     """The copy of the function for one subtask of ``operator``, as the operator calls it."""
-    mine = isolated(function, operator)
-    if isinstance(mine, AsyncFunction):
-        return CoroutineFunction(mine)
+    own = isolated(function, operator)
+    if isinstance(own, AsyncFunction):
+        return CoroutineFunction(own)
     # The simulator has no threads.
-    return _WithoutState(mine) if isinstance(mine, SimulatedAsyncFunction) else _FromAnyThread(mine, operator)
+    return _WithoutState(own) if isinstance(own, SimulatedAsyncFunction) else _FromAnyThread(own, operator)
 
 
 class _WithoutState:

@@ -208,10 +208,10 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> AsyncWait:
         for name, channels in graph.once(readers_by_operator).get((place.task, place.number), ()):
             one.readers.append(Reader(name, place, of_law[once.ID]))
             by_channel.update(dict.fromkeys(channels, one.readers[-1]))
-        feeder = examined.get(place.feeder)
-        if feeder is not None:
-            one.source = Reader(f"operator {place.number}", feeder.place, of_law[once.ID])
-            feeder.readers.append(one.source)
+        upstream_operator = examined.get(place.upstream_operator)
+        if upstream_operator is not None:
+            one.source = Reader(f"operator {place.number}", upstream_operator.place, of_law[once.ID])
+            upstream_operator.readers.append(one.source)
     return AsyncWait(task.task, list(examined.values()), by_channel, of_law)
 
 

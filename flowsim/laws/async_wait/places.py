@@ -58,8 +58,8 @@ class Place:
     """One async operator of one subtask: its settings, and when it was opened, ended and closed."""
 
     __slots__ = (
-        "capacity", "closing", "end", "feeder", "is_head", "legacy", "limit", "number", "opening", "ordered", "retries",
-        "task", "timeout_ms",
+        "capacity", "closing", "end", "is_head", "legacy", "limit", "number", "opening", "ordered", "retries",
+        "task", "timeout_ms", "upstream_operator",
     )  # fmt: skip
 
     def __init__(self, task: Task, operator: Operator) -> None:
@@ -69,7 +69,7 @@ class Place:
         self.number = operator.operator
         self.is_head = operator.input_operator < 0 and task.inputs == 1
         """Whether it is the head of a task with one input, so that arriving elements are put."""
-        self.feeder = -1 if operator.input_tag else operator.input_operator
+        self.upstream_operator = -1 if operator.input_tag else operator.input_operator
         """The upstream operator in the chain whose main output it reads, -1 for none."""
         self.ordered = params.get("mode") == "ordered"
         self.legacy = params.get("design") == "legacy"

@@ -52,10 +52,12 @@ class EventTimePaths:
         """The description of an operator."""
         return self._operators.get((vertex, operator))
 
-    def feeder(self, operator: Operator) -> Operator | None:
+    def upstream_operator(self, operator: Operator) -> Operator | None:
         """The upstream operator in the chain, with a smaller index, so that a walk upstream ends."""
-        feeder = operator.input_operator
-        return self._operators.get((operator.vertex, feeder)) if feeder < operator.operator else None
+        upstream_operator = operator.input_operator
+        return (
+            self._operators.get((operator.vertex, upstream_operator)) if upstream_operator < operator.operator else None
+        )
 
     def edges_of(self, operator: Operator, is_passed: Callable[[Operator], bool]) -> list[Edge]:
         """The edges with only operators to be skipped between the operator and the edge, in order."""
@@ -64,7 +66,7 @@ class EventTimePaths:
     def _behind(self, edge: Edge, is_passed: Callable[[Operator], bool]) -> Operator | None:
         operator = self._operators.get((edge.source_vertex, edge.source_operator))
         while operator is not None and is_passed(operator):
-            operator = self.feeder(operator)
+            operator = self.upstream_operator(operator)
         return operator
 
     def origin_of_output(self, vertex: int, operator: int) -> int:
@@ -74,7 +76,7 @@ class EventTimePaths:
     def origin_of_input(self, vertex: int, operator: int) -> int:
         """The same for the operator's input."""
         found = self._operators.get((vertex, operator))
-        return self._origin(vertex, None if found is None else self.feeder(found))
+        return self._origin(vertex, None if found is None else self.upstream_operator(found))
 
     def keeps_back(self, vertex: int, operator: int) -> bool:
         """Whether the operator queues watermarks (rule 11.2)."""
@@ -93,7 +95,7 @@ class EventTimePaths:
                 return operator.operator
             if operator.kind in ("source", "watermarks"):
                 return FREE
-            operator = self.feeder(operator)
+            operator = self.upstream_operator(operator)
         return INPUTS if vertex in self._with_inputs else FREE
 
     def is_assigned(self, vertex: int, operator: int) -> bool:
@@ -102,7 +104,7 @@ class EventTimePaths:
         """
         found = self._operators.get((vertex, operator))
         while found is not None and found.kind != "watermarks":
-            found = self.feeder(found)
+            found = self.upstream_operator(found)
         return found is not None
 
     def makes_the_first(self, vertex: int, origin: int) -> bool:

@@ -102,7 +102,7 @@ class QueueOutput:
             self._cause = seq
         return found
 
-    def under_way(self, queue: Queue) -> list[Mark]:
+    def in_progress(self, queue: Queue) -> list[Mark]:
         """In a prefix the next watermark may have left the queue already."""
         watermark = queue.next_watermark
         return [] if watermark is None else self._emitted((WATERMARK, watermark))

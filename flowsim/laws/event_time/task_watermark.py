@@ -113,13 +113,13 @@ class TaskEventTime:
         self._found.examined += count
 
     def end(self, whole: bool) -> None:
-        under_way: dict[int, list[Mark]] = {}
+        in_progress: dict[int, list[Mark]] = {}
         for number, (_, output) in self._outputs.items():
-            under_way[number] = [] if whole else output.under_way(self._queues[number])
+            in_progress[number] = [] if whole else output.in_progress(self._queues[number])
         for origin, _, queue, reader, own in self._readings:
             if own is not None and queue is not None and not whole:
-                reader.feed(own.under_way(queue), ())
-            reader.feed(under_way.get(origin, ()), ())
+                reader.feed(own.in_progress(queue), ())
+            reader.feed(in_progress.get(origin, ()), ())
             reader.end(whole)
         if self._free is not None:
             self._free.end(whole)

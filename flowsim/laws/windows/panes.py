@@ -23,7 +23,7 @@ class Pane:
     """One key and window (rules 10.30, 10.31); single records are stored only if an evictor chooses among them."""
 
     __slots__ = (
-        "cleanup", "count", "id", "last", "noted", "records", "rows", "since", "steady", "timeout", "total", "xor",
+        "cleanup", "count", "id", "last", "next_fire_ms", "records", "rows", "since", "steady", "timeout", "total", "xor",
     )  # fmt: skip
 
     def __init__(self, pane: PaneId, last: int, cleanup: int) -> None:
@@ -38,7 +38,7 @@ class Pane:
         self.since = (0, 0)
         """Of its first record: the number of intakes including it, and its time in ns."""
         self.count = 0
-        self.noted: int | None = None
+        self.next_fire_ms: int | None = None
         """The next fire time of a continuous trigger."""
         self.timeout: int | None = None
 
@@ -102,4 +102,4 @@ class Pane:
 
     def forget_trigger(self) -> None:
         """Removes the trigger's state."""
-        self.count, self.noted, self.timeout = 0, None, None
+        self.count, self.next_fire_ms, self.timeout = 0, None, None

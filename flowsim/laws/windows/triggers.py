@@ -107,9 +107,9 @@ class EveryInterval(Trigger):
             if pane.last <= clocks.watermark:
                 return FIRE
             clocks.set_timer(pane, True, pane.last)
-        if pane.noted is None:
+        if pane.next_fire_ms is None:
             at = timestamp if self.event_time else clocks.now_ms
-            self._note(pane, clocks, at - remainder(at, self.interval_ms))
+            self._set_next_fire(pane, clocks, at - remainder(at, self.interval_ms))
         return CONTINUE
 
     def on_timer(self, pane: Pane, clocks: Clocks, event_time: bool, at: int) -> int:
@@ -117,25 +117,27 @@ class EveryInterval(Trigger):
             return CONTINUE
         if at == pane.last:
             return FIRE
-        if at != pane.noted:
+        if at != pane.next_fire_ms:
             return CONTINUE
-        self._note(pane, clocks, at)
+        self._set_next_fire(pane, clocks, at)
         return FIRE
 
     def on_merge(self, pane: Pane, clocks: Clocks, absorbed: Sequence[Pane]) -> None:
-        noted = [at for at in (pane.noted, *(member.noted for member in absorbed)) if at is not None]
-        pane.noted = min(noted, default=None)
-        if pane.noted is not None:
-            clocks.set_timer(pane, self.event_time, pane.noted)
+        next_fire_ms = [
+            at for at in (pane.next_fire_ms, *(member.next_fire_ms for member in absorbed)) if at is not None
+        ]
+        pane.next_fire_ms = min(next_fire_ms, default=None)
+        if pane.next_fire_ms is not None:
+            clocks.set_timer(pane, self.event_time, pane.next_fire_ms)
 
     def clear(self, pane: Pane, clocks: Clocks) -> None:
-        if pane.noted is not None:
-            clocks.delete_timer(pane, self.event_time, pane.noted)
-            pane.noted = None
+        if pane.next_fire_ms is not None:
+            clocks.delete_timer(pane, self.event_time, pane.next_fire_ms)
+            pane.next_fire_ms = None
 
-    def _note(self, pane: Pane, clocks: Clocks, since: int) -> None:
-        pane.noted = min(wrapped(since + self.interval_ms), pane.last)
-        clocks.set_timer(pane, self.event_time, pane.noted)
+    def _set_next_fire(self, pane: Pane, clocks: Clocks, since: int) -> None:
+        pane.next_fire_ms = min(wrapped(since + self.interval_ms), pane.last)
+        clocks.set_timer(pane, self.event_time, pane.next_fire_ms)
 
 
 class Purging(Trigger):

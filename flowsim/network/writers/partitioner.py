@@ -143,7 +143,9 @@ class KeyGroupStreamPartitioner(StreamPartitioner):
         self.routes[index] = subpartition
         return subpartition
 
-    def learn(self, key_id: object, key: Value, describe: Callable[[int, int, str, str], None]) -> tuple[int, int, int]:
+    def register_key(
+        self, key_id: object, key: Value, describe: Callable[[int, int, str, str], None]
+    ) -> tuple[int, int, int]:
         """(subpartition, Java hash, fingerprint) of a new key; also passes it to ``describe``."""
         identity = (self.route(key_id, key), java_hash(key, self.key_type), key_fingerprint(key, self.key_type))
         self.identities[key_id] = identity

@@ -267,7 +267,7 @@ class RecordWriter:
         if not isinstance(partitioner, KeyGroupStreamPartitioner):
             select = partitioner.select_channel
             return lambda value: (select(value), 0, 0)
-        key_selector, known, learn = partitioner.key_selector, partitioner.identities, partitioner.learn
+        key_selector, known, register_key = partitioner.key_selector, partitioner.identities, partitioner.register_key
         describe = trace.key
 
         def route(value: Value) -> tuple[int, int, int]:
@@ -275,7 +275,7 @@ class RecordWriter:
             kind = type(key)
             key_id = key if kind is str or kind is int else state_key(key)
             found = known.get(key_id)
-            return found if found is not None else learn(key_id, key, describe)
+            return found if found is not None else register_key(key_id, key, describe)
 
         return route
 

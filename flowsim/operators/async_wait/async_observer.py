@@ -48,7 +48,7 @@ class AsyncTrace:
 
     def completed(self, entry: StreamRecordQueueEntry, results: object, queued: int) -> None:
         """The element's results arrived; None: the task computes them later."""
-        mixed, rows = self._told(entry.timestamp, results)
+        mixed, rows = self._compared(entry.timestamp, results)
         self._element(entry.number, AsyncAction.COMPLETE, ElementKind.RECORD, _time(entry), mixed, 0, rows, queued)
 
     def emit(self, entry: QueueEntry, queued: int) -> None:
@@ -72,7 +72,7 @@ class AsyncTrace:
     ) -> None:
         self._trace.async_element(self._operator, entry, action, kind, timestamp, fingerprints, attempt, rows, queued)
 
-    def _told(self, timestamp: int | None, results: object) -> tuple[int, int]:
+    def _compared(self, timestamp: int | None, results: object) -> tuple[int, int]:
         """Fingerprint and rows that a law compares with the emission; 0 and -1 for invalid results, which fail later in
         the mail.
         """

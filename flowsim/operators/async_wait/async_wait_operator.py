@@ -20,8 +20,8 @@ from flowsim.operators.async_wait.stream_element_queue import (
     StreamElementQueue,
     StreamRecordQueueEntry,
     WatermarkQueueEntry,
-    awaited_elements,
     checked_capacity,
+    describe_pending,
 )
 from flowsim.operators.async_wait.unordered_stream_element_queue import UnorderedStreamElementQueue
 from flowsim.operators.stream_operator import OperatorContext, Output, Value
@@ -116,9 +116,9 @@ class AsyncWaitOperator(FunctionOperator):
         ]
 
     @property
-    def what_it_waits_for(self) -> str:
+    def pending_elements_text(self) -> str:
         """The elements without an answer, for the report of a blocked run (rule 11.17)."""
-        return awaited_elements(self.queue.pending, len(self.queue), self.capacity)
+        return describe_pending(self.queue.pending, len(self.queue), self.capacity)
 
     def open(self) -> None:
         super().open()

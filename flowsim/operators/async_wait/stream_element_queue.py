@@ -113,7 +113,7 @@ class StreamElementQueue(Protocol):
 _SHOWN: Final = 5
 
 
-def awaited_elements(pending: Sequence[StreamRecordQueueEntry], queued: int, capacity: int) -> str:
+def describe_pending(pending: Sequence[StreamRecordQueueEntry], queued: int, capacity: int) -> str:
     """The number of ``queued`` elements without an answer, and the first of them; empty if there are none."""
     if not pending:
         return ""

@@ -87,7 +87,7 @@ class BroadcastContext:
         self._states = states
         self._timestamp = NO_TIMESTAMP
 
-    def speak_for(self, timestamp: int | None) -> None:
+    def set_current(self, timestamp: int | None) -> None:
         """Called by the operator before each call of the function."""
         self._timestamp = NO_TIMESTAMP if timestamp is None else timestamp
 

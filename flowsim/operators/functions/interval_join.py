@@ -12,7 +12,7 @@ from flowsim.errors import BadInput, NoTimestamp
 from flowsim.facts.tracer import TaskTrace
 from flowsim.operators.input_selection import InputSelectable
 from flowsim.operators.inputs.combined_input import ProcessElement, combined_inputs
-from flowsim.operators.inputs.reading_order import ReadingOrder, noting_reads
+from flowsim.operators.inputs.reading_order import ReadingOrder, recording_reads
 from flowsim.operators.keyed_operator import KeyedOperator
 from flowsim.operators.stream_operator import KeySelector, OperatorContext, OperatorInput, Output, Value
 from flowsim.operators.user_functions import FunctionLife, Results, UserFunction, emit_results
@@ -63,7 +63,7 @@ class JoinContext:
         self._left_timestamp = self._right_timestamp = self._timestamp = NO_TIMESTAMP
         self._output = output
 
-    def speak_for(self, left_timestamp: int, right_timestamp: int) -> int:
+    def set_current(self, left_timestamp: int, right_timestamp: int) -> int:
         """Called by the operator for each pair; returns the timestamp of the results."""
         self._left_timestamp = left_timestamp
         self._right_timestamp = right_timestamp
@@ -229,8 +229,8 @@ class IntervalJoinOperator(KeyedOperator):
             JoinSide(True, left, right, bounds.lower_ms, bounds.upper_ms, CLEANUP_LEFT),
             JoinSide(False, right, left, -bounds.upper_ms, -bounds.lower_ms, CLEANUP_RIGHT),
         )
-        doors = [self._door(first, self._sides[0]), self._door(second, self._sides[1])]
-        self._inputs = combined_inputs(self, doors if self._order is None else noting_reads(doors, self._order))
+        methods = [self._process_input(first, self._sides[0]), self._process_input(second, self._sides[1])]
+        self._inputs = combined_inputs(self, methods if self._order is None else recording_reads(methods, self._order))
 
     def _buffer(self, name: str) -> MapState:
         """The records of one side per key, listed by timestamp."""
@@ -246,7 +246,7 @@ class IntervalJoinOperator(KeyedOperator):
 
     def end_input_of(self, input_id: int) -> None:
         if self._order is not None:
-            self._order.note_end(input_id)
+            self._order.record_end(input_id)
 
     def use_interruptible_timers(self) -> bool:
         """The function's setting. Flink: AbstractUdfStreamOperator."""
@@ -259,7 +259,7 @@ class IntervalJoinOperator(KeyedOperator):
     def close(self) -> None:
         self._life.close()
 
-    def _door(self, key_of: KeySelector, side: JoinSide) -> ProcessElement:
+    def _process_input(self, key_of: KeySelector, side: JoinSide) -> ProcessElement:
         """Rule 7.20: sets the key by the selector of the record's input."""
 
         def process_element(value: Value, timestamp: int | None) -> None:
@@ -295,7 +295,7 @@ class IntervalJoinOperator(KeyedOperator):
         self._timers.register_event_time_timer(side.namespace, cleanup_time)
 
     def _join(self, left: Value, right: Value, left_timestamp: int, right_timestamp: int) -> None:
-        timestamp = self._context.speak_for(left_timestamp, right_timestamp)
+        timestamp = self._context.set_current(left_timestamp, right_timestamp)
         emit_results(self._function.process_element(left, right, self._context), timestamp, self.output)
 
     def record_late(self, timestamp: int, has_output: bool) -> None:

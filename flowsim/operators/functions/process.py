@@ -121,7 +121,7 @@ class ProcessContext:
         self._timer_service = timer_service
         self._output = output
 
-    def speak_for(
+    def set_current(
         self, timestamp: int | None, emit_timestamp: int | None, key: Value, domain: TimeDomain | None
     ) -> None:
         """Called by the operator before each call of the function."""
@@ -190,7 +190,7 @@ class ProcessOperator(StreamOperator):
     def process_element(self, value: Value, timestamp: int | None) -> None:
         self.clock.now_ns += self.cost_ns
         self.records_in += 1
-        self._context.speak_for(timestamp, timestamp, None, None)
+        self._context.set_current(timestamp, timestamp, None, None)
         emit_results(self._function.process_element(value, self._context), timestamp, self.output)
 
     def process_watermark(self, timestamp: int) -> None:
@@ -236,11 +236,11 @@ class KeyedFunctionOperator(KeyedOperator):
         self._life.open(self.runtime_context)
 
     def on_event_time(self, timer: InternalTimer[None]) -> None:
-        self._context.speak_for(timer.timestamp, timer.timestamp, timer.key, TimeDomain.EVENT_TIME)
+        self._context.set_current(timer.timestamp, timer.timestamp, timer.key, TimeDomain.EVENT_TIME)
         emit_results(self._on_timer(timer.timestamp, self._context), timer.timestamp, self.output)
 
     def on_processing_time(self, timer: InternalTimer[None]) -> None:
-        self._context.speak_for(timer.timestamp, timer.timestamp, timer.key, TimeDomain.PROCESSING_TIME)
+        self._context.set_current(timer.timestamp, timer.timestamp, timer.key, TimeDomain.PROCESSING_TIME)
         emit_results(self._on_timer(timer.timestamp, self._context), None, self.output, timer.timestamp)
 
     def close(self) -> None:
@@ -261,5 +261,5 @@ class KeyedProcessOperator(KeyedFunctionOperator):
         self.records_in += 1
         key = self.key_selector(value)
         self.set_current_key(key, state_key(key))
-        self._context.speak_for(timestamp, timestamp, key, None)
+        self._context.set_current(timestamp, timestamp, key, None)
         emit_results(self._function.process_element(value, self._context), timestamp, self.output)

@@ -47,7 +47,7 @@ class CombinedInput:
         self._operator.process_latency_marker(marker)
 
 
-def combined_inputs(operator: StreamOperator, doors: Sequence[ProcessElement]) -> tuple[CombinedInput, ...]:
+def combined_inputs(operator: StreamOperator, methods: Sequence[ProcessElement]) -> tuple[CombinedInput, ...]:
     """One input per process method, all active and without a watermark at first."""
-    combined = IndexedCombinedWatermarkStatus(len(doors))
-    return tuple([CombinedInput(operator, index, door, combined) for index, door in enumerate(doors)])
+    combined = IndexedCombinedWatermarkStatus(len(methods))
+    return tuple([CombinedInput(operator, index, method, combined) for index, method in enumerate(methods)])

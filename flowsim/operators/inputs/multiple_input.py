@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from flowsim.operators.input_selection import InputSelectable
 from flowsim.operators.inputs.combined_input import ProcessElement, combined_inputs
-from flowsim.operators.inputs.reading_order import ReadingOrder, noting_reads
+from flowsim.operators.inputs.reading_order import ReadingOrder, recording_reads
 from flowsim.operators.stream_operator import OperatorContext, OperatorInput, Output, StreamOperator, Value
 
 
@@ -27,10 +27,10 @@ class MultipleInputOperator(StreamOperator):
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
-        doors = [self._door(input_id) for input_id in range(1, self.input_count + 1)]
-        self._inputs = combined_inputs(self, doors if self._order is None else noting_reads(doors, self._order))
+        methods = [self._process_input(input_id) for input_id in range(1, self.input_count + 1)]
+        self._inputs = combined_inputs(self, methods if self._order is None else recording_reads(methods, self._order))
 
-    def _door(self, input_id: int) -> ProcessElement:
+    def _process_input(self, input_id: int) -> ProcessElement:
         def process_element(value: Value, timestamp: int | None) -> None:
             self.clock.now_ns += self.cost_ns
             self.records_in += 1
@@ -52,4 +52,4 @@ class MultipleInputOperator(StreamOperator):
 
     def end_input_of(self, input_id: int) -> None:
         if self._order is not None:
-            self._order.note_end(input_id)
+            self._order.record_end(input_id)

@@ -22,10 +22,10 @@ class ReadingOrder(Protocol):
 
     def next_selection(self) -> InputSelection: ...
 
-    def note_read(self, input_id: int) -> None:
+    def record_read(self, input_id: int) -> None:
         """A record of this input was processed."""
 
-    def note_end(self, input_id: int) -> None:
+    def record_end(self, input_id: int) -> None:
         """This input reached its end of data, with drain."""
 
 
@@ -41,10 +41,10 @@ class OneToItsEnd:
     def next_selection(self) -> InputSelection:
         return InputSelection.ALL if self._ended else InputSelection.of(self._input_id)
 
-    def note_read(self, input_id: int) -> None:
+    def record_read(self, input_id: int) -> None:
         """Does nothing."""
 
-    def note_end(self, input_id: int) -> None:
+    def record_end(self, input_id: int) -> None:
         self._ended = self._ended or input_id == self._input_id
 
 
@@ -60,10 +60,10 @@ class StrictTurns:
     def next_selection(self) -> InputSelection:
         return InputSelection.of(self._next) if any(self._open) else InputSelection.ALL
 
-    def note_read(self, input_id: int) -> None:
+    def record_read(self, input_id: int) -> None:
         self._pass_on(input_id)
 
-    def note_end(self, input_id: int) -> None:
+    def record_end(self, input_id: int) -> None:
         self._open[input_id - 1] = False
         if input_id == self._next:
             self._pass_on(input_id)
@@ -91,14 +91,14 @@ def reading_order(reading: Reading) -> ReadingOrder | None:
     raise BadInput(f"reading: expected one of {', '.join(READINGS)}, got {reading!r}")
 
 
-def noting_reads(doors: Sequence[ProcessElement], order: ReadingOrder) -> list[ProcessElement]:
+def recording_reads(methods: Sequence[ProcessElement], order: ReadingOrder) -> list[ProcessElement]:
     """The same process methods, with a notification of the order after every record."""
-    return [_noting(door, order, input_id) for input_id, door in enumerate(doors, 1)]
+    return [_recording_reads(method, order, input_id) for input_id, method in enumerate(methods, 1)]
 
 
-def _noting(door: ProcessElement, order: ReadingOrder, input_id: int) -> ProcessElement:
+def _recording_reads(method: ProcessElement, order: ReadingOrder, input_id: int) -> ProcessElement:
     def process_element(value: Value, timestamp: int | None) -> None:
-        door(value, timestamp)
-        order.note_read(input_id)
+        method(value, timestamp)
+        order.record_read(input_id)
 
     return process_element

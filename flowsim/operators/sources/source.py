@@ -64,7 +64,7 @@ class SourceOperator(StreamOperator):
         """None: the source is not aligned."""
         self.stopping: StopMode | None = None
         """The stop mode, until the source has reported its stop."""
-        self.on_available: Callable[[], None] = _nobody_waits
+        self.on_available: Callable[[], None] = _ignore_wake_up
         """Called when the source is stopped or may read again, to end a wait for the reader."""
         self._ended = False
         self._is_open = False
@@ -252,5 +252,5 @@ class SourceOperator(StreamOperator):
         return self.source_output
 
 
-def _nobody_waits() -> None:
+def _ignore_wake_up() -> None:
     """A stop while the source runs takes effect at its next poll."""

@@ -93,7 +93,7 @@ class SourceAlignment:
         self.reading = False
         """True from the first poll to the end of the data."""
         self.idle = False
-        self.report: Callable[[int], None] = _nobody_listens
+        self.report: Callable[[int], None] = _ignore_report
         self._capacity = sample_count
         self._latest = WatermarkSampler(sample_count)
         self._splits: dict[str, WatermarkSampler] = {}
@@ -233,5 +233,5 @@ class SourceAlignment:
             self._trace.alignment(self._operator, split, paused, self.limit, sampler.oldest_sample)
 
 
-def _nobody_listens(watermark: int) -> None:
+def _ignore_report(watermark: int) -> None:
     """The default while there is no coordinator."""

@@ -154,7 +154,7 @@ class _SplitListener:
 
     def on_watermark_update(self, watermark: int) -> None:
         if self._facts is not None:
-            self._facts.split_says(self._index, ElementKind.WATERMARK, watermark)
+            self._facts.record_split_mark(self._index, ElementKind.WATERMARK, watermark)
         if self._listener is not None:
             self._listener.update_current_split_watermark(self._split_id, watermark)
 
@@ -163,6 +163,6 @@ class _SplitListener:
             self._idle = idle
             if self._facts is not None:
                 status = WatermarkStatus.IDLE if idle else WatermarkStatus.ACTIVE
-                self._facts.split_says(self._index, ElementKind.STATUS, status.value)
+                self._facts.record_split_mark(self._index, ElementKind.STATUS, status.value)
         if self._listener is not None:
             self._listener.update_current_split_idle(self._split_id, idle)

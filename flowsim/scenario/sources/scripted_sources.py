@@ -69,7 +69,7 @@ class ScriptModel(Strict):
     gap: DurationMs = Field(default=10, description="Virtual time between two steps.")
 
     @property
-    def speaks_of_event_time(self) -> bool:
+    def has_event_time_entries(self) -> bool:
         """Whether an entry is a watermark or idleness."""
         return any(one.watermark is not None or one.idle for entries in self.subtasks for one in entries)
 

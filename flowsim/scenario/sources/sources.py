@@ -95,7 +95,7 @@ class SourceModel(Strict):
     @model_validator(mode="after")
     def _one_kind(self) -> SourceModel:
         _ = self.chosen
-        if self.script is not None and self.watermarks is not None and self.script.speaks_of_event_time:
+        if self.script is not None and self.watermarks is not None and self.script.has_event_time_entries:
             raise ValueError("the script emits its own watermarks, remove them or watermarks")
         return self
 

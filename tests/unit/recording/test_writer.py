@@ -13,7 +13,7 @@ from flowsim.errors import BadInput, InvariantViolation, RecordingFailed
 from flowsim.facts import kinds, schema
 from flowsim.facts.kinds import ElementKind, Level
 from flowsim.facts.tracer import Recorder, TaskTrace
-from flowsim.recording.manifest import FailureStory, RunDescription, RunStatus, scenario_text
+from flowsim.recording.manifest import FailureReport, RunDescription, RunStatus, scenario_text
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.recording.reader import Recording
 from flowsim.recording.writer import RecordingWriter
@@ -89,7 +89,7 @@ def test_the_overall_digest_covers_the_run_its_status_and_its_failure_and_not_ve
     assert again == one
     changes: list[dict[str, object]] = [
         {"status": RunStatus.FAILED},
-        {"failure": FailureStory(task="t", operator=None, record=None, cause="c")},
+        {"failure": FailureReport(task="t", operator=None, record=None, cause="c")},
         {"run": RunDescription(seed=8)},
         {"facts_digest": "00"},
         {"record_values": None},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext, redirect_stdout
@@ -92,9 +93,14 @@ def _give(answer: Answer | StreamedAnswer, as_json: bool) -> ExitCode:
 
 def console() -> Console:
     """Standard output, as wide as its terminal or ``COLUMNS``; a pipe has a fixed width."""
-    is_known = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
-    width = None if is_known else WIDTH_WHEN_PIPED
-    return Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False)
+    return Console(file=sys.stdout, width=known_width() or WIDTH_WHEN_PIPED, highlight=False, markup=False, emoji=False)
+
+
+def known_width() -> int | None:
+    """The width of the terminal or of ``COLUMNS``; None for a pipe."""
+    if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal():
+        return shutil.get_terminal_size().columns
+    return None
 
 
 def print_json(document: object) -> None:

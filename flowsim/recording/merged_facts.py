@@ -26,7 +26,7 @@ _OPENS: Final = (ActionPhase.BEGIN, ActionPhase.WAIT)
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A selection of facts; None: all. ``values``: per table the allowed values of one of its columns.
+    """A selection of facts; None: all. ``values``: per table the allowed values of some columns.
 
     ``from_ns`` and ``to_ns``: inclusive and exclusive, of column ``time_ns``. With ``channels`` only facts of channels.
     """
@@ -36,7 +36,7 @@ class Selection:
     channels: frozenset[int] | None = None
     from_ns: int | None = None
     to_ns: int | None = None
-    values: Mapping[str, tuple[str, frozenset[int]]] = field(default_factory=dict)
+    values: Mapping[str, Mapping[str, frozenset[int]]] = field(default_factory=dict)
 
 
 class Fact(NamedTuple):
@@ -209,8 +209,7 @@ def _mask(table: Table, columns: list[Ints], selection: Selection) -> npt.NDArra
         wanted &= np.isin(column("task"), sorted(selection.tasks))
     if selection.channels is not None:
         wanted &= np.isin(column("channel"), sorted(selection.channels))
-    if table.name in selection.values:
-        name, values = selection.values[table.name]
+    for name, values in selection.values.get(table.name, {}).items():
         wanted &= np.isin(column(name), sorted(values))
     return wanted
 

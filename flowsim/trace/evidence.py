@@ -9,10 +9,10 @@ from typing import Final
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.recording.reader import Recording
-from flowsim.trace.names import Names, event_time
+from flowsim.trace.names import Names
 from flowsim.trace.places import Place, find_places
 from flowsim.trace.sentence import element_text, joined, record_text, window_text
-from flowsim.trace.time import moment_text, start_of
+from flowsim.trace.time import event_time, moment_text, start_of
 
 _KINDS: Final = {kind.name.lower(): kind for kind in ElementKind}
 _OF_PLACE: Final = ("task", "seq", "time_ns", "intakes_before")

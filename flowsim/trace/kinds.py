@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from flowsim.errors import BadInput, did_you_mean
-from flowsim.facts.kinds import ActionPhase, BufferSide, MailAction
+from flowsim.facts.kinds import ActionPhase, BufferSide, WaitKind
 
 KINDS: Final[dict[str, tuple[str, ...]]] = {
     "elements": ("sent", "received"),
@@ -24,7 +24,7 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
 }
 """The values of ``--kinds``, with their tables."""
 
-_OUTLINE: Final = (
+_OVERVIEW: Final = (
     "task_watermark",
     "alignment",
     "window_fire",
@@ -34,14 +34,16 @@ _OUTLINE: Final = (
     *KINDS["life"],
     *KINDS["metrics"],
 )
-_NOT_IN_STORY: Final = ("segments",)
+_NOT_IN_NORMAL: Final = ("segments", "mails")
 
-Values = dict[str, tuple[str, frozenset[int]]]
+Values = dict[str, dict[str, frozenset[int]]]
 
-_STORY_VALUES: Final[Values] = {
-    "buffers": ("side", frozenset({BufferSide.SENT, BufferSide.RECEIVED})),
-    "mails": ("action", frozenset({MailAction.RUN})),
-    "actions": ("phase", frozenset({ActionPhase.WAIT, ActionPhase.RESUME})),
+_NORMAL_VALUES: Final[Values] = {
+    "buffers": {"side": frozenset({BufferSide.SENT, BufferSide.RECEIVED})},
+    "actions": {
+        "phase": frozenset({ActionPhase.WAIT}),
+        "kind": frozenset({WaitKind.MAIL, WaitKind.BUFFER, WaitKind.LOCK}),
+    },
 }
 
 
@@ -53,10 +55,10 @@ def wanted_tables(kinds: str | None, detail: str) -> tuple[tuple[str, ...], Valu
     everything = tuple(table for tables in KINDS.values() for table in tables)
     if kinds is not None:
         return _named(kinds, everything), {}
-    if detail == "outline":
-        return _OUTLINE, {}
-    if detail == "story":
-        return tuple(table for table in everything if table not in _NOT_IN_STORY), dict(_STORY_VALUES)
+    if detail == "overview":
+        return _OVERVIEW, {}
+    if detail == "normal":
+        return tuple(table for table in everything if table not in _NOT_IN_NORMAL), dict(_NORMAL_VALUES)
     return everything, {}
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from flowsim.errors import BadInput
 from flowsim.trace.record_values import RecordValues
-from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
 if TYPE_CHECKING:
     from flowsim.recording.reader import Recording
@@ -42,6 +41,14 @@ class Names:
         row = self._tasks.get(task)
         return f"task {task}" if row is None else str(row[3])
 
+    def short_task(self, task: int) -> str:
+        """A task by the first operator of its chain: ``Source: lines (1/2)``."""
+        row = self._tasks.get(task)
+        if row is None:
+            return f"task {task}"
+        _, bracket, subtask = str(row[3]).rpartition(" (")
+        return f"{self.vertex(int(row[1]))}{bracket}{subtask}"
+
     def operator(self, task: int, operator: int) -> str:
         """An operator of a task's chain; -1 is the task itself."""
         if operator < 0:
@@ -65,12 +72,12 @@ class Names:
     def target(self, channel: int) -> str:
         """The receiving end, for facts of the sender: ``window (2/2) #3``."""
         row = self._channels.get(channel)
-        return f"#{channel}" if row is None else f"{self.task(int(row[4]))} #{channel}"
+        return f"#{channel}" if row is None else f"{self.short_task(int(row[4]))} #{channel}"
 
     def source(self, channel: int) -> str:
         """The sending end, for facts of the receiver."""
         row = self._channels.get(channel)
-        return f"#{channel}" if row is None else f"{self.task(int(row[2]))} #{channel}"
+        return f"#{channel}" if row is None else f"{self.short_task(int(row[2]))} #{channel}"
 
     def end_of(self, task: int, channel: int) -> str:
         """The other end of a channel, seen from ``task``."""
@@ -138,10 +145,3 @@ def _operators(task_name: str) -> list[str]:
     chain = task_name.rpartition(" (")[0]
     named = chain.split(" -> ")
     return [chain, *named, *(name.partition(": ")[2] for name in named if name.startswith(("Source: ", "Sink: ")))]
-
-
-def event_time(timestamp: int) -> str:
-    """A timestamp or watermark in ms, its two special values in words (rule 0.4)."""
-    if timestamp == NO_TIMESTAMP:
-        return "none"
-    return "MAX (end of event time)" if timestamp == MAX_WATERMARK else f"{timestamp:,}"

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from flowsim.facts.kinds import (
     ElementKind,
 )
-from flowsim.trace.names import event_time
+from flowsim.trace.time import event_time, utc_text
 from flowsim.units import NO_TIMESTAMP
 
 
@@ -37,12 +37,12 @@ def element_text(kind: int, timestamp: int, value: str = "") -> str:
 
 
 def record_text(noun: str, timestamp: int, value: str) -> str:
-    """``record ["a",1] of 7``; without a known value ``a record of 7``."""
+    """``record ["a",1] (timestamp 7 ms)``; without a known value ``a record (timestamp 7 ms)``."""
     return joined(f"{noun} {value}" if value else f"a {noun}", _time_text(timestamp))
 
 
 def _time_text(timestamp: int) -> str:
-    return "without a timestamp" if timestamp == NO_TIMESTAMP else f"of {event_time(timestamp)}"
+    return "" if timestamp == NO_TIMESTAMP else f"(timestamp {event_time(timestamp)})"
 
 
 def joined(*words: str) -> str:
@@ -50,7 +50,14 @@ def joined(*words: str) -> str:
 
 
 def window_text(start: int, end: int) -> str:
-    return "the global window" if start == NO_TIMESTAMP else f"window [{start:,}, {end:,})"
+    """The bounds in ms; ``window [0, 10)``, with UTC times beside them if they are dates."""
+    if start == NO_TIMESTAMP:
+        return "the global window"
+    first, last = utc_text(start), utc_text(end)
+    if not first or not last:
+        return f"window [{start:,}, {end:,})"
+    same_day = first.split(" ")[0] == last.split(" ")[0]
+    return f"window [{start}, {end}) = [{first}, {last.split(' ')[1] if same_day else last})"
 
 
 def count_text(number: int, noun: str) -> str:

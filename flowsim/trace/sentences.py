@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from flowsim.facts.schema import ACTIONS
 from flowsim.trace.channel_sentences import (
     buffer_sizes_sentence,
     buffers_sentence,
@@ -42,9 +43,10 @@ from flowsim.trace.task_sentences import (
 Tell = Callable[..., Sentence]
 
 
-def sentence(names: Names, table: str, row: tuple[int, ...]) -> Sentence:
+def sentence(names: Names, table: str, row: tuple[int, ...], depth: int | None = None) -> Sentence:
     """One fact as text."""
-    return SENTENCES[table](names, *row)
+    tell = SENTENCES[table]
+    return tell(names, *row, depth=depth) if table == ACTIONS.name else tell(names, *row)
 
 
 SENTENCES: Final[dict[str, Tell]] = {

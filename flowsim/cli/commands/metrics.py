@@ -14,8 +14,8 @@ from flowsim.cli.tables import Column, show_table
 from flowsim.facts.schema import METRICS
 from flowsim.recording.merged_facts import Fact, Selection, merged_facts
 from flowsim.recording.reader import Recording
-from flowsim.trace.names import Names, event_time
-from flowsim.trace.time import moment_ns, moment_text, start_of
+from flowsim.trace.names import Names
+from flowsim.trace.time import event_time, moment_ns, moment_text, start_of
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
 _COLUMNS = {

@@ -158,7 +158,7 @@ class JobBuilder:
         return self.settings.buffer_timeout_ms
 
     def disable_operator_chaining(self) -> Self:
-        """Every operator becomes a task of its own (rule 1.6)."""
+        """Every operator becomes a separate task (rule 1.6)."""
         self.settings.operator_chaining = False
         return self
 

@@ -1,6 +1,6 @@
 """Elements as bytes of a channel, and back (rule 0.3, architecture decision D5). Flink: StreamElementSerializer.
 
-An element is one msgpack array, told apart by its length:
+An element is one msgpack array; its length gives the kind:
 
 =  ===========================================================  ==================
 2  ``(timestamp or nil, value)``                                record
@@ -74,14 +74,14 @@ class Recyclable(Protocol):
 class ElementDecoder:
     """Decodes the bytes of one channel after the other; one decoder serves a whole gate.
 
-    ``feed`` a slice, iterate over its complete elements, ``take_tail`` and keep it for the channel; put it before the
-    channel's next slice. Iteration may break off anywhere and be taken up again by iterating again. The buffer of a slice
-    is recycled once the slice is decoded: before its last element is yielded if that ends with the slice, else by
-    ``take_tail``. Flink: SpillingAdaptiveSpanningRecordDeserializer.
+    ``feed`` a slice, iterate over its complete elements, call ``take_tail`` and store the tail for the channel; prepend
+    it to the channel's next slice. Iteration may stop anywhere and continue later. The buffer of a slice is recycled
+    once the slice is decoded: before its last element is yielded if that ends with the slice, else by ``take_tail``.
+    Flink: SpillingAdaptiveSpanningRecordDeserializer.
 
-    The unpacker itself does the iterating, so an element costs no Python code of ours. It cannot tell where a cut
-    element began, though; hence it gets the last ``TRACKED_BYTES`` of a slice separately and is asked for its position
-    after each element there.
+    The unpacker itself iterates, so an element runs no Python code of flowsim. But the unpacker does not know where a
+    cut element began; so it gets the last ``TRACKED_BYTES`` of a slice separately, and its position is read after each
+    element there.
     """
 
     __slots__ = ("_slice", "_buffer", "_unpacker", "_elements", "_end", "_tracked")

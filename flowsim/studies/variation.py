@@ -92,8 +92,7 @@ def short_names(keys: Sequence[str]) -> dict[str, str]:
     """The shortest suffixes of dotted keys that are distinct.
 
     >>> short_names(["operators.a.async.capacity", "operators.b.async.capacity", "settings.seed"])
-    {'operators.a.async.capacity': 'a.async.capacity', 'operators.b.async.capacity': 'b.async.capacity',
-    'settings.seed': 'seed'}
+    {'operators.a.async.capacity': 'a.async.capacity', 'operators.b.async.capacity': 'b.async.capacity', 'settings.seed': 'seed'}
     """
 
     def ending(key: str, parts: int) -> str:

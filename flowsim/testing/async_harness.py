@@ -9,7 +9,8 @@
 ...     harness.process_elements([(5, 3), (9, 4)])
 ...     harness.end_of_input()
 ...     harness.take_output()
-[('rec', 200, 2)] [('rec', 50, 3), ('rec', 300, 1), ('rec', 90, 4), ('wm', 9223372036854775807)]
+[('rec', 200, 2)]
+[('rec', 50, 3), ('rec', 300, 1), ('rec', 90, 4), ('wm', 9223372036854775807)]
 """
 
 from __future__ import annotations

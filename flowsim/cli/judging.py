@@ -82,7 +82,7 @@ class Judge:
         if self.engine == "python" or not (self.asks_for_spark or (recomputes and self._judges_recompute)):
             return
         if find_spec("pyspark") is None:
-            raise MissingExtra("spark", "judging on Spark (--engine python needs none)")
+            raise MissingExtra("spark", "checking laws on Spark (--engine python needs none)")
         if self.remote is None:
             find_java()
 

@@ -17,14 +17,14 @@ _COMMANDS: Final = {
     "run": ("run", "Run a scenario. Options override --set, and --set overrides the scenario's settings."),
     "validate": (
         "validate",
-        "Judge recordings by the laws. Exit code 1: a law is violated, or it examined no row.",
+        "Check the laws on recordings. Exit code 1: a law is violated, or it examined no row.",
     ),
     "replay": ("replay", "Run a recorded scenario again. Exit code 1: the new recording differs."),
     "trace": ("trace", "Print a recorded run as text, with the rules of Flink that explain each event."),
     "metrics": ("metrics", "Show the sampled metrics of every task: times in ms per second, pools in percent."),
     "explore": (
         "explore",
-        "Run a scenario under many schedules in memory and judge every run. Stop at the first violation.",
+        "Run a scenario under many schedules in memory and check the laws on every run. Stop at the first violation.",
     ),
     "study": (
         "study",
@@ -71,7 +71,7 @@ class CommandGroup(TyperGroup):
 app = typer.Typer(
     name="flowsim",
     cls=CommandGroup,
-    help="Simulates Apache Flink 2.3.0 task graphs, records every step and judges the recording.",
+    help="Simulates Apache Flink 2.3.0 task graphs, records every step and checks the recording.",
     epilog="Exit codes: 0 fine, 1 a law or expectation is broken, 2 bad input, 3 the job failed, "
     "74 the recording cannot be written, 130 interrupted.",
     no_args_is_help=True,

@@ -53,14 +53,16 @@ RecordValues = Annotated[
 Engine = Annotated[
     Literal["auto", "spark", "python"],
     typer.Option(
-        "--engine", help="Judge on Spark, or in this process without Spark; auto: depends on the number of facts."
+        "--engine", help="Check laws on Spark, or in this process without Spark; auto: depends on the number of facts."
     ),
 ]
 Master = Annotated[
-    str | None, typer.Option("--master", metavar="URL", help="The Spark cluster that judges, e.g. spark://host:7077.")
+    str | None,
+    typer.Option("--master", metavar="URL", help="The Spark cluster that checks the laws, e.g. spark://host:7077."),
 ]
 Remote = Annotated[
-    str | None, typer.Option("--remote", metavar="URL", help="The Spark Connect server that judges, e.g. sc://host.")
+    str | None,
+    typer.Option("--remote", metavar="URL", help="The Spark Connect server that checks the laws, e.g. sc://host."),
 ]
 
 

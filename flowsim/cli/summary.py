@@ -183,7 +183,7 @@ def show_run(console: Console, run: ScenarioRun, waits: TaskWaits | None) -> Non
             text = f"expected {outcome.what}: {outcome.expected}, found: {outcome.found}"
             console.print(text, style="bold red", soft_wrap=True)
         elif outcome.met is None:
-            text = f"not judged: {outcome.what}: {outcome.expected}: {outcome.reason}"
+            text = f"not checked: {outcome.what}: {outcome.expected}: {outcome.reason}"
             console.print(text, style="yellow", soft_wrap=True)
     if run.recording is not None:
         sampled = _sampled_values(run)

@@ -58,7 +58,7 @@ def show_report(console: Console, report: Report, runs: OpenedRuns) -> None:
     lines = table(report)
     styles = [_STYLES[line.outcome.verdict.value] for line in report.lines]
     show_table(console, _NAMES[first:], _COLUMNS, [line[first:-1] for line in lines], styles)
-    console.print(f"judged {report.engine}", style="dim", soft_wrap=True)
+    console.print(f"checked {report.engine}", style="dim", soft_wrap=True)
     laws: dict[tuple[str, str], list[str]] = {}
     for _, law, verdict, *_, reason in lines:
         if reason:

@@ -112,7 +112,7 @@ def explore(
     scenario that cannot be explored, and InvariantViolation.
     """
     if record is Level.OFF:
-        raise BadInput("explore judges the recording of every run: use recording level elements or full, not off")
+        raise BadInput("explore checks the recording of every run: use recording level elements or full, not off")
     found = Exploration()
     for seed in seeds:
         step = explore_once(compile(), strategy, seed, record=record, budget_records=budget_records, until_ns=until_ns)
@@ -152,6 +152,6 @@ def explore_once(
 def judged_in_memory(run: ScenarioRun) -> list[Outcome]:
     """The outcomes of the laws for a run without an output directory; an unfinished run is checked as a prefix."""
     if run.facts is None:
-        raise BadInput("the run was not recorded, so it cannot be judged")
+        raise BadInput("the run was not recorded, so it cannot be checked")
     status = _PREFIX.get(run.result.status, RunStatus.FAILED)
     return check_all(run.facts, status.value)

@@ -154,9 +154,9 @@ def _compare(
     differ = np.any([column[starts] != column[second] for column in payload], axis=0)
     ways = (
         ("two elements at one position", (sent > 1) | (received > 1)),
-        ("received, but never sent", sent == 0),
-        ("sent, but never received", (received == 0) & whole),
-        ("received is not what was sent", (sent == 1) & (received == 1) & differ),
+        ("an element was received, but never sent", sent == 0),
+        ("an element was sent, but never received", (received == 0) & whole),
+        ("the received element differs from the sent element", (sent == 1) & (received == 1) & differ),
     )
     places = np.flatnonzero(np.any([mask for _, mask in ways], axis=0))
     for place in places[:EVIDENCE_ROWS].tolist():

@@ -16,7 +16,7 @@ _STAMPS: Final = ("seq", "task", "time_ns")
 # nearly as much as packing the row. Closures over cells, because attribute access would cost a third more. The names
 # that ``append`` uses must differ from column names: a test fills a row of every table.
 _APPEND_SOURCE: Final = """\
-def doors(pack_into, _size, buffer, end_of_block, on_full):
+def make_append(pack_into, _size, buffer, end_of_block, on_full):
     offset, limit = 0, len(buffer)
 
     def append({columns}):
@@ -82,5 +82,7 @@ class Block:
         unstamped = (name for name in table.names if name not in _STAMPS)
         exec(_APPEND_SOURCE.format(columns=", ".join(table.names), unstamped=", ".join(unstamped)), scope)
         buffer = bytearray(min(_FIRST_ROWS, rows_max) * row_size)
-        doors = scope["doors"]
-        self.append, self.take, self.stamped = doors(layout.pack_into, row_size, buffer, rows_max * row_size, on_full)
+        make_append = scope["make_append"]
+        self.append, self.take, self.stamped = make_append(
+            layout.pack_into, row_size, buffer, rows_max * row_size, on_full
+        )

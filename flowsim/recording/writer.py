@@ -177,7 +177,7 @@ class RecordingWriter:
         except OSError as error:
             self._drop_epoch()
             kept = "its first epoch" if self._epochs == 1 else f"its {self._epochs} complete epochs"
-            judged = f"; {kept} can be judged as a prefix" if self._epochs else ""
+            judged = f"; {kept} can be checked as a prefix" if self._epochs else ""
             reason = error.strerror or error
             self._failure = RecordingFailed(f"{self.directory}: the recording cannot be written: {reason}{judged}")
             raise self._failure from error

@@ -77,7 +77,7 @@ def validate(
     outcomes: dict[int, dict[str, Outcome]] = {}
     for number, run in enumerate(runs):
         applying, outcomes[number] = applicable(chosen, run.graph, run.level)
-        reason = "" if run.whole else f"the run is {run.status}: its recording is judged as a prefix"
+        reason = "" if run.whole else f"the run is {run.status}: its recording is checked as a prefix"
         judged[number] = judging(run.graph, applying, run.whole, reason)
         asked[number] = next(judged[number])
     errors: dict[int, BadInput] = {}

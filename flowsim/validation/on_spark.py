@@ -41,7 +41,7 @@ class OnSpark:
         for start, end in _jobs(works):
             progress(start, len(works), "recordings")
             job = works[start:end]
-            with spark_errors("the recordings cannot be judged"):
+            with spark_errors("the recordings cannot be checked"):
                 yield from _judgements(job, self._rows(job))
         progress(len(works), len(works), "recordings")
 

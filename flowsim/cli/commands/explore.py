@@ -70,7 +70,7 @@ def explore(
     allow_path: AllowPath = False,
     json_output: Json = False,
 ) -> Answer:
-    """Run a scenario under many schedules in memory and judge every run. Stop at the first violation."""
+    """Run a scenario under many schedules in memory and check the laws on every run. Stop at the first violation."""
     plan = _plan(policy, seeds, first_seed, budget_records, token)
     until_ns = duration_argument("--until", until)
     with TemporaryDirectory(prefix="flowsim-explore-") as out, count_progress("exploring", json_output) as progress:

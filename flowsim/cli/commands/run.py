@@ -45,7 +45,11 @@ Out = Annotated[
     typer.Option("--out", metavar="DIR", help="Directory for the results and the recording; default out/<scenario>."),
 ]
 Validate = Annotated[
-    bool, typer.Option("--validate", help="Judge the recording and check the verdicts that the scenario expects.")
+    bool,
+    typer.Option(
+        "--validate",
+        help="Check the recording with the laws, and compare the verdicts with the scenario's expectations.",
+    ),
 ]
 
 

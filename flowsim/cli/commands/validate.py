@@ -31,7 +31,7 @@ Laws = Annotated[
     typer.Option(
         "--law",
         metavar="ID|FILE.sql",
-        help="Judge only this law. A SQL file adds a query to the laws. May be repeated.",
+        help="Check only this law. A SQL file adds a query to the laws. May be repeated.",
     ),
 ]
 Folder = Annotated[
@@ -59,7 +59,7 @@ def validate(
     allow_path: AllowPath = False,
     json_output: Json = False,
 ) -> Answer:
-    """Judge recordings by the laws. Exit code 1: a law is violated, or it examined no row."""
+    """Check the laws on recordings. Exit code 1: a law is violated, or it examined no row."""
     judge = Judge(engine, master, remote, None if law is None else tuple(law), allow_sql)
     with judge.opened(recordings) as opened:
         plans = [recompute_plan(run, one, folder, allow_python, allow_path) for run, one in enumerate(opened)]

@@ -38,7 +38,7 @@ class Arrivals(Check):
     def put(self, step: Step) -> None:
         """An element that is not from a snapshot is put."""
         if self._last is None:
-            self.broken("put before any arrival", step)
+            self.broken("an element was put before any element arrived", step)
             return
         _, kind, timestamp, fingerprint = self._last
         same = (kind, timestamp) == (step.kind, step.timestamp) and (kind != _RECORD or fingerprint == step.fingerprint)
@@ -49,7 +49,7 @@ class Arrivals(Check):
         if self._last is not None and (self._puts != 1 or not self._is_put):
             seq, kind, timestamp, fingerprint = self._last
             arrival = {"kind": named(ElementKind, kind), "timestamp": timestamp, "fingerprint": fingerprint}
-            self.broken_at("not put as it arrived", seq, **arrival, put=self._puts, expected=1)
+            self.broken_at("an element was not put as it arrived", seq, **arrival, put=self._puts, expected=1)
 
     def end(self) -> None:
         """If the input has not ended, the last arrival may still wait for its place."""

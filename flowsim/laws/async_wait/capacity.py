@@ -45,7 +45,7 @@ class Capacity(Check):
         elif queued == inside or (action in OUTCOMES and queued == inside - 1):
             return
         else:
-            what = "not the number of elements put and not emitted"
+            what = "the queue size is not the number of elements put and not emitted"
         self.broken(what, step, queued=queued, expected=inside, capacity=capacity)
 
 

@@ -51,15 +51,15 @@ class ElementTimers(Check):
         what = ""
         if action == _REGISTER:
             if waiting is not None or (kind == _TIMEOUT and timer in self._timers):
-                what = "registered again"
+                what = "a timer is registered a second time"
             elif kind == _TIMEOUT and timestamp != wrapped(now_ms + self.place.timeout_ms):
-                what = "registered for another time than that of the timeout"
+                what = "a timer is registered for another time than the timeout"
             self._timers[timer] = seq, timestamp
         else:
             if waiting is None or waiting[1] != timestamp:
-                what = "fired or deleted, but it does not wait"
+                what = "a timer that is not registered is fired or deleted"
             elif action == _FIRE and now_ms <= timestamp:
-                what = "fired before its time"
+                what = "a timer fired before its time"
             self._timers[timer] = None
         if what:
             self.broken_at(what, seq, entry=entry, timer=_NAMES.get(kind, kind), timestamp=timestamp, time_ms=now_ms)
@@ -69,16 +69,18 @@ class ElementTimers(Check):
         if not self._timers and self.place.timeout_ms <= 0:
             return
         if step.kind == _RECORD and self.place.timeout_ms > 0 and (step.entry, _TIMEOUT) not in self._timers:
-            self.broken("emitted without a timer for its timeout", step)
+            self.broken("a record is emitted without a timeout timer", step)
         for kind in _KINDS:
             waiting = self._timers.pop((step.entry, kind), None)
             if waiting is not None:
-                self.broken("its timer still waits", step, timer=_NAMES[kind], timestamp=waiting[1])
+                self.broken(
+                    "the timer of an emitted record is still registered", step, timer=_NAMES[kind], timestamp=waiting[1]
+                )
 
     def input_ends(self, seq: int) -> None:
         """The first END_INPUT."""
         for (entry, kind), waiting in self._timers.items():
             if waiting is not None:
-                self.broken_at("a timer is left at the end of input", waiting[0], entry=entry,
+                self.broken_at("a timer is still registered at the end of input", waiting[0], entry=entry,
                                timer=_NAMES.get(kind, kind), timestamp=waiting[1])  # fmt: skip
         self._timers.clear()

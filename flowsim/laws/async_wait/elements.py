@@ -72,7 +72,7 @@ class Elements:
     def _emit(self, element: Element, step: Step) -> None:
         put = element.put
         if put is None:
-            self._once.broken("emitted before it was put", step)  # This has no further effect.
+            self._once.broken("an element is emitted before it was put", step)  # This has no further effect.
             return
         self._once.emit(put, element.outcome, step)
         self._order.emit(element)

@@ -48,7 +48,7 @@ class Once(Check):
             return
         element.outcome = step
         if step.kind != _RECORD:
-            self.broken("an outcome of an element that is not a record", step)
+            self.broken("an outcome for a watermark", step)
         elif element.put is None and not self.place.legacy:
             self.broken("an outcome before the element was put", step)
 
@@ -74,24 +74,24 @@ class Once(Check):
     def emit(self, put: Step, outcome: Step | None, step: Step) -> None:
         """The first EMIT of an element that was put."""
         if (step.kind, step.timestamp) != (put.kind, put.timestamp):
-            self.broken("emitted with another kind or timestamp than it was put", step)
+            self.broken("the emitted element has another kind or timestamp than the put element", step)
         elif step.kind != _RECORD:
             if step.rows:
                 self.broken("a watermark with results", step, rows=step.rows, expected_rows=0)
         elif outcome is None:
-            self.broken("emitted before its outcome", step)
+            self.broken("an element is emitted before its outcome", step)
         elif outcome.rows >= 0 and (step.rows, step.fingerprint) != (outcome.rows, outcome.fingerprint):
             self.broken(
-                "emitted with other results than those of its outcome", step, rows=step.rows, expected_rows=outcome.rows,
+                "the emitted results are not those of the outcome", step, rows=step.rows, expected_rows=outcome.rows,
                 fingerprint=step.fingerprint, expected_fingerprint=outcome.fingerprint,
             )  # fmt: skip
 
     def after_emission(self, step: Step) -> None:
         """An outcome, a timeout or an emission of an element that was emitted."""
-        what = {EMIT: "emitted a second time", TIMEOUT: "a timeout after the emission"}
+        what = {EMIT: "an element is emitted a second time", TIMEOUT: "a timeout after the emission"}
         self.broken(what.get(step.action, "an outcome after the emission"), step)
 
     def left(self, put: Step) -> None:
         """An element that was put and never emitted."""
         if self.place.end != NEVER:
-            self.broken("never emitted", put)
+            self.broken("an element is never emitted", put)

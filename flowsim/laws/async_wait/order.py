@@ -48,7 +48,7 @@ class Order(Check):
     def number(self, put: Step) -> None:
         """Each element waits for its place in the queue before the next one arrives, so numbers are consecutive."""
         if put.entry != self._next:
-            self.broken("put out of turn", put, expected=self._next)
+            self.broken("an element is put in the wrong order", put, expected=self._next)
         self._next = put.entry + 1
 
     def rank(self, put: Step) -> int:
@@ -77,4 +77,4 @@ class Order(Check):
             outcome = element.outcome
             if not self._by_outcome or outcome is None or outcome.seq >= self._latest:
                 return
-        self.broken("overtaken", element.put, rank=element.rank, rank_emitted_before=self._furthest)
+        self.broken("an element was overtaken", element.put, rank=element.rank, rank_emitted_before=self._furthest)

@@ -54,14 +54,14 @@ class Retries(Check):
 
     def _not_at_the_end(self) -> None:
         for step in self._unless_at_the_end:
-            self._wrong("called again, but no retry was due", step)
+            self._wrong("the function is called again, but no retry is due", step)
         self._unless_at_the_end.clear()
 
     def invoke(self, element: Element, step: Step) -> None:
         """A call of the function."""
         element.calls += 1
         if element.put is None:
-            self._wrong("called before the element was put", step)
+            self._wrong("the function is called before the element was put", step)
         elif step.attempt != element.calls:
             self._wrong("attempts are not numbered 1, 2, 3", step, expected_attempt=element.calls)
         elif step.attempt > 1:
@@ -70,9 +70,9 @@ class Retries(Check):
     def _again(self, step: Step, due: bool) -> None:
         retries, limit = step.attempt - 1, self.place.limit
         if not self.place.retries:
-            self._wrong("called again without a retry strategy", step)
+            self._wrong("the function is called again without a retry strategy", step)
         elif retries > limit + 1:
-            self._wrong("called too often", step, limit=limit + 2)
+            self._wrong("the function is called too often", step, limit=limit + 2)
         elif not due or retries > limit:
             self._unless_at_the_end.append(step)
 
@@ -80,24 +80,26 @@ class Retries(Check):
         """An element starts to wait for a retry."""
         self._not_at_the_end()
         if not self.place.retries:
-            self._wrong("waits for a retry without a retry strategy", step)
+            self._wrong("a record waits for a retry without a retry strategy", step)
         elif step.attempt != element.calls:
-            self._wrong("waits for a retry after another attempt than the last", step, expected_attempt=element.calls)
+            self._wrong(
+                "a record waits for a retry of an attempt that is not its last", step, expected_attempt=element.calls
+            )
         elif step.attempt > self.place.limit:
-            self._wrong("waits for one retry too many", step, limit=self.place.limit)
+            self._wrong("a record waits for one retry too many", step, limit=self.place.limit)
         elif step.attempt in element.retries:
-            self._wrong("waits for the same retry again", step)
+            self._wrong("a record waits for the same retry again", step)
         elif element.timed_out or element.outcome is not None:
-            self._wrong("waits for a retry after its timeout or outcome", step)
+            self._wrong("a record waits for a retry after its timeout or outcome", step)
         element.retries.add(step.attempt)
 
     def after_emission(self, step: Step) -> None:
         """INVOKE or RETRY of an emitted element: the number of its calls is not known."""
         if step.action == RETRY:
             self._not_at_the_end()
-            self._wrong("waits for a retry after its emission", step)
+            self._wrong("a record waits for a retry after its emission", step)
         elif step.attempt <= 1:
-            self._wrong("called for the first time after its emission", step)
+            self._wrong("the function is called for the first time after the emission", step)
         else:
             self._again(step, False)
 

@@ -77,7 +77,7 @@ class Distribution:
         is_own = self._channels[at] == channel
         for seq, other in rows.tuples(("seq", "channel"), ~is_own) if not is_own.all() else ():
             self._found.examined += 1
-            self._found.broken("sent on a channel of another task", (self._task, seq), task=self._task, seq=seq,
+            self._found.broken("a task sends on a channel of another task", (self._task, seq), task=self._task, seq=seq,
                                channel=other)  # fmt: skip
         writer = np.where(is_own & facts.once(sent_records), self._writer[at], -1)
         for number, about in enumerate(self._writers):
@@ -95,7 +95,11 @@ class Distribution:
         if writer.partitioner == "BROADCAST":
             wrong = wrong | (writer.is_another(timestamp, fingerprint) & (place > 0))
         for row in np.flatnonzero(wrong).tolist():
-            what = "another channel than the partitioner chooses" if place[row] != expected[row] else "another record"
+            what = (
+                "the channel is not the one that the partitioner selects"
+                if place[row] != expected[row]
+                else "another record"
+            )
             self._found.broken(what, (self._task, int(seq[row])), task=self._task, seq=int(seq[row]), edge=writer.edge,
                                partitioner=writer.partitioner, channel=int(channel[row]),
                                expected=int(expected[row]), found=int(place[row]))  # fmt: skip
@@ -138,7 +142,7 @@ def _needs_judged_edges(graph: JobGraph) -> str:
 
 def _shuffled(graph: JobGraph) -> str:
     edges = sorted(edge.edge for edge in graph.edges.values() if edge.partitioner == "SHUFFLE")
-    return f"not judged: shuffled edges {', '.join(map(str, edges))}" if edges else ""
+    return f"not checked: shuffled edges {', '.join(map(str, edges))}" if edges else ""
 
 
 _COUNTS: Final = """\
@@ -161,8 +165,8 @@ _COUNTS: Final = """\
 LAWS: Final = (
     Law(
         ID,
-        "A record goes to the channel that the partitioner of its edge chooses: the first, the next in turn, all, or the one "
-        "that the user's partitioner answered.",
+        "Every record is sent to the channel that the partitioner of its edge selects: the first, the next "
+        "in turn, all, or the one that the user's partitioner returned.",
         ("1.15", "1.16", "1.17", "2.1", "2.2"),
         Level.ELEMENTS,
         {"sent": ("channel", "kind", *_ROW[:-1])},

@@ -205,7 +205,7 @@ _COUNTS: Final = """\
 LAWS: Final = (
     Law(
         ID,
-        "EndOfPartition closes every channel exactly once and last, and no element follows EndOfData.",
+        "EndOfPartition closes every channel exactly once, as its last event. No element follows EndOfData.",
         ("4.9", "4.18", "7.6", "7.7"),
         Level.ELEMENTS,
         {"sent": _COLUMNS, "received": _COLUMNS},

@@ -57,8 +57,8 @@ _COUNTS: Final = """\
 LAWS: Final = (
     Law(
         ID,
-        "The elements that a receiver decodes from a channel are those that the sender put on it: in the same order, with "
-        "equal payload, none lost and none twice.",
+        "A receiver decodes exactly the elements that the sender wrote to the channel: in the same order, "
+        "with equal payload, none lost and none duplicated.",
         ("5.11", "6.14", "7.16"),
         Level.ELEMENTS,
         dict.fromkeys(SIDES, _COLUMNS),

@@ -168,7 +168,7 @@ _COUNTS: Final = """\
 LAWS: Final = (
     Law(
         ID,
-        "A record of a keyed edge goes to the subtask that owns the key group of its key.",
+        "Every record of a keyed edge is sent to the subtask that owns the key group of its key.",
         ("1.18", "1.19", "1.20", "1.23"),
         Level.ELEMENTS,
         {"sent": (*_TRIPLE, "position", "kind"), "keys": _DESCRIPTION},

@@ -59,7 +59,7 @@ class Generator:
             self._last = max(before, timestamp)
             self.last_end = seq if timestamp == MAX_WATERMARK else self.last_end
         if seen is not None and not self._splits and seen != (records, highest):
-            return "not the records that were sent"
+            return "the strategy did not count the sent records"
         if kind != WATERMARK:
             return ""
         if timestamp <= before:

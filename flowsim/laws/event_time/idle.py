@@ -99,10 +99,10 @@ class TaskStatuses:
         for seq, (kind, value) in marks:
             if kind == WATERMARK:
                 if status == IDLE:
-                    self._broken("watermark while idle", seq, channel=channel.number, timestamp=value)
+                    self._broken("a watermark is sent while idle", seq, channel=channel.number, timestamp=value)
                 continue
             if value == status and channel.reader is None:
-                self._broken("no change", seq, channel=channel.number, status=value)
+                self._broken("a status equals the previous one", seq, channel=channel.number, status=value)
             status = value
         self._sent[channel.number] = status
 
@@ -115,10 +115,10 @@ class TaskStatuses:
                 self._with_splits.add(operator)
             elif kind == WATERMARK:
                 if status == IDLE:
-                    self._broken("watermark while idle", seq, operator=operator, timestamp=value)
+                    self._broken("a watermark is sent while idle", seq, operator=operator, timestamp=value)
             else:
                 if value == status:
-                    self._broken("no change", seq, operator=operator, status=value)
+                    self._broken("a status equals the previous one", seq, operator=operator, status=value)
                 elif value == IDLE and operator not in self._with_splits:
                     found.setdefault(operator, []).append((seq, time_ns))
                 self._generated[operator] = value
@@ -169,8 +169,8 @@ _COUNTS: Final = """\
 LAWS: Final = (
     Law(
         ID,
-        "An idle output emits no watermark, and a task is idle exactly when all its inputs are, or when its strategy had no "
-        "record for its timeout.",
+        "An idle output emits no watermark. A task is idle exactly if all its inputs are idle, or if its "
+        "strategy received no record during its idle timeout.",
         ("5.8", "8.4", "8.5", "8.16"),
         Level.ELEMENTS,
         {

@@ -39,7 +39,7 @@ class Monotone:
                 self._found.examined += 1
                 if is_idle:
                     # Rule 5.8: an idle output drops watermarks.
-                    self._broken("watermark while idle", seq, channel=channel, timestamp=value)
+                    self._broken("a watermark is sent while idle", seq, channel=channel, timestamp=value)
                 elif value <= before:
                     self._broken("watermark does not grow", seq, channel=channel, timestamp=value, before=before)
                 before, is_idle = value, False
@@ -77,7 +77,7 @@ _COUNTS: Final = """\
 LAWS: Final = (
     Law(
         ID,
-        "Watermarks strictly increase on every channel between the moments it is idle, and in every task.",
+        "Watermarks strictly increase in every task, and on every channel while it is active.",
         ("5.8", "8.5", "8.9"),
         Level.ELEMENTS,
         {"sent": ("channel", "kind", "timestamp"), "task_watermark": ("input", "kind", "timestamp")},

@@ -71,14 +71,21 @@ class Reader:
                 place += 1
             elif not (self._may_end and emission == LAST):
                 self._broken(
-                    "no cause for this mark", seq, expected=list(map(name_of, owed[place:])), found=name_of(emission)
+                    "a watermark or status has no cause",
+                    seq,
+                    expected=list(map(name_of, owed[place:])),
+                    found=name_of(emission),
                 )
         del owed[:place]
         self._marks.clear()
 
     def _not_sent(self) -> None:
         if self._owed:
-            self._broken("not sent", max(self._cause, 0), expected=list(map(name_of, self._owed)))
+            self._broken(
+                "an expected watermark or status is not sent",
+                max(self._cause, 0),
+                expected=list(map(name_of, self._owed)),
+            )
             self._owed.clear()
 
     def _broken(self, what: str, seq: int, **shown: object) -> None:
@@ -116,7 +123,7 @@ class HeldBackReader:
                 continue
             if value <= self._reached or value not in self._called_for:
                 self._found.broken(
-                    "no cause for this mark", (self._place["task"], seq), **self._place, seq=seq,
+                    "a watermark or status has no cause", (self._place["task"], seq), **self._place, seq=seq,
                     found=name_of((WATERMARK, value)), before=self._reached,
                 )  # fmt: skip
             self._reached = max(self._reached, value)
@@ -156,7 +163,7 @@ class AlikeChannels:
         for number, emissions in enumerate(side_by_side, self._compared):
             if any(emission != emissions[0] for emission in emissions):
                 self._found.broken(
-                    "not the same on every channel", (self._task, number),
+                    "the watermarks or statuses differ between channels", (self._task, number),
                     task=self._task, number=number, channels=list(self._waiting),
                 )  # fmt: skip
         for waiting in self._waiting.values():

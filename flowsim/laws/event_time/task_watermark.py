@@ -210,8 +210,8 @@ increasing watermarks.
 LAWS: Final = (
     Law(
         ID,
-        "The watermarks and statuses that a task sends are those that its inputs combine, or that its strategies generate from "
-        "their records.",
+        "A task sends exactly the watermarks and statuses that result from its combined inputs, or that its "
+        "strategies generate from their records.",
         ("5.8", "8.1", "8.5", "8.6", "8.7", "8.15", "8.16", "8.18"),
         Level.ELEMENTS,
         {

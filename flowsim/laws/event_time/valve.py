@@ -83,7 +83,7 @@ class Valves:
             found.setdefault(cause, []).append(emission)
         if self._cause == _BEGINNING and _BEGINNING in found:
             for seq, *early in rows.tuples(("seq", *_EMISSION), places == 0):
-                self._broken("emitted before anything was received", seq, emitted=_shown(early))
+                self._broken("the input emits before it received any element", seq, emitted=_shown(early))
             del found[_BEGINNING]
         return found
 
@@ -98,7 +98,7 @@ class Valves:
             _, channel, kind, timestamp = received
             about = {"channel": channel, "kind": named(ElementKind, kind), "timestamp": timestamp}
         shown = {"expected": list(map(_shown, expected)), "emitted": list(map(_shown, emitted))}
-        self._broken("the input emits something else", seq, **about, **shown)
+        self._broken("the input emits another watermark or status than its valve", seq, **about, **shown)
 
     def _broken(self, what: str, seq: int, **shown: object) -> None:
         self._found.broken(what, (self._task, seq), task=self._task, seq=seq, **shown)
@@ -142,8 +142,7 @@ _COUNTS: Final = """\
 LAWS: Final = (
     Law(
         ID,
-        "The watermarks and statuses that a task input emits are those that its valve computes from the elements on its "
-        "channels.",
+        "A task input emits exactly the watermarks and statuses that its valve computes from the elements on its channels.",
         ("8.9", "8.10", "8.11", "8.12"),
         Level.ELEMENTS,
         {

@@ -127,8 +127,8 @@ _COUNTS: Final = """\
 LAWS: Final = (
     Law(
         ID,
-        "The backlog that a sender reports is the number of data buffers in its queue, less one that waits for a flush; "
-        "buffers leave the queue in order, none empty, and arrive as they left.",
+        "The backlog that a sender reports is the number of data buffers in its queue, without one that "
+        "waits for a flush. Buffers leave the queue in order and not empty, and arrive unchanged.",
         ("5.18", "5.22", "5.23", "5.26", "6.12", "6.14"),
         Level.FULL,
         {"buffers": COLUMNS},

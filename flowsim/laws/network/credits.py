@@ -197,8 +197,8 @@ _COUNTS_IN_FLIGHT: Final = """\
 LAWS: Final = (
     Law(
         CREDITS,
-        "A sender never sends data without credit, gets exactly the credits its receiver grants, and spends one per data "
-        "buffer.",
+        "A sender never sends data without credit. It receives exactly the credits that its receiver grants, "
+        "and uses one per data buffer.",
         ("6.2", "6.8", "6.9", "6.11"),
         Level.FULL,
         _READS,
@@ -209,8 +209,8 @@ LAWS: Final = (
     ),
     Law(
         IN_FLIGHT,
-        "No data arrives beyond the credit that its receiver granted, no more credit is granted than empty buffers are "
-        "reserved, and each buffer that arrived is recycled once.",
+        "No data arrives beyond the granted credit. A receiver grants no more credit than it has reserved "
+        "empty buffers, and recycles each received buffer once.",
         ("6.2", "6.3", "6.5", "6.8", "6.11"),
         Level.FULL,
         _READS,

@@ -90,7 +90,7 @@ class Rests:
     def _stuck(self, cause: object, seq: int, what: str, **where: object) -> None:
         if cause not in self._counted:
             self._counted.add(cause)
-            self._found.broken(f"{what}, but the task rests", (self._task, seq), task=self._task, seq=seq, **where)
+            self._found.broken(f"{what}, but the task waits", (self._task, seq), task=self._task, seq=seq, **where)
 
     def _buffer(
         self, seq: int, side: int, channel: int, number: int, kind: int, size: int, backlog: int, whole: int
@@ -217,8 +217,7 @@ _COUNTS: Final = """\
 LAWS: Final = (
     Law(
         ID,
-        "No task rests while it could send what is finished or flushed, run a mail or read its input; and no job is "
-        "deadlocked.",
+        "No task waits while it could send finished or flushed buffers, run a mail or read its input. No job is deadlocked.",
         ("3.12", "3.13", "4.5", "5.21", "5.22", "6.10", "6.16", "7.1"),
         Level.FULL,
         {

@@ -159,7 +159,7 @@ def compare(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: 
             taken += 1 if action == _TAKEN else -1
             where = {"task_manager": suspect.task_manager, "task": task, "seq": seq, "pool": pool}
             if step != before + 1:
-                what = "a step is missing or not the only one"
+                what = "a step is missing or duplicated"
                 found.broken(what, (task, seq), **where, expected=before + 1, found=step)
             elif not 0 <= taken <= suspect.limit:
                 what = "more segments than there are" if taken > 0 else "a segment that was not taken is returned"

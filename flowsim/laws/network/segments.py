@@ -129,7 +129,7 @@ _COUNTS: Final = """\
 LAWS: Final = (
     Law(
         ID,
-        "No network buffer is made, lost or counted twice: every pool and every task manager accounts for all its segments.",
+        "No network buffer is created, lost or counted twice: the segment counters of every pool and every task manager balance.",
         ("5.33", "5.34", "5.36", "5.37", "5.39"),
         Level.FULL,
         {"segments": _COLUMNS},

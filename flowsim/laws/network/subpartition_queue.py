@@ -48,9 +48,9 @@ class SubpartitionQueue:
         self._sent += 1
         is_next = self._poll(is_data, ends)
         if not in_order:
-            return "leaves out of order"
+            return "a buffer leaves the queue in the wrong order"
         if not is_next:
-            return "leaves, but is not the next in the queue"
+            return "a buffer leaves that is not the next in the queue"
         return "" if backlog == self.reported else "carries a wrong backlog"
 
     def _poll(self, is_data: bool, ends: bool) -> bool:

@@ -51,7 +51,7 @@ class OpenActions:
                 if top is not None and top[:3] == opened:
                     stack.pop()
                     continue
-                self._broken("ends, but is not the innermost that is open", row, top)
+                self._broken("an action or wait ends that is not the innermost open one", row, top)
                 place = next((place for place in reversed(range(len(stack))) if stack[place][:3] == opened), None)
                 if place is not None:
                     del stack[place]
@@ -66,7 +66,7 @@ class OpenActions:
 
     def end(self, whole: bool) -> None:
         for row in self._stack if whole else ():
-            self._broken("never ends", row, None)
+            self._broken("an action or wait never ends", row, None)
 
 
 def _kind(phase: int, kind: int) -> str | int:
@@ -91,7 +91,7 @@ _COUNTS: Final = """\
 LAWS: Final = (
     Law(
         ID,
-        "The actions of a task never overlap, except properly nested inside its own yield.",
+        "The actions of a task never overlap, except if they are nested inside a yield of the task.",
         ("3.11", "3.21", "3.25"),
         Level.FULL,
         {"actions": _COLUMNS},

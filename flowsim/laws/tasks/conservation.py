@@ -93,7 +93,7 @@ class Equations:
         for operator in self._chain:
             rows = self._written[operator.operator]
             if rows > 1 or (whole and rows == 0):
-                self._broken(operator, "counters written other than once", rows, 1)
+                self._broken(operator, "the counters of an operator were not written exactly once", rows, 1)
             counts = self._counts.get(operator.operator)
             if counts is not None:
                 self._kind(operator, counts)
@@ -217,8 +217,8 @@ _COUNTS: Final = """\
 LAWS: Final = (
     Law(
         ID,
-        "No operator gains or loses records: what goes into each is what the one before emitted, and its kind accounts for "
-        "the rest.",
+        "No operator gains or loses records: its input count equals the output count of the upstream "
+        "operator, and its kind explains the difference between its own input and output.",
         ("7.20", "13.4"),
         Level.ELEMENTS,
         {

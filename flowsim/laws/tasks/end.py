@@ -143,8 +143,8 @@ _COUNTS: Final = """\
 LAWS: Final = (
     Law(
         ID,
-        "MAX_WATERMARK precedes EndOfData with drain and no other, EndOfData comes between finish and close, and "
-        "EndOfPartition after the close.",
+        "MAX_WATERMARK precedes EndOfData with drain, and never EndOfData without drain. EndOfData is sent "
+        "after finish and before close, EndOfPartition after close.",
         ("4.9", "4.10", "4.17", "4.18"),
         Level.ELEMENTS,
         {"sent": _ELEMENT, "lifecycle": ("event",), "task_watermark": ("input", "kind", "timestamp")},

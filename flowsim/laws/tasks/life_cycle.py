@@ -64,7 +64,7 @@ class LifeCycle:
             what = "an element before all operators are open"
             found.broken(what, (task, first), task=task, seq=first, expected=self._operators, found=opened)
         if whole and life.end != LifeEvent.FINISHED:
-            found.broken("never finished", (task, _AT_THE_END), task=task)
+            found.broken("the task never finished", (task, _AT_THE_END), task=task)
 
 
 class _Life:
@@ -103,7 +103,7 @@ class _Life:
             return "" if in_order else "closed out of order or again"
         if event in _ENDS:
             return self._end(event)
-        return "runs again" if event == LifeEvent.RUNNING and before else ""
+        return "an event of the life cycle happens again" if event == LifeEvent.RUNNING and before else ""
 
     def _may_finish(self, operator: int, finished: int) -> bool:
         is_open = self.count[LifeEvent.OPEN] >= self._operators and not self.count[LifeEvent.CLOSE]
@@ -169,8 +169,9 @@ _COUNTS: Final = """\
 LAWS: Final = (
     Law(
         ID,
-        "A task opens its operators tail to head before its first element, ends their input and finishes them head to tail "
-        "with drain only, closes them tail to head once, and ends once.",
+        "A task opens its operators from tail to head before its first element. With drain only, it ends "
+        "their input and finishes them from head to tail. It closes them once, from tail to head, and ends "
+        "once.",
         ("4.2", "4.11", "4.12", "4.13", "4.17", "4.24"),
         Level.ELEMENTS,
         {"lifecycle": ("operator", "event"), "sent": _ELEMENT, "received": _ELEMENT},

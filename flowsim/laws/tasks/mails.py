@@ -93,7 +93,7 @@ class Mailbox:
         if mail in self._ran_unput:
             self._ran_unput.remove(mail)
         elif mail in self._waiting or mail in self._ran:
-            self._broken("put again", seq, mail=mail)
+            self._broken("a mail is put a second time", seq, mail=mail)
         else:
             self._waiting[mail] = (seq, priority, urgent)
             if not urgent:
@@ -109,11 +109,11 @@ class Mailbox:
             self._ran.add(mail)
             self._run_in_turn(seq, mail, (priority, urgent), put)
         elif mail in self._ran:
-            self._broken("run again", seq, mail=mail)
+            self._broken("a mail runs a second time", seq, mail=mail)
         else:
             self._ran.add(mail)
             self._ran_unput.add(mail)
-            self._broken("run, but not put before", seq, mail=mail)
+            self._broken("a mail runs that was not put before", seq, mail=mail)
 
     def _run_in_turn(self, seq: int, mail: int, run_as: tuple[int, int], put: Put) -> None:
         """First in, first out among mails of one priority that are not urgent (rules 3.4, 3.5)."""
@@ -126,10 +126,10 @@ class Mailbox:
         if run_as != (priority, urgent):
             expected = {"priority": priority, "urgent": urgent}
             ran = {"priority": run_as[0], "urgent": run_as[1]}
-            self._broken("run with another priority or urgency than it was put with", seq, mail=mail,
+            self._broken("a mail runs with another priority or urgency than it was put with", seq, mail=mail,
                          expected=expected, found=ran)  # fmt: skip
         elif first != mail:
-            self._broken("run before an equal that was put earlier", seq, priority=priority, put=put_seq,
+            self._broken("a mail runs before a mail of equal priority that was put earlier", seq, priority=priority, put=put_seq,
                          expected=first, found=mail)  # fmt: skip
 
     def _begin(self, seq: int) -> tuple[int, Put | None]:
@@ -149,7 +149,7 @@ class Mailbox:
 
     def end(self, whole: bool) -> None:
         for mail, (seq, priority, urgent) in self._waiting.items() if whole else ():
-            self._broken("put, but never run", seq, mail=mail, priority=priority, urgent=urgent)
+            self._broken("a mail was put, but never ran", seq, mail=mail, priority=priority, urgent=urgent)
 
 
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Mailbox:
@@ -180,8 +180,8 @@ _READS: Final = {"mails": _MAIL, "actions": _STEP}
 LAWS: Final = (
     Law(
         ID,
-        "Every mail that was put runs once, first in, first out among equals that are not urgent, and inside a yield only "
-        "mails of its priority or above run.",
+        "Every mail that was put runs once. Mails of equal priority that are not urgent run in FIFO order. "
+        "Inside a yield, only mails of its priority or above run.",
         ("3.4", "3.5", "3.8", "3.16", "3.21"),
         Level.FULL,
         _READS,
@@ -190,8 +190,8 @@ LAWS: Final = (
     ),
     Law(
         fairness.ID,
-        "A mail that is put while a batch of mails runs waits, except in a yield, until the default action has run if it "
-        "is available; and the default action waits for the whole batch.",
+        "A mail that is put while a batch of mails runs waits until the default action has run, if that is "
+        "available; a yield is the exception. The default action waits for the whole batch.",
         ("3.2", "3.10", "3.12", "3.13", "3.21"),
         Level.FULL,
         _READS,

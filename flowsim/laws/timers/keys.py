@@ -68,7 +68,7 @@ class OwnKeys:
                 continue
             owner = owner_subtask(key_hash, task.parallelism, task.max_parallelism)
             self._found.broken(
-                "its key is not one of this subtask", (task.task, seq), task=task.task, operator=operator, seq=seq,
+                "the key of a timer belongs to another subtask", (task.task, seq), task=task.task, operator=operator, seq=seq,
                 key=key, key_hash=key_hash, subtask=task.subtask, owner=owner, rows=rows,
             )  # fmt: skip
             self._found.violations += rows - 1

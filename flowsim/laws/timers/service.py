@@ -84,7 +84,7 @@ class Service:
     def _due(self, watermark: int, before: int) -> None:
         for timestamp, (key, start, end), seq in self._event_time.take_due(watermark, before):
             self._found.broken(
-                "due and not fired", (self._place["task"], seq), **self._place, seq=seq, timestamp=timestamp, key=key,
+                "a due timer did not fire", (self._place["task"], seq), **self._place, seq=seq, timestamp=timestamp, key=key,
                 window_start=start, window_end=end, watermark=watermark,
             )  # fmt: skip
 
@@ -96,10 +96,10 @@ class Service:
             waiting = event_time if domain == _EVENT_TIME else processing_time
             if action == _REGISTER:
                 if not waiting.register(timestamp, (key, start, end), seq):
-                    self._broken("registered, but an equal timer waits", row)
+                    self._broken("a timer is registered while an equal timer is registered", row)
                     continue
             elif not waiting.remove(timestamp, (key, start, end)):
-                self._broken("fired or deleted, but it does not wait", row)
+                self._broken("a timer that is not registered is fired or deleted", row)
                 continue
             elif action == _FIRE:
                 wrong = self._untimely(waiting, row)
@@ -107,17 +107,17 @@ class Service:
                     self._broken(wrong, row)
                     continue
             if watermark != received and not is_free and not (spread and watermark < received):
-                self._broken("not the watermark of its operator", row)
+                self._broken("the recorded watermark is not the watermark of the operator", row)
 
     def _untimely(self, waiting: Waiting, row: Row) -> str:
         _, time_ns, _, domain, timestamp, _, _, _, _ = row
         earliest = waiting.earliest()
         if earliest is not None and earliest < timestamp:
-            return "fired before a timer of an earlier time"
+            return "a timer fired before a timer with an earlier time"
         if domain != _EVENT_TIME:
-            return "fired before its time" if time_ns // NS_PER_MS <= timestamp else ""
+            return "a timer fired before its time" if time_ns // NS_PER_MS <= timestamp else ""
         is_due = timestamp <= self._watermark or self._origin == FREE
-        return "" if is_due else "fired before the watermark reached its time"
+        return "" if is_due else "a timer fired before the watermark reached its time"
 
     def _broken(self, what: str, row: Row) -> None:
         seq, time_ns, action, domain, timestamp, key, start, end, watermark = row

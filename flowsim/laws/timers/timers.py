@@ -187,8 +187,8 @@ _COUNTS: Final = """\
 LAWS: Final = (
     Law(
         ID,
-        "A timer fires once, not before its time, in the order of times and under its key, and none that is due is left when "
-        "its watermark is passed on.",
+        "A timer fires once, not before its time, in the order of times and under its key. All due timers "
+        "have fired when the watermark is passed on.",
         ("8.15", "9.1", "9.2", "9.4", "9.9", "9.10", "9.12", "9.13"),
         Level.FULL,
         {

@@ -136,11 +136,11 @@ class CleanupMachine:
         for piece in self._touched:
             if piece in self._kept and piece not in self._waiting:
                 self._reported.add(piece)
-                self._broken("kept without a timer that removes it", piece)
+                self._broken("state has no timer that removes it", piece)
         for piece in self._absorbed:
             if piece in self._waiting:
                 self._waiting.discard(piece)
-                self._broken("absorbed, but the timer that removes it waits", piece)
+                self._broken("a window was merged into another one, but its cleanup timer is still registered", piece)
         self._touched.clear()
         self._absorbed.clear()
         self._cause, self._fires = seq, fires
@@ -184,7 +184,7 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> CleanupMachine | No
 
 
 def _needs_judged(graph: JobGraph) -> str:
-    return "" if graph.once(_judged) else "the job has no window or interval join that is judged"
+    return "" if graph.once(_judged) else "the job has no window or interval join that this law checks"
 
 
 _COUNTS: Final = """\
@@ -210,8 +210,8 @@ _COUNTS: Final = """\
 LAWS: Final = (
     Law(
         ID,
-        "Whatever a window or an interval join keeps of a key has a timer that removes it, and no timer is left behind for a "
-        "window that became part of another.",
+        "All state of a key in a window or an interval join has a timer that removes it. No timer remains "
+        "for a window that was merged into another window.",
         ("10.8", "10.15", "10.23", "10.26", "10.36"),
         Level.FULL,
         {

@@ -111,7 +111,12 @@ class JoinMachine:
             key, timestamp, fingerprint, watermark, side = row
             model.take_in(seq, key, timestamp, fingerprint, 1 if side else 0)
             if watermark != model.watermark:
-                self._broken("not the watermark of the task", seq, expected=model.watermark, found=watermark)
+                self._broken(
+                    "the recorded watermark is not the watermark of the task",
+                    seq,
+                    expected=model.watermark,
+                    found=watermark,
+                )
 
     def _broken(self, what: str, seq: int, **where: object) -> None:
         place = {"task": self._task, "operator": self._operator, "seq": seq}
@@ -144,13 +149,13 @@ def _needs_joins(graph: JobGraph) -> str:
     return (
         ""
         if any(bounds is not None for _, bounds in graph.once(joins_of).values())
-        else "the job has no interval join that is judged"
+        else "the job has no interval join that this law checks"
     )
 
 
 def _unjudged(graph: JobGraph) -> str:
     names = [operator.name for operator, bounds in graph.once(joins_of).values() if bounds is None]
-    return f"not judged: {', '.join(names)}" if names else ""
+    return f"not checked: {', '.join(names)}" if names else ""
 
 
 _COUNTS: Final = """\
@@ -177,8 +182,8 @@ _COUNTS: Final = """\
 LAWS: Final = (
     Law(
         ID,
-        "An interval join calls its function once for every two records of a key that lie within its bounds, unless one of "
-        "them is late or forgotten, and for no others.",
+        "An interval join calls its function once for every pair of records of a key within its bounds, "
+        "unless one of them is late or already removed, and for no other pair.",
         ("10.33", "10.34", "10.35", "10.36"),
         Level.ELEMENTS,
         {"task_watermark": _MARKS, **{table: ("operator", *columns) for table, columns in _COLUMNS.items()}},

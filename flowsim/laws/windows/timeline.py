@@ -132,7 +132,9 @@ class WindowTimeline:
 
     def _wrong_watermark(self, findings: Findings, table: str, seq: int, found: int, expected: int) -> None:
         where = {"operator": self.operator, "table": table, "seq": seq, "expected": expected, "found": found}
-        findings.broken("not the watermark of the task", (self._task, seq), task=self._task, **where)
+        findings.broken(
+            "the recorded watermark is not the watermark of the task", (self._task, seq), task=self._task, **where
+        )
 
     def _take_in(self, records: Iterator[Intake], intakes: int) -> None:
         """Consecutive intakes, with those of other parts between ``records``; ``intakes``: their number so far."""
@@ -200,9 +202,11 @@ class WindowTimeline:
         if predictable:
             model.fires.record((*row[2:], model.watermark, model.intakes), seq)
             if cause == _BY_CLOCK and time_ns < (at + 1) * NS_PER_MS:
-                self._broken("fires before its time", seq, row, time_ns=time_ns)
+                self._broken("a window fires before its time", seq, row, time_ns=time_ns)
             if before is not None and before[9] == cause and (before[10] > at if cause else before[3] < start):
-                self._broken("fires out of order", seq, row, after_at=before[10], after_window_start=before[3])
+                self._broken(
+                    "windows fire in the wrong order", seq, row, after_at=before[10], after_window_start=before[3]
+                )
         if watermark != model.watermark:
             self._wrong_watermark(self._fires, "window_fire", seq, watermark, model.watermark)
 
@@ -213,7 +217,7 @@ class WindowTimeline:
         fits = held is not None and (rows <= held[0] if self._plan.unknown_evictor else held == (rows, total, xor))
         if not fits:
             expected = None if held is None else dict(zip(_FIRED[3:6], held, strict=True))
-            self._broken("does not fire with what the window holds", seq, row, expected=expected)
+            self._broken("the window fires with other contents than it has", seq, row, expected=expected)
 
     def _broken(self, what: str, seq: int, row: Row, **where: object) -> None:
         fired = _shown(_FIRED, row[2:])

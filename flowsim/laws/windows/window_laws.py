@@ -101,7 +101,7 @@ def _unjudged(graph: JobGraph) -> str:
             what = "all" if plan is None else plan.unjudged
             if operator.kind == "window" and what:
                 missing.append(f"{operator.name} ({what})")
-    return f"not judged: {', '.join(missing)}" if missing else ""
+    return f"not checked: {', '.join(missing)}" if missing else ""
 
 
 _READS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -224,8 +224,8 @@ _COUNTS_LATENESS: Final = """\
 LAWS: Final = (
     Law(
         WINDOW_FIRE,
-        "A window fires when the watermark of its task has passed it, as often as its trigger demands, with exactly "
-        "the records that belong to it.",
+        "A window fires when the watermark of its task has passed its end, as often as its trigger decides, "
+        "with exactly the records that belong to it.",
         ("10.1", "10.7", "10.12", "10.13", "10.17"),
         Level.ELEMENTS,
         _READS,
@@ -237,7 +237,7 @@ LAWS: Final = (
     ),
     Law(
         LATE_ROWS,
-        "A record is dropped as late exactly when every window it belongs to has been cleaned up at its arrival.",
+        "A record is dropped as late exactly if all its windows have been cleaned up before it arrives.",
         ("10.8", "10.9", "10.10"),
         Level.ELEMENTS,
         _READS,
@@ -248,7 +248,7 @@ LAWS: Final = (
     ),
     Law(
         LATENESS,
-        "Every late record is either dropped and counted, or emitted to the late side output, and no other record is.",
+        "Every late record is either dropped and counted, or emitted to the late side output. This happens to no other record.",
         ("10.9", "10.10", "10.35"),
         Level.ELEMENTS,
         {

@@ -127,7 +127,7 @@ def test_an_expected_violation_that_does_not_come_is_broken(flowsim: Any, write:
 def test_what_the_recording_cannot_tell_is_said_not_to_be_judged(flowsim: Any) -> None:
     called = flowsim("run", SCENARIOS / "04_partial_buffers.yaml", "--record", "elements")
     assert called.code == 0
-    assert "not judged: messages with data from patient (buffers): 1: needs recording level full" in called.out
+    assert "not checked: messages with data from patient (buffers): 1: needs recording level full" in called.out
 
 
 def test_rows_that_are_not_as_expected_end_with_code_1(flowsim: Any, write: Any) -> None:

@@ -74,7 +74,7 @@ def test_evidence_says_where_it_is_and_the_command_shows_that_fact(case: FaultCa
 def test_a_lost_record_is_named_by_its_value_beside_what_came(tmp_path: Path) -> None:
     [case] = [case for case in CASES if case.name.startswith("corrupt_element")]
     [text, *_] = judged(case, tmp_path)["channel-fifo"]
-    assert text.what == "received is not what was sent"
+    assert text.what == "the received element differs from the sent element"
     sent, received = re.fullmatch(
         r"sent record (\[.*\]) \(timestamp 8 ms\), received record (\[.*\]) \(timestamp 9 ms\)", text.expected
     ).groups()  # type: ignore[union-attr]

@@ -172,7 +172,7 @@ def test_a_report_lists_laws_in_order_and_fits_into_json(tmp_path: Path) -> None
         False, "in this process", [str(path / "recording") for path in paths],
     )  # fmt: skip
     assert data["laws"][2]["violations"] == 2
-    assert data["laws"][2]["evidence"][0]["what"] == "never ends"
+    assert data["laws"][2]["evidence"][0]["what"] == "an action or wait never ends"
     assert reports.table(report)[0][1:5] == ("actions", "holds", "4", "0")
     ((recording, law, sentence, rows),) = reports.evidence(report)
     assert (recording, law, len(rows)) == (str(tmp_path / "bad" / "recording"), "actions", 2)
